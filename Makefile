@@ -1,0 +1,92 @@
+# `make demo` and `make test` do all their set-up themselves: virtual environment, dependencies, Java when there is none.
+# ARGS goes to pytest: make test ARGS="tests/cli -k progress". PYTHON names the interpreter to make .venv with.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PYTEST := $(RUN) -m pytest
+ARGS ?=
+SEEDS ?= 10000
+EXAMPLES ?= 10000
+RUNS ?= 30
+
+export PYTHON
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+.DEFAULT_GOAL := help
+.PHONY: help demo test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture bench wheels clean dev
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: ## five real tables from CSV to Parquet through Spark, with a checkpoint every second
+	@.ci/venv $(VENV) spark,demo
+	@rm -rf demo-output/parquet
+	@$(RUN) examples/demo/prepare.py
+	@$(VENV)/bin/seatunnel -c examples/demo/flights.conf
+	@echo && echo "Reading the output with other programs than ours:" && $(RUN) examples/demo/verify.py
+
+test: dev ## everything that needs no server; under 5 minutes on 2 cores
+	@$(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+COVERING := tests/seatunnel_storage_api tests/job tests/checkpoint tests/plugins/test_hdfs_conformance.py
+
+coverage: dev ## every branch of the storage API, job and checkpoint, by the tests that are about them
+	@$(PYTEST) -n 2 --dist loadgroup -m 'not mutants' --cov --cov-report=term $(COVERING) $(ARGS)
+
+# The page of promises is written by whole runs only; what was broken stands in it.
+test-servers: dev ## against real servers, built into the user's cache when missing (MinIO, versitygw, HDFS, a KDC, a Spark cluster), and installs
+	@.ci/servers $(VENV)
+	@rm -f build/promises.json; failed=0; \
+	$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/test_*_conformance.py || failed=1; \
+	$(PYTEST) -n 2 --dist loadfile -m 'servers or cluster or install' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
+	$(if $(ARGS),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
+	exit $$failed
+
+# PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
+test-oldest: ## the Spark tests on the oldest PySpark that is supported
+	@.ci/venv $(VENV)-oldest spark,demo,dev 'pyspark==4.0.*'
+	@$(VENV)-oldest/bin/python -m pytest -m 'spark and not torture and not cluster and not servers and not install' --timeout 300 \
+	-W 'ignore:unclosed <socket:ResourceWarning' \
+	-W 'ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning' $(ARGS)
+
+lint: dev ## ruff (rules and format) and the layers
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(VENV)/bin/lint-imports
+
+type: dev ## mypy --strict
+	@$(RUN) -m mypy
+
+format: dev ## ruff's fixes and format, in place
+	@$(RUN) -m ruff check --fix .
+	@$(RUN) -m ruff format .
+
+fuzz: dev ## the property tests, EXAMPLES each; with Maven, the HOCON parser against Lightbend's and SeaTunnel's
+	@SEATUNNEL_EXAMPLES=$(EXAMPLES) $(PYTEST) -m fuzz -n 2 --timeout 1800 $(ARGS)
+	@if command -v mvn > /dev/null && command -v javac > /dev/null; then $(RUN) tests/config/oracle/compare.py --files $(EXAMPLES); \
+	else $(RUN) -c 'from rich import console as c; c.Console().rule("[bold red]THE HOCON ORACLE DID NOT RUN", characters="!", style="bold red")'; \
+	echo "Maven and a JDK are not installed: the HOCON parser was not compared with others."; fi
+
+mutants: dev ## the protocol and storages, broken on purpose in every way that we know: the tests have to notice
+	@$(PYTEST) -m mutants -n 2 --dist loadgroup --timeout 600 $(ARGS)
+
+exhaustive: dev ## every interleaving of up to four engines on a small pipeline, with the real protocol
+	@$(RUN) -m tests.checkpoint.exhaustive $(ARGS)
+
+simulate: dev ## the protocol against crashes, lost and late messages and bad storages, SEEDS times
+	@$(RUN) -m tests.checkpoint.simulation --seeds $(SEEDS) $(ARGS)
+
+torture: dev ## running jobs killed from outside and resumed, RUNS times
+	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
+
+bench: dev ## ratios against Spark's own readers and writers; the figures for docs/benchmarks.md
+	@$(RUN) -m tests.bench $(ARGS)
+
+wheels: dev ## every distribution of this clone, into dist/
+	@rm -rf dist
+	@for project in . plugins/*/; do $(RUN) -m build --wheel --outdir dist "$$project" || exit 1; done
+
+clean: ## what this file made, the virtual environments included
+	rm -rf $(VENV) $(VENV)-oldest dist build demo-output torture-output bench-output htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+dev:
+	@.ci/venv $(VENV) spark,demo,dev
