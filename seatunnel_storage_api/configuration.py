@@ -1,0 +1,94 @@
+"""The keys that every checkpoint storage understands: ``namespace``, ``max-retained`` and ``read-only``."""
+
+import difflib
+import logging
+import re
+from collections.abc import Collection, Mapping
+
+from seatunnel_storage_api.errors import NamespaceError, StorageConfigurationError
+
+NAMESPACE = "namespace"
+MAX_RETAINED = "max-retained"
+READ_ONLY = "read-only"
+"""``true`` for who only looks: nothing is tried by writing, no folder is made, and storing is refused."""
+
+DEFAULT_NAMESPACE = "/seatunnel/checkpoint/"
+DEFAULT_MAX_RETAINED = 3
+
+_UNFIT = re.compile(r"[\x00-\x1f\x7f]")
+
+logger = logging.getLogger("seatunnel.storage")
+
+
+def namespace(configuration: Mapping[str, str]) -> str:
+    """The folder that all jobs of a storage lie in. Absent, null or empty means ``/seatunnel/checkpoint/``.
+
+    Raises:
+        NamespaceError: if it is not absolute, does not end with "/", or holds "..", "." , "//" or a control character.
+    """
+    written = configuration.get(NAMESPACE) or DEFAULT_NAMESPACE
+    if not written.endswith("/"):
+        raise NamespaceError(f'the namespace {written!r} must end with "/": write {written + "/"!r}')
+    if not written.startswith("/"):
+        raise NamespaceError(f'the namespace {written!r} must be absolute: begin it with "/", as in "/{written}"')
+    parts = written.split("/")[1:-1]
+    if any(part in ("", ".", "..") for part in parts) or _UNFIT.search(written):
+        raise NamespaceError(
+            f'the namespace {written!r} must be a plain path: no "..", ".", "//" or control characters, '
+            f"as in {DEFAULT_NAMESPACE!r}"
+        )
+    return written
+
+
+def max_retained(configuration: Mapping[str, str]) -> int:
+    """How many checkpoints a pipeline keeps, at least 1. Absent, null or empty means 3.
+
+    Raises:
+        StorageConfigurationError: if it is not such a number.
+    """
+    written = configuration.get(MAX_RETAINED) or DEFAULT_MAX_RETAINED
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", str(written)):
+        raise StorageConfigurationError(
+            f"{MAX_RETAINED} is {written!r}, expected a whole number of at least 1: write {MAX_RETAINED}: "
+            f"{DEFAULT_MAX_RETAINED} to keep the three newest checkpoints of each pipeline"
+        )
+    return int(written)
+
+
+def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
+    """A key that is ``true`` or ``false``, in any case. Absent, null or empty means ``default``.
+
+    Raises:
+        StorageConfigurationError: if it is anything else.
+    """
+    written = str(configuration.get(key) or default).strip().lower()
+    if written not in ("true", "false"):
+        raise StorageConfigurationError(f"{key} is {written!r}, expected true or false")
+    return written == "true"
+
+
+def read_only(configuration: Mapping[str, str]) -> bool:
+    """Whether the storage is opened to look only. Absent, null or empty means that it is not.
+
+    Raises:
+        StorageConfigurationError: if it is neither ``true`` nor ``false``.
+    """
+    return flag(configuration, READ_ONLY, default=False)
+
+
+def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tuple[str, ...]:
+    """One sentence for each key that is neither shared nor in ``known``; values are not shown, they may be secrets."""
+    every = sorted({NAMESPACE, MAX_RETAINED, READ_ONLY, *known})
+    return tuple(_unknown(key, every) for key in configuration if key not in every)
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    return f"the key {key!r} in plugin-config is not known and has no effect; {hint}"
+
+
+def warn(sentences: Collection[str]) -> None:
+    """Logs each sentence as a warning under ``seatunnel.storage``."""
+    for sentence in sentences:
+        logger.warning("%s", sentence)

@@ -1,0 +1,107 @@
+"""Credentials that somebody else hands out, for storages that sign their requests with an access key.
+
+A credentials provider is a distribution with an entry point in the group ``seatunnel.credentials_provider``. Its name
+is what one writes where a backend asks for a provider, and its value a function::
+
+    def provide(configuration: Mapping[str, str]) -> Credentials | None:
+        return Credentials(access_key=…, secret_key=…, session_token=…, expires_at=…)
+
+It is called when the storage is made and again before ``expires_at``, from any thread. ``None`` means that there are
+no credentials here, and the next provider of the list is asked; an exception means that they could not be had now. Keys
+of ``plugin-config`` that begin with ``seatunnel.credentials.`` are for providers alone.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from importlib.metadata import EntryPoint, entry_points
+
+from attrs import field, frozen
+
+from seatunnel_storage_api.errors import StoragePluginError, StorageUnavailableError
+
+GROUP = "seatunnel.credentials_provider"
+
+OWN_KEYS = "seatunnel.credentials."
+"""Keys of ``plugin-config`` that begin so mean something to providers only."""
+
+
+@frozen(kw_only=True)
+class Credentials:
+    """What signs a request. Nothing of it is in ``repr``."""
+
+    access_key: str = field(repr=False)
+
+    secret_key: str = field(repr=False)
+
+    session_token: str | None = field(default=None, repr=False)
+
+    expires_at: datetime | None = field(default=None)
+    """With a time zone; ``None`` means never."""
+
+    @expires_at.validator
+    def _with_a_time_zone(self, _: object, moment: datetime | None) -> None:
+        if moment is not None and moment.tzinfo is None:
+            raise ValueError("expires_at must have a time zone: write datetime.now(timezone.utc) + …")
+
+
+CredentialsProvider = Callable[[Mapping[str, str]], Credentials | None]
+
+
+def provider_names() -> tuple[str, ...]:
+    """Of all that are installed, sorted."""
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def load_provider(name: str) -> CredentialsProvider | None:
+    """What an installed distribution registers under this name; ``None`` if none does.
+
+    Its failures become ``StorageUnavailableError``, as they may pass by themselves, and what is neither credentials nor
+    ``None`` becomes ``StoragePluginError``.
+
+    Raises:
+        StoragePluginError: it cannot be imported or is not a function.
+    """
+    points = {point.value: point for point in entry_points(group=GROUP, name=name)}
+    if not points:
+        return None
+    if len(points) > 1:
+        raise StoragePluginError(
+            f"two credentials providers are named {name!r}: {' and '.join(sorted(points))}. Uninstall one of them"
+        )
+    (point,) = points.values()
+    return _guarded(point, _function(point))
+
+
+def _function(point: EntryPoint) -> CredentialsProvider:
+    try:
+        function: CredentialsProvider = point.load()
+    except Exception as cause:  # a provider is foreign code: it may raise anything
+        raise StoragePluginError(
+            f"the credentials provider {point.name!r} ({point.value}) cannot be loaded: {type(cause).__name__}: "
+            f"{cause}. Install it again, or another version of it"
+        ) from cause
+    if not callable(function):
+        raise StoragePluginError(
+            f"the credentials provider {point.name!r} ({point.value}) is not a function: let its entry point name one "
+            "that takes the configuration and returns Credentials"
+        )
+    return function
+
+
+def _guarded(point: EntryPoint, function: CredentialsProvider) -> CredentialsProvider:
+    def provide(configuration: Mapping[str, str]) -> Credentials | None:
+        try:
+            credentials = function(configuration)
+        except Exception as cause:
+            raise StorageUnavailableError(
+                f"the credentials provider {point.name!r} failed: {type(cause).__name__}: {cause}. Look at what it "
+                f"asks, and at its own keys in plugin-config ({OWN_KEYS}…)"
+            ) from cause
+        if credentials is not None and not isinstance(credentials, Credentials):
+            raise StoragePluginError(
+                f"the credentials provider {point.name!r} ({point.value}) returned {type(credentials).__name__}: let "
+                "it return seatunnel_storage_api.credentials.Credentials, or None"
+            )
+        return credentials
+
+    return provide

@@ -1,0 +1,166 @@
+"""Finding plugins by name.
+
+A plugin is a distribution with an entry point in the group ``seatunnel.checkpoint_storage``. The entry point's name is
+the storage's ``type`` in the configuration, and its value a module (or object) with one hook::
+
+    from seatunnel_storage_api.discovery import hookimpl
+
+    @hookimpl
+    def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+        return MyFactory()
+
+Only what is named is loaded, so a plugin that is broken hurts nobody who does not name it.
+"""
+
+import difflib
+import enum
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+import pluggy
+from attrs import frozen
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api import secret
+from seatunnel_storage_api.errors import StoragePluginError, UnknownStorageError
+from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
+
+GROUP = "seatunnel.checkpoint_storage"
+
+hookspec = pluggy.HookspecMarker("seatunnel")
+hookimpl = pluggy.HookimplMarker("seatunnel")
+
+_OURS = {
+    "hdfs": "seatunnel-storage-hdfs",
+    "localfile": "seatunnel-storage-localfile",
+    "map-store": "seatunnel-storage-mapstore",
+}
+"""Plugins that live in this repository, by type; none of them is on a package registry."""
+
+
+class _Hooks:
+    @hookspec(firstresult=True)
+    def seatunnel_checkpoint_storage(self) -> CheckpointStorageFactory:
+        """The factory of the plugin's storage."""
+        raise NotImplementedError
+
+
+class PluginState(enum.Enum):
+    """Whether a plugin can be used."""
+
+    READY = "ready"
+    BROKEN = "broken"
+
+
+@frozen(kw_only=True)
+class PluginInfo:
+    """One installed plugin."""
+
+    identifier: str
+    """The ``type`` to write."""
+
+    distribution: str
+    version: str
+    state: PluginState
+    problem: str = ""
+    """Why it is broken; empty when it is ready."""
+
+
+def load_factory(identifier: str) -> CheckpointStorageFactory:
+    """The factory that an installed plugin registers under this name.
+
+    Raises:
+        UnknownStorageError: none does; the message says what to install or lists what there is.
+        StoragePluginError: it cannot be loaded, is not a factory of this name, or two distributions claim the name.
+    """
+    points = [point for point in _entry_points() if point.name == identifier]
+    if not points:
+        raise UnknownStorageError(_not_installed(identifier))
+    if len(points) > 1:
+        owners = " and ".join(sorted(_distribution(point)[0] for point in points))
+        raise StoragePluginError(f"two plugins are named {identifier!r}: {owners}. Uninstall one of them")
+    return _load(points[0])
+
+
+def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only: bool = False) -> CheckpointStorage:
+    """A new storage of an installed plugin.
+
+    Args:
+        configuration: the plugin's keys; see ``CheckpointStorageFactory.create``, which says what is raised too.
+            Values may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
+        read_only: to look only: nothing is made or tried by writing. A plugin that does not know the key
+            ``read-only`` opens its storage as ever.
+
+    Raises:
+        UnknownStorageError: as ``load_factory`` does.
+        StoragePluginError: as ``load_factory`` does.
+        StorageConfigurationError: a value refers to a variable or a file that is not there.
+    """
+    asked = {**configuration, shared.READ_ONLY: "true"} if read_only else configuration
+    return load_factory(identifier).create(secret.resolved(asked))
+
+
+def list_plugins() -> tuple[PluginInfo, ...]:
+    """Every installed plugin, sorted by identifier. Loads each one to tell its state; never raises for a broken one."""
+    return tuple(_info(point) for point in _entry_points())
+
+
+def _info(point: EntryPoint) -> PluginInfo:
+    problem = ""
+    try:
+        load_factory(point.name)
+    except StoragePluginError as error:
+        problem = str(error)
+    distribution, version = _distribution(point)
+    return PluginInfo(
+        identifier=point.name,
+        distribution=distribution,
+        version=version,
+        state=PluginState.BROKEN if problem else PluginState.READY,
+        problem=problem,
+    )
+
+
+def _load(point: EntryPoint) -> CheckpointStorageFactory:
+    distribution, version = _distribution(point)
+    plugin = f"the plugin {point.name!r} of {distribution} {version}"
+    manager = pluggy.PluginManager("seatunnel")
+    manager.add_hookspecs(_Hooks)
+    try:
+        manager.register(point.load(), name=point.name)
+        factory = manager.hook.seatunnel_checkpoint_storage()
+    except Exception as cause:  # a plugin is foreign code: it may raise anything
+        raise StoragePluginError(
+            f"{plugin} cannot be loaded: {type(cause).__name__}: {cause}. Install it again, or another version of it"
+        ) from cause
+    if not isinstance(factory, CheckpointStorageFactory) or factory.factory_identifier != point.name:
+        raise StoragePluginError(
+            f"{plugin} does not give a CheckpointStorageFactory whose factory_identifier is {point.name!r}: "
+            f"{point.value} must have the hook seatunnel_checkpoint_storage that returns one"
+        )
+    return factory
+
+
+def _entry_points() -> Iterator[EntryPoint]:
+    """Sorted by name; an entry that is found twice for one distribution (installed and on the path) counts once."""
+    unique = {(point.name, point.value, _distribution(point)[0]): point for point in entry_points(group=GROUP)}
+    return (unique[key] for key in sorted(unique))
+
+
+def _distribution(point: EntryPoint) -> tuple[str, str]:
+    return (point.dist.name, point.dist.version) if point.dist else ("an unknown distribution", "")
+
+
+def _not_installed(identifier: str) -> str:
+    if identifier in _OURS:
+        return (
+            f"the checkpoint storage {identifier!r} is not installed: in a clone of this project, run "
+            f"pip install ./plugins/{_OURS[identifier]}"
+        )
+    installed = sorted({point.name for point in _entry_points()})
+    close = difflib.get_close_matches(identifier, [*installed, *_OURS], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return (
+        f"no installed plugin is a checkpoint storage named {identifier!r}; installed: "
+        f"{', '.join(installed) or 'none'}.{hint} A plugin of your own registers in the entry point group {GROUP}"
+    )

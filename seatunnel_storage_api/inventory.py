@@ -1,0 +1,183 @@
+"""Everything that lies in a storage, object by object: beneath the verbs, for those who look after it.
+
+An engine needs none of this. Checking every byte, and finding what nothing needs any more, does: the verbs show
+checkpoints, and pass over what a dead writer left, older manifests and what is not ours.
+"""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+
+from attrs import evolve, frozen
+
+from seatunnel_storage_api import layout
+from seatunnel_storage_api.errors import CheckpointCorruptedError, InvalidIdError, StorageAccessError
+from seatunnel_storage_api.layout import Blob
+from seatunnel_storage_api.state import CheckpointInfo, PipelineState
+
+PROBE = ".probe"
+"""What the names begin with of the objects, directly below a namespace, with which a backend tries it."""
+
+
+class HoldingKind(enum.Enum):
+    """What an object is, by its name alone."""
+
+    CHECKPOINT = "checkpoint"
+    EPOCH = "epoch"
+    """The marker of a claimed epoch."""
+
+    MANIFEST = "manifest"
+    ATTACHMENT = "attachment"
+    UNFINISHED = "unfinished"
+    """A writer puts it there before it publishes, and removes it. An old one is what a dead writer left."""
+
+    MISNAMED = "misnamed"
+    """The name claims to be a checkpoint or a marker, and is none: damage, or a newer version's."""
+
+    UNREADABLE = "unreadable"
+    """A job's folder into which this user may not look."""
+
+    FOREIGN = "foreign"
+    """Somebody else's."""
+
+
+SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
+"""What has a seal, which calls it by the value of its kind."""
+
+
+@frozen(kw_only=True)
+class Holding:
+    """One stored object."""
+
+    key: str
+    """Below the namespace."""
+
+    path: str
+    """What a person would type to find it."""
+
+    kind: HoldingKind
+    size_bytes: int
+    modified_at: float | None
+    """Seconds since 1970 by the storage's clock, where the storage tells."""
+
+    job_id: str | None = None
+    """``None`` for what lies beside the jobs."""
+
+    pipeline_id: int | None = None
+    """Of checkpoints, markers and what claims to be one."""
+
+    number: int | None = None
+    """The epoch of a marker, the version of a manifest."""
+
+    digest: str | None = None
+    """The name of an attachment."""
+
+    checkpoint: CheckpointInfo | None = None
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """What its header must say, because its name says so."""
+        if self.checkpoint is not None:
+            return checkpoint_header(self.checkpoint)
+        if self.kind is HoldingKind.EPOCH:
+            return {"job_id": self.job_id, "pipeline_id": self.pipeline_id, "epoch": self.number}
+        if self.kind is HoldingKind.MANIFEST:
+            return {"job_id": self.job_id, "version": self.number}
+        return {"job_id": self.job_id, "sha256": self.digest}
+
+
+class Inventory(ABC):
+    """What a storage can do beyond its verbs; every ``BlobStorage`` does."""
+
+    @abstractmethod
+    def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
+        """Every object of the namespace, or of one job, sorted by key; reads no payload."""
+
+    @abstractmethod
+    def verify(self, holding: Holding) -> bool:
+        """Reads every byte of an object; ``False`` if it was removed since. What has no seal is not read.
+
+        Raises:
+            CheckpointCorruptedError: it is damaged, or has a name that it should not have.
+            UnsupportedFormatError: a newer version wrote it.
+        """
+
+    @abstractmethod
+    def discard(self, holdings: Iterable[Holding]) -> None:
+        """Removes objects, whatever they are: the caller has made sure that nothing needs them. Absent ones are no
+        error."""
+
+
+def checkpoint_header(checkpoint: PipelineState | CheckpointInfo) -> dict[str, object]:
+    """What the header of a checkpoint says, and its name must say too."""
+    return {
+        "job_id": checkpoint.job_id,
+        "pipeline_id": checkpoint.pipeline_id,
+        "epoch": checkpoint.epoch,
+        "checkpoint_id": checkpoint.checkpoint_id,
+        "checkpoint_type": checkpoint.checkpoint_type.value,
+        "base": None if checkpoint.base is None else str(checkpoint.base),
+    }
+
+
+def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable[[str], str]) -> tuple[Holding, ...]:
+    """Sorts out what a listing shows; ``locate`` says for a key what a person would type."""
+    found = {blob.key: _sorted_out(blob, locate) for blob in blobs}
+    found |= {blob.key: evolve(_foreign(blob, locate), kind=HoldingKind.UNFINISHED) for blob in unfinished}
+    return tuple(found[key] for key in sorted(found))
+
+
+def of_each_job(
+    names: Iterable[str], of_job: Callable[[str], tuple[Holding, ...]], locate: Callable[[str], str]
+) -> tuple[Holding, ...]:
+    """What a listing of all would show, where one job's folder is refused: all others, and that one as unreadable.
+
+    Args:
+        names: of what lies directly below the namespace.
+        of_job: the holdings of one job; refuses with ``StorageAccessError``.
+        locate: says for a key what a person would type.
+    """
+    found: list[Holding] = []
+    for name in sorted(names, key=lambda name: f"{name}/"):
+        try:
+            found += of_job(name)
+        except InvalidIdError:
+            continue
+        except StorageAccessError:
+            folder = _foreign(Blob(key=f"{name}/", size_bytes=0), locate)
+            found.append(evolve(folder, kind=HoldingKind.UNREADABLE))
+    return tuple(found)
+
+
+def _sorted_out(blob: Blob, locate: Callable[[str], str]) -> Holding:
+    held = _foreign(blob, locate)
+    folder, _, name = blob.key.rpartition("/")
+    version = layout.manifest_version(blob.key)
+    if version is not None:
+        return evolve(held, kind=HoldingKind.MANIFEST, number=version)
+    if layout.is_attachment(blob.key):
+        return evolve(held, kind=HoldingKind.ATTACHMENT, digest=name.partition(".")[0])
+    if folder.endswith(f"/{layout.TEMPORARY_FOLDER}") or (not folder and name.startswith(PROBE)):
+        return evolve(held, kind=HoldingKind.UNFINISHED)
+    try:
+        pipelines = layout.pipelines([blob], locate)
+    except CheckpointCorruptedError:
+        return evolve(held, kind=HoldingKind.MISNAMED, pipeline_id=int(folder.rpartition("/")[2]))
+    for (_, pipeline_id), listing in pipelines.items():
+        held = evolve(held, pipeline_id=pipeline_id)
+        if listing.checkpoints:
+            return evolve(held, kind=HoldingKind.CHECKPOINT, checkpoint=listing.checkpoints[0])
+        return evolve(held, kind=HoldingKind.EPOCH, number=listing.epochs[0])
+    return held
+
+
+def _foreign(blob: Blob, locate: Callable[[str], str]) -> Holding:
+    job_id, slash, _ = blob.key.partition("/")
+    return Holding(
+        key=blob.key,
+        path=locate(blob.key),
+        kind=HoldingKind.FOREIGN,
+        size_bytes=blob.size_bytes,
+        modified_at=blob.modified_at,
+        job_id=job_id if slash else None,
+    )

@@ -1,0 +1,46 @@
+"""Which checkpoints of a pipeline are live and which are void. Pure.
+
+Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
+checkpoint carries the base of its epoch. So the names alone tell the pipeline's history: the latest checkpoint, the
+smaller ids of its epoch, that epoch's base, the smaller ids of the base's epoch, and so on down. These are *live*.
+All else was stored by an engine that had already been replaced, and is *void* for every purpose, however many of the
+live ones retention has removed.
+"""
+
+import operator
+from collections.abc import Iterable
+
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
+
+_AGE = operator.attrgetter("epoch", "checkpoint_id")
+"""Sorts as the refs do, without making them."""
+
+
+def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
+    """The largest (epoch, id) that exists: never a clock, a file time or the order of a listing."""
+    return max(checkpoints, key=_AGE, default=None)
+
+
+def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
+    """The live ones among the checkpoints of *one* pipeline.
+
+    If all checkpoints of an epoch are gone, its base is unknown, and what is older counts as void.
+    """
+    by_epoch: dict[int, list[CheckpointInfo]] = {}
+    for info in checkpoints:
+        by_epoch.setdefault(info.epoch, []).append(info)
+    history: set[CheckpointRef] = set()
+    newest = latest(info for epoch in by_epoch.values() for info in epoch)
+    head = newest.ref if newest else None
+    while head is not None and head.epoch in by_epoch:
+        siblings = by_epoch.pop(head.epoch)
+        history.update(info.ref for info in siblings if info.checkpoint_id <= head.checkpoint_id)
+        base = siblings[0].base
+        head = base if base is not None and base.epoch < head.epoch else None
+    return frozenset(history)
+
+
+def void(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
+    """All that are not live."""
+    infos = tuple(checkpoints)
+    return frozenset(info.ref for info in infos) - live(infos)

@@ -1,0 +1,50 @@
+"""What to remove after a checkpoint was stored. Pure: computed from one listing, so it is right after any restart."""
+
+from attrs import frozen
+
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineListing
+
+
+@frozen(kw_only=True)
+class Pruning:
+    """What one store may remove from its pipeline's folder."""
+
+    checkpoints: tuple[CheckpointInfo, ...]
+
+    epochs: tuple[int, ...]
+    """Markers of fenced engines: they learn it from the newer marker."""
+
+
+def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
+    """What is too much once ``stored`` is there.
+
+    At most ``max_retained`` checkpoints stay. Savepoints and the newest live completed point are neither counted nor
+    removed, and ``stored`` is never removed. Void ones go first, then the oldest.
+
+    Nor is a live one removed that is newer than ``stored``: two stores that run at once would remove each other's. So
+    a checkpoint that is stored after a newer one may be one too many until the pipeline's next store.
+
+    Args:
+        listing: of the whole pipeline, taken after the store; its newest epoch is that of ``stored``.
+    """
+    epochs = tuple(epoch for epoch in listing.epochs if epoch < stored.epoch)
+    if len(listing.checkpoints) <= max_retained:
+        return Pruning(checkpoints=(), epochs=epochs)
+    alive = lineage.live(listing.checkpoints)
+    spared = _kept_for_ever(listing.checkpoints, alive)
+    counted = [info for info in listing.checkpoints if info.ref not in spared]
+    excess = max(len(counted) - max_retained, 0)
+    void = [info for info in counted if info.ref not in alive and info.ref != stored]
+    older = [info for info in counted if info.ref in alive and info.ref < stored]
+    return Pruning(checkpoints=tuple((void + older)[:excess]), epochs=epochs)
+
+
+def _kept_for_ever(
+    checkpoints: tuple[CheckpointInfo, ...], alive: frozenset[CheckpointRef]
+) -> frozenset[CheckpointRef]:
+    savepoints = [info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT]
+    completed = [
+        info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.COMPLETED_POINT and info.ref in alive
+    ]
+    return frozenset([*savepoints, *sorted(completed)[-1:]])

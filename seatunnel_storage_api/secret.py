@@ -1,0 +1,126 @@
+"""Secrets in a configuration: which keys hold one, how a value refers to one, and what may be shown of it.
+
+A value may be a reference instead of the secret itself::
+
+    fs.s3a.secret.key: ${S3_SECRET}                 # an environment variable
+    fs.s3a.secret.key: file:///run/secrets/s3       # the content of a file, without the line end behind it
+
+``${NAME}`` is understood for every key. ``file:///`` is read only for keys that hold a secret: ``fs.defaultFS:
+file:///`` and paths mean what they say. What a reference gives is never looked at again.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+HIDDEN = "***"
+"""Stands for a secret in everything that people or machines may read."""
+
+_SPEAKS_OF_ONE = re.compile(
+    r"pass|pwd|secret|token|credential|auth|key|signature|(?<![a-z])sas(?![a-z])|connection[._-]?string", re.IGNORECASE
+)
+_NAMES_SOMETHING_ELSE = re.compile(
+    r"keytab|provider|enable|author(?!i)|keyspace|(primary|partition|unique|foreign|sort|row)[._-]?key"
+    r"|(path|file|location|folder|dir)$",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_FILE = "file:///"
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
+_MOST_BYTES = 64 * 1024
+
+
+def holds_secret(key: str) -> bool:
+    """Whether the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
+
+    Says rather yes than no. Names of classes, places and columns (``…credentials.provider``, ``kerberosKeytab``,
+    ``primary_key``) are no secrets.
+    """
+    return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
+
+
+def shown(key: str, value: str) -> str:
+    """The value as it may be printed or logged: ``***`` for a secret, ``//***@host`` for a login inside an address.
+
+    A reference to a secret is shown as it is written.
+    """
+    if _refers(value, secret=holds_secret(key)):
+        return value
+    if holds_secret(key) or _assigns_secret(value):
+        return HIDDEN
+    return _LOGIN.sub(f"{HIDDEN}@", value)
+
+
+def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A copy with every reference replaced by what it refers to.
+
+    Args:
+        environment: instead of the process's.
+
+    Raises:
+        StorageConfigurationError: a variable is not set, or a file is missing, unreadable or empty. Names the key and
+            the variable or file, never a value.
+    """
+    return {  # a null, as YAML may give it, is for the storage to judge
+        key: resolve(key, value, environment) if isinstance(value, str) else value
+        for key, value in configuration.items()
+    }
+
+
+def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, *, secret: bool | None = None) -> str:
+    """The value itself, or what it refers to.
+
+    Args:
+        environment: instead of the process's.
+        secret: whether the key holds one, where that is known better than its name tells.
+
+    Raises:
+        StorageConfigurationError: as ``resolved`` does.
+    """
+    if not _refers(value, secret=holds_secret(key) if secret is None else secret):
+        return value
+    variable = _VARIABLE.fullmatch(value)
+    if variable is None:
+        return _content(key, value)
+    known = (os.environ if environment is None else environment).get(variable[1])
+    if not known:
+        raise StorageConfigurationError(
+            f"the value of {key!r} is the environment variable {variable[1]}, which is "
+            f"{'not set' if known is None else 'empty'}. Set it where this process starts"
+        )
+    return known
+
+
+def _refers(value: str, *, secret: bool) -> bool:
+    return _VARIABLE.fullmatch(value) is not None or (secret and value.startswith(_FILE))
+
+
+def _assigns_secret(value: str) -> bool:
+    """Whether a text sets a secret inside it, as ``-Djavax.net.ssl.trustStorePassword=x`` does."""
+    return any(holds_secret(word) for word in re.findall(r"([\w.-]+)\s*[=:]", value))
+
+
+def _content(key: str, reference: str) -> str:
+    path = Path(reference.removeprefix("file://"))
+    told = f"the value of {key!r} is the content of the file {path}"
+    try:
+        if not path.is_file():
+            problem = "is not a file" if path.exists() else "does not exist"
+            raise StorageConfigurationError(f"{told}, which {problem}. Is the secret mounted where this process runs?")
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        text = content.decode()
+    except OSError as cause:
+        raise StorageConfigurationError(
+            f"{told}, which cannot be read: {cause.strerror}. Make it readable for the user of this process"
+        ) from cause
+    except UnicodeDecodeError:  # it would bring the content along
+        raise StorageConfigurationError(f"{told}, which is not UTF-8 text. Store the secret itself in it") from None
+    text = text.removesuffix("\n").removesuffix("\r")
+    if not text or len(content) > _MOST_BYTES:
+        problem = f"has more than {_MOST_BYTES} bytes" if text else "is empty"
+        raise StorageConfigurationError(f"{told}, which {problem}. Store the secret itself in it")
+    return text

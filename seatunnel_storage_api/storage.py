@@ -1,0 +1,343 @@
+"""The interface of a checkpoint storage: what an engine may rely on, and what a plugin must promise.
+
+A *job* consists of *pipelines*, numbered from 1. Whoever starts a pipeline claims an *epoch*, a number larger than all
+before it, and puts its *marker*. A *checkpoint* has an id that grows within its epoch, and names as its *base* the one
+that its epoch went on from: the latest, those before it in its epoch, its base and so on down are *live*, all others
+*void* (``lineage``). A *savepoint* is kept until a person removes it; a *completed point* is the last one of a pipeline
+that came to its end. The *manifest* says what the job consists of; *attachments* are what many checkpoints share.
+
+A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which has every verb
+and asks for four primitives. Any other kind implements the abstract verbs below. Either way the conformance kit
+(``seatunnel_storage_api.testing``) checks the promises:
+
+1.  *Durable when it returns*, and nobody ever sees a part of a checkpoint.
+2.  *Sealed*: a flipped, missing or extra byte is ``CheckpointCorruptedError``, never wrong data.
+3.  *Latest is the largest (epoch, id)* that exists: never a clock, a file time or the order of a listing.
+4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
+5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay.
+6.  *The namespace ends with "/"*, and no id leads out of it.
+7.  *Store is idempotent* and never overwrites.
+8.  *Fenced without a lock service*, see below.
+9.  *Isolated*: jobs, pipelines and namespaces never see each other.
+10. *Concurrent*: many threads and processes may use one namespace at once.
+11. *Errors name* backend, operation, path and remedy, and hold no secret.
+12. *Cheap*: a listing reads no payload, ``get_latest_checkpoint`` reads one, a store is one put and one listing.
+13. *Large states*, from 0 bytes to 1 GiB, with at most two copies in memory.
+
+**Why the fence holds.** A new engine first puts its epoch's marker and then lists; a running one first puts its
+checkpoint and then lists. Both write before they look (Dekker's argument), so with strongly consistent listings at
+least one of the two sees the other: either the new engine finds the checkpoint and may continue from it, or the old one
+finds the marker and gets ``StaleEpochError``. What this does *not* give: a stale engine may still have put a checkpoint
+after the new one listed (it is void, see ``lineage``); it may be paused between a clean listing and the commit that
+follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Literal, Self
+
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageUnavailableError, StorageUsageError
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Manifest, PipelineListing, PipelineState
+
+logger = logging.getLogger("seatunnel.storage")
+
+MOST_LISTINGS = 100
+"""So often a reader lists again when what it listed was removed meanwhile. Each time somebody else made progress."""
+
+
+class CheckpointStorage(ABC):
+    """Keeps the checkpoints, epochs, manifests and attachments of many jobs below one namespace.
+
+    Synchronous; any number of threads may call it at once. A ``job_id`` matches ``[A-Za-z0-9._-]{1,128}`` and is not
+    "." or ".."; pipelines are numbered from 1. Every verb may raise ``InvalidIdError`` for other ids,
+    ``StorageUnavailableError`` (after retries inside) and ``StorageAccessError``; the sections below name the rest.
+    """
+
+    # -- checkpoints: writing
+
+    @abstractmethod
+    def store_checkpoint(self, state: PipelineState) -> None:
+        """Stores one checkpoint, checks the fence, prunes.
+
+        When it returns, the checkpoint survives a crash of the process and of the machine, no newer engine had been
+        seen, and the caller may commit. The same key (job, pipeline, epoch, id) with the same content is a no-op.
+        A prune that fails does not fail the store: it is logged, kept in ``prune_failures`` and tried again by the
+        pipeline's next store.
+
+        Raises:
+            StaleEpochError: a newer epoch's marker is there, or the caller's own is gone. Commit nothing.
+            CheckpointConflictError: the key exists with other content, which is untouched.
+        """
+
+    @property
+    @abstractmethod
+    def prune_failures(self) -> Mapping[tuple[str, int], Exception]:
+        """By (job, pipeline): why its last prune failed. An entry leaves with the pipeline's next successful prune."""
+
+    @abstractmethod
+    def delete_checkpoints(self, job_id: str, pipeline_id: int, refs: Iterable[CheckpointRef]) -> None:
+        """Removes checkpoints, savepoints included; absent ones are no error."""
+
+    def delete_checkpoint(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None) -> None:
+        """Removes one checkpoint: the given epoch's, by default the newest epoch that has this id."""
+        info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
+        if info is not None:
+            self.delete_checkpoints(job_id, pipeline_id, (info.ref,))
+
+    @abstractmethod
+    def delete_job(self, job_id: str) -> None:
+        """Removes all of a job: its manifests first, then checkpoints and attachments.
+
+        Each pipeline is fenced before, so that an engine that still runs it gets ``StaleEpochError``; the newest marker
+        of each pipeline stays for that. A store that was under way may leave one checkpoint behind, which was never
+        acknowledged; deleting again removes it. An unknown job is no error.
+        """
+
+    # -- checkpoints: reading
+
+    @abstractmethod
+    def scan(self, job_id: str, pipeline_id: int) -> PipelineListing:
+        """Checkpoints and epoch markers of one pipeline, by one listing; reads no payload.
+
+        Raises:
+            CheckpointCorruptedError: a name in the folder claims to be a checkpoint or marker and is not.
+        """
+
+    @abstractmethod
+    def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
+        """The same for all pipelines of a job, by number; empty for an unknown job."""
+
+    @abstractmethod
+    def load(self, info: CheckpointInfo) -> PipelineState | None:
+        """Reads and verifies a checkpoint that a listing showed; ``None`` if it was removed since.
+
+        Raises:
+            CheckpointCorruptedError: its bytes are not what was stored.
+            UnsupportedFormatError: a newer version wrote it.
+        """
+
+    def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
+        """All checkpoints that exist, void ones included (``lineage`` tells), sorted by (epoch, id)."""
+        return self.scan(job_id, pipeline_id).checkpoints
+
+    def get_checkpoint(
+        self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None
+    ) -> PipelineState | None:
+        """One checkpoint: the given epoch's, by default the newest epoch that has this id; ``None`` if there is none.
+
+        Raises:
+            CheckpointCorruptedError: it is damaged.
+            UnsupportedFormatError: a newer version wrote it.
+        """
+        for _ in range(MOST_LISTINGS):
+            info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
+            state = self.load(info) if info else None
+            if info is None or state is not None:
+                return state
+        raise vanishing(job_id)
+
+    def get_latest_checkpoint(
+        self,
+        job_id: str,
+        pipeline_id: int,
+        *,
+        on_corrupted: Literal["raise", "previous"] = "raise",
+        report: Callable[[CheckpointCorruptedError], object] | None = None,
+    ) -> PipelineState | None:
+        """The checkpoint with the largest (epoch, id); ``None`` only if none exists. Reads one payload.
+
+        Args:
+            on_corrupted: ``"raise"`` raises when that one is damaged. ``"previous"`` returns the newest *live* one that
+                is intact: what taking it means is the caller's to know, because rows after it were committed.
+            report: called for each damaged checkpoint that was passed over, newest first; ``list.append`` will do.
+                Each is also logged.
+
+        Raises:
+            CheckpointCorruptedError: the newest is damaged; with ``"previous"``, all live ones are.
+            UnsupportedFormatError: a newer version wrote it. Never passed over.
+        """
+        if on_corrupted not in ("raise", "previous"):
+            raise StorageUsageError(f"on_corrupted is {on_corrupted!r}, expected 'raise' or 'previous'")
+        damaged: list[CheckpointCorruptedError] = []
+        state = self._newest_intact(job_id, pipeline_id, on_corrupted == "previous", damaged)
+        for error in damaged:
+            logger.warning("passed over a damaged checkpoint: %s", error)
+            if report is not None:
+                report(error)
+        return state
+
+    def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
+        """The latest checkpoint of each pipeline that has one, sorted by pipeline; raises as for a single one."""
+        states = (self.get_latest_checkpoint(job_id, pipeline) for pipeline in sorted(self.scan_job(job_id)))
+        return tuple(state for state in states if state is not None)
+
+    def get_all_checkpoints(self, job_id: str, pipeline_id: int | None = None) -> tuple[PipelineState, ...]:
+        """All checkpoints of a job, or of one pipeline, with payloads, sorted by (pipeline, epoch, id).
+
+        Raises:
+            CheckpointCorruptedError: any of them is damaged.
+            UnsupportedFormatError: a newer version wrote one.
+        """
+        numbers = sorted(self.scan_job(job_id)) if pipeline_id is None else [pipeline_id]
+        return tuple(state for number in numbers for state in self._all_of(job_id, number))
+
+    # -- epochs
+
+    @abstractmethod
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int) -> int:
+        """Claims an epoch: larger than any that a marker or checkpoint of the pipeline shows, at least ``minimum``.
+
+        No two callers ever get the same one. The marker is durable when it returns.
+        """
+
+    def newest_epoch(self, job_id: str, pipeline_id: int) -> int | None:
+        """The largest epoch that was claimed; ``None`` if the pipeline never was."""
+        return self.scan(job_id, pipeline_id).newest_epoch
+
+    # -- the job
+
+    @abstractmethod
+    def put_manifest(self, job_id: str, version: int, body: bytes) -> None:
+        """Writes a version of the job's manifest, durable when it returns.
+
+        Raises:
+            ManifestConflictError: the version exists, with whatever content. Of several callers exactly one succeeds.
+        """
+
+    @abstractmethod
+    def get_manifest(self, job_id: str) -> Manifest | None:
+        """The newest version; ``None`` if the job has none.
+
+        Raises:
+            CheckpointCorruptedError: it is damaged. An older version is never taken instead.
+        """
+
+    @abstractmethod
+    def list_jobs(self) -> tuple[str, ...]:
+        """The ids of all jobs with a manifest, a checkpoint or an attachment, sorted. Lists the whole namespace."""
+
+    @abstractmethod
+    def store_attachment(self, job_id: str, body: bytes) -> str:
+        """Stores an immutable object, durable when it returns; it lives as long as its job.
+
+        Returns:
+            Its name: the SHA-256 of ``body``, 64 lowercase hex digits. The same body again is a no-op.
+
+        Raises:
+            CheckpointCorruptedError: the stored object of that name is damaged.
+        """
+
+    @abstractmethod
+    def get_attachment(self, job_id: str, digest: str) -> bytes:
+        """The body.
+
+        Raises:
+            AttachmentNotFoundError: the job has none of that name.
+            CheckpointCorruptedError: it is damaged.
+        """
+
+    # -- the end
+
+    @abstractmethod
+    def close(self) -> None:
+        """Releases what the storage holds; what was stored stays. Twice is no error; any other verb after it is one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- what the readers share
+
+    def _find(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None) -> CheckpointInfo | None:
+        infos = self.scan(job_id, pipeline_id).checkpoints
+        return lineage.latest(
+            info for info in infos if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)
+        )
+
+    def _newest_intact(
+        self, job_id: str, pipeline_id: int, fall_back: bool, damaged: list[CheckpointCorruptedError]
+    ) -> PipelineState | None:
+        for _ in range(MOST_LISTINGS):
+            infos = self.scan(job_id, pipeline_id).checkpoints
+            alive = lineage.live(infos)
+            damaged.clear()
+            for info in reversed([each for each in infos if each.ref in alive]):
+                outcome = self._load_or_damage(info)
+                if isinstance(outcome, PipelineState):
+                    return outcome
+                if outcome is None:
+                    break
+                damaged.append(outcome)
+                if not fall_back:
+                    raise outcome
+            else:
+                if damaged:
+                    raise damaged[0]
+                return None
+        raise vanishing(job_id)
+
+    def _load_or_damage(self, info: CheckpointInfo) -> PipelineState | CheckpointCorruptedError | None:
+        try:
+            return self.load(info)
+        except CheckpointCorruptedError as error:
+            return error
+
+    def _all_of(self, job_id: str, pipeline_id: int) -> list[PipelineState]:
+        for _ in range(MOST_LISTINGS):
+            states = [self.load(info) for info in self.scan(job_id, pipeline_id).checkpoints]
+            present = [state for state in states if state is not None]
+            if len(present) == len(states):
+                return present
+        raise vanishing(job_id)
+
+
+def vanishing(job_id: str) -> StorageUnavailableError:
+    """What a reader raises that listed ``MOST_LISTINGS`` times in vain."""
+    return StorageUnavailableError(
+        f"cannot read job {job_id!r}: what it holds was removed {MOST_LISTINGS} times between being listed and being "
+        "read. Raise max-retained or the checkpoint interval"
+    )
+
+
+class CheckpointStorageFactory(ABC):
+    """Makes checkpoint storages of one kind. This is what a plugin registers."""
+
+    @property
+    @abstractmethod
+    def factory_identifier(self) -> str:
+        """The ``type`` in the configuration, and the name of the plugin's entry point."""
+
+    @abstractmethod
+    def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
+        """A new storage. Never changes ``configuration``; two calls give two independent storages.
+
+        What can be found wrong is found here, not at the first checkpoint an hour later: a bad key, a missing bucket,
+        a folder that cannot be written.
+
+        Args:
+            configuration: ``namespace``, ``max-retained`` (see ``seatunnel_storage_api.configuration``) and the
+                backend's own keys. An unknown key is a warning. With ``read-only: true`` somebody only looks: then
+                nothing is made or tried by writing, and storing is refused; a plugin may leave that out.
+
+        Raises:
+            StorageConfigurationError: the configuration cannot work; the message says what to write.
+            StorageAccessError: the place exists but refuses.
+            StorageUnavailableError: the place does not answer.
+        """
+
+    def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
+        """The keys that have no effect, each with a sentence that says so and shows no value. Connects to nothing.
+
+        Empty here: a plugin that does not override this tells of such keys in ``create``.
+
+        Raises:
+            StorageConfigurationError: as ``create`` does, where the configuration alone tells.
+        """
+        return {}

@@ -1,0 +1,7 @@
+"""``python -m seatunnel_storage_api.testing FILE…``: prints the page of the reports that ``--promise-report`` wrote."""
+
+import sys
+
+from seatunnel_storage_api.testing.table import main
+
+sys.exit(main(sys.argv[1:]))

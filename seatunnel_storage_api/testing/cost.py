@@ -1,0 +1,72 @@
+"""Promise 12: what each verb asks of the backend, counted."""
+
+from collections.abc import Callable
+
+import pytest
+
+from seatunnel_storage_api.storage import CheckpointStorage
+from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim
+
+
+class Cost(Given):
+    """Counted by ``requests``: calls of the primitives, unless a suite overrides it to look at the wire.
+
+    A storage whose primitives are several requests each has to override it, or this says nothing of its requests.
+    """
+
+    def test_p12_a_store_is_one_put_and_one_listing(
+        self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        epoch = claim(storage)
+        with self.requests(storage, monkeypatch) as counted:
+            for number in range(3):
+                storage.store_checkpoint(checkpoint(epoch, number))
+            assert counted == {"put": 3, "list": 3}
+            storage.store_checkpoint(checkpoint(epoch, 3))
+            assert counted == {"put": 4, "list": 4, "delete": 1}
+
+    @pytest.mark.parametrize(
+        ("verb", "cost"),
+        [
+            (lambda storage: storage.scan(JOB, 1), {"list": 1}),
+            (lambda storage: storage.scan_job(JOB), {"list": 1}),
+            (lambda storage: storage.list_checkpoints(JOB, 1), {"list": 1}),
+            (lambda storage: storage.newest_epoch(JOB, 1), {"list": 1}),
+            (lambda storage: storage.get_latest_checkpoint(JOB, 1), {"list": 1, "read": 1}),
+            (lambda storage: storage.get_checkpoint(JOB, 1, 1), {"list": 1, "read": 1}),
+            (lambda storage: storage.list_jobs(), {"list": 1}),
+            (lambda storage: storage.put_manifest(JOB, 1, b""), {"put": 1}),
+            (lambda storage: storage.acquire_epoch(JOB, 1, 1), {"list": 2, "put": 1}),
+        ],
+        ids=["scan", "scan_job", "list", "newest_epoch", "latest", "get", "list_jobs", "put_manifest", "acquire_epoch"],
+    )
+    def test_p12_what_each_verb_costs(
+        self,
+        storage: CheckpointStorage,
+        monkeypatch: pytest.MonkeyPatch,
+        verb: Callable[[CheckpointStorage], object],
+        cost: dict[str, int],
+    ) -> None:
+        epoch = claim(storage)
+        for number in (1, 2):
+            storage.store_checkpoint(checkpoint(epoch, number))
+        with self.requests(storage, monkeypatch) as counted:
+            verb(storage)
+        assert counted == cost
+
+    def test_p12_latest_among_many_reads_one_payload(
+        self, open_storage: Callable[..., CheckpointStorage], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        storage = open_storage(100)
+        for pipeline in (1, 2, 11):
+            epoch = claim(storage, pipeline_id=pipeline)
+            for number in range(8):
+                storage.store_checkpoint(checkpoint(epoch, number, pipeline_id=pipeline))
+        with self.requests(storage, monkeypatch) as counted:
+            latest = storage.get_latest_checkpoint(JOB, 1)
+        assert counted == {"list": 1, "read": 1}
+        assert latest is not None
+        assert latest.checkpoint_id == 7
+        with self.requests(storage, monkeypatch) as counted:
+            assert len(storage.get_latest_checkpoints(JOB)) == 3
+        assert counted["read"] == 3

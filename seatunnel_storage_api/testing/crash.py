@@ -1,0 +1,38 @@
+"""Promise 1 under ``kill -9``: what was acknowledged is there, whole, and nothing else is but what was under way."""
+
+import random
+from collections.abc import Callable
+
+from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
+from seatunnel_storage_api.testing import writer
+from seatunnel_storage_api.testing.given import JOB, Given
+
+
+class Crash(Given):
+    """Writers in processes of their own, one after the other, each killed at a moment that chance chooses."""
+
+    def test_p01_a_killed_process_leaves_every_checkpoint_that_it_was_told_of(
+        self,
+        open_storage: Callable[..., CheckpointStorage],
+        factory: CheckpointStorageFactory,
+        configuration: dict[str, str],
+        seed: int,
+    ) -> None:
+        chance = random.Random(seed)
+        reading = open_storage()
+        told: set[tuple[int, int]] = set()
+        for crashes in range(1, self.crashes + 1):
+            process = writer.start(factory, {**configuration, "max-retained": "100000"}, "store", JOB, 10_000)
+            acknowledged = writer.kill(process, after_lines=chance.randint(1, 9), after_s=chance.uniform(0, 0.02))
+            told |= {(int(epoch), int(number)) for epoch, number in (line.split() for line in acknowledged)}
+            stored = {(state.epoch, state.checkpoint_id): state.states for state in reading.get_all_checkpoints(JOB)}
+            assert len({epoch for epoch, _ in told}) == crashes, "a writer that went on after a crash acknowledged"
+            assert told <= stored.keys()
+            assert all(states == writer.states_of(number) for (_, number), states in stored.items())
+            untold = sorted(stored.keys() - told)
+            assert len({epoch for epoch, _ in untold}) == len(untold), "of each writer only the store under way"
+            latest = reading.get_latest_checkpoint(JOB, 1)
+            assert latest is not None
+            # What a dead writer had sent may reach a server between two readings.
+            after = max((info.epoch, info.checkpoint_id) for info in reading.list_checkpoints(JOB, 1))
+            assert max(stored) <= (latest.epoch, latest.checkpoint_id) <= after

@@ -1,0 +1,39 @@
+"""The promises by number: what each says, and which ones a test is about."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from seatunnel_storage_api import storage
+
+_PROMISE = re.compile(r"^(\d+)\. +(.+(?:\n +\S.*)*)", re.MULTILINE)
+_NAMED = re.compile(r"test((?:_p\d\d)+)_")
+
+
+def _read(contract: str) -> dict[int, str]:
+    return {int(number): " ".join(text.split()).replace("``", "`") for number, text in _PROMISE.findall(contract)}
+
+
+PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
+"""What ``seatunnel_storage_api.storage`` says that every storage promises."""
+
+
+def promises_of(test: str) -> tuple[int, ...]:
+    """The promises that a test is about, by its name: ``test_p03_p05_any_history`` is about 3 and 5."""
+    named = _NAMED.match(test.rpartition("::")[2])
+    return tuple(int(number) for number in named[1].split("_p")[1:]) if named else ()
+
+
+def briefly(number: int) -> str:
+    """The words of the promise that its text sets off."""
+    return PROMISES[number].split("*")[1]
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """``1-4, 7`` for 1, 2, 3, 4 and 7."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

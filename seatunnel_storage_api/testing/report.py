@@ -1,0 +1,201 @@
+"""Which promise was kept, and which was broken by what: a pytest plugin, and its file.
+
+It is on where the ``conftest.py`` at the root of a project's tests says so, and nowhere else::
+
+    pytest_plugins = ["seatunnel_storage_api.testing.report"]
+
+It is no entry point of pytest, on purpose: whoever has this package installed would pay for it in every test run of
+every other project. After a run that held a suite of the kit, a section says of each storage which promises it kept.
+``--promise-report FILE`` also writes that down as JSON, over what the file said before, so that several runs (and the
+workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` makes a page of it.
+"""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import Factory, define
+
+from seatunnel_storage_api.testing.given import Given
+from seatunnel_storage_api.testing.promises import PROMISES, briefly, promises_of, ranges
+
+PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not run"
+
+NOT_SELECTED = "it was not selected"
+
+_ATTACHED = "seatunnel_promises"
+"""What a report of pytest carries, from the worker that ran the test to the process that tells of it."""
+
+
+@define
+class Verdicts:
+    """What the tests said of one storage."""
+
+    version: str = ""
+    tests: dict[str, tuple[str, str]] = Factory(dict)
+    """By pytest's id: the outcome, and why it is not ``passed``."""
+
+    def note(self, test: str, outcome: str, why: str = "") -> None:
+        """A test that failed in any phase failed, and one that did not run takes nothing back."""
+        known, _ = self.tests.get(test, (NOT_RUN, ""))
+        if known != FAILED and not (known == PASSED and outcome == NOT_RUN):
+            self.tests[test] = (outcome, why)
+
+    def about(self, promise: int) -> dict[str, tuple[str, str]]:
+        return {test: verdict for test, verdict in self.tests.items() if promise in promises_of(test)}
+
+    def of(self, promise: int) -> str:
+        """The worst that one of its tests said: ``failed``, ``not promised``, ``passed``; ``not run`` if none ran."""
+        outcomes = {outcome for outcome, _ in self.about(promise).values()}
+        return next((outcome for outcome in (FAILED, NOT_PROMISED, PASSED) if outcome in outcomes), NOT_RUN)
+
+
+@define
+class PromiseReport:
+    """The verdicts of all storages, by what their suites call them."""
+
+    storages: dict[str, Verdicts] = Factory(dict)
+
+    def of(self, storage: str) -> Verdicts:
+        return self.storages.setdefault(storage, Verdicts())
+
+    def take_over(self, later: "PromiseReport") -> None:
+        """What a later run said stands, but for tests that it left out."""
+        for name, verdicts in later.storages.items():
+            mine = self.of(name)
+            mine.version = verdicts.version or mine.version
+            for test, (outcome, why) in verdicts.tests.items():
+                if outcome != NOT_RUN or test not in mine.tests:
+                    mine.tests[test] = (outcome, why)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            name: {"version": verdicts.version, "tests": {test: list(said) for test, said in verdicts.tests.items()}}
+            for name, verdicts in sorted(self.storages.items())
+        }
+
+
+def from_json(written: dict[str, Any]) -> PromiseReport:
+    """The report that ``as_json`` wrote."""
+    storages = {
+        name: Verdicts(each["version"], {test: (outcome, why) for test, (outcome, why) in each["tests"].items()})
+        for name, each in written.items()
+    }
+    return PromiseReport(storages)
+
+
+def read(path: Path) -> PromiseReport:
+    """The report in a file; an empty one where there is none."""
+    return from_json(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else PromiseReport()
+
+
+# -- the plugin
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("checkpoint storages").addoption(
+        "--promise-report", metavar="FILE", type=Path, help="add to FILE, as JSON, which storage kept which promise"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Observer(config), "seatunnel-promises")
+
+
+class Observer:
+    """Watches one run of pytest."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._report = PromiseReport()
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        suite = _suite(item)
+        if suite is not None:
+            self._report.of(suite.backend or suite.__name__).note(item.nodeid, NOT_RUN, NOT_SELECTED)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        suite = _suite(item)
+        if suite is not None:
+            setattr(report, _ATTACHED, [suite.backend or suite.__name__, suite.backend_version])
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        storage, version = getattr(report, _ATTACHED, ("", ""))
+        if storage and (report.when == "call" or not report.passed):
+            verdicts = self._report.of(storage)
+            verdicts.version = version or verdicts.version
+            verdicts.note(report.nodeid, *_verdict(report))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of pytest-xdist ends: it alone knows what was collected and not selected."""
+        self._report.take_over(from_json(getattr(node, "workeroutput", {}).get(_ATTACHED, {})))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        worker = getattr(self._config, "workeroutput", None)
+        path = self._config.getoption("--promise-report")
+        if worker is not None:
+            worker[_ATTACHED] = self._report.as_json()
+        elif path is not None:
+            everything = read(path)
+            everything.take_over(self._report)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(everything.as_json(), indent=1) + "\n", encoding="utf-8")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        lines = [line for name, verdicts in sorted(self._report.storages.items()) for line in told(name, verdicts)]
+        if lines:
+            terminalreporter.section("promises of checkpoint storages")
+        for line in lines:
+            terminalreporter.write_line(line, red="BROKEN" in line)
+
+
+def told(name: str, verdicts: Verdicts) -> list[str]:
+    """What a person reads of one storage; nothing if none of its tests ran."""
+    by_outcome = {
+        outcome: [number for number in PROMISES if verdicts.of(number) == outcome]
+        for outcome in (PASSED, FAILED, NOT_PROMISED)
+    }
+    if not any(by_outcome.values()):
+        return []
+    left = [number for number in PROMISES if verdicts.of(number) == NOT_RUN]
+    parts = {"kept": by_outcome[PASSED], "not promised": by_outcome[NOT_PROMISED], "not run": left}
+    lines = [f"{name}: " + "; ".join(f"{part} {ranges(numbers)}" for part, numbers in parts.items() if numbers)]
+    for number in by_outcome[FAILED]:
+        failures: dict[str, list[str]] = {}
+        for test, (outcome, why) in verdicts.about(number).items():
+            if outcome == FAILED:
+                failures.setdefault(test.rpartition("::")[2].partition("[")[0], []).append(why)
+        lines += [
+            f"  promise {number} ({briefly(number)}): BROKEN by {test}{cases(whys)}: {whys[0]}"
+            for test, whys in failures.items()
+        ]
+    return lines
+
+
+def cases(whys: list[str]) -> str:
+    return f" ({len(whys)} cases)" if len(whys) > 1 else ""
+
+
+def _suite(item: pytest.Item) -> type[Given] | None:
+    owner = getattr(item, "cls", None)
+    return owner if isinstance(owner, type) and issubclass(owner, Given) and promises_of(item.name) else None
+
+
+def _verdict(report: pytest.TestReport) -> tuple[str, str]:
+    if report.passed:
+        return PASSED, ""
+    if hasattr(report, "wasxfail"):
+        return NOT_PROMISED, report.wasxfail.removeprefix("reason: ")
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        return NOT_RUN, reason.removeprefix("Skipped: ")
+    crash = getattr(report.longrepr, "reprcrash", None)
+    said = (crash.message if crash is not None else report.longreprtext).strip().splitlines()
+    return FAILED, said[0] if said else "it failed without a word"
