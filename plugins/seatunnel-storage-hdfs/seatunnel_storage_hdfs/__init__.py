@@ -1,0 +1,1 @@
+"""The checkpoint storage of type ``hdfs``."""

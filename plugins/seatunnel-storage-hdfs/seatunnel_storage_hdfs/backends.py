@@ -1,0 +1,159 @@
+"""The backends by ``storage.type``. A new backend is a module with a ``create`` and an entry here.
+
+A module is imported only when its backend is asked for, and so are the packages that it needs.
+"""
+
+import importlib
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.storage import CheckpointStorage
+
+STORAGE_TYPE = "storage.type"
+DEFAULT_FS = "fs.defaultFS"
+
+
+@frozen(kw_only=True)
+class Backend:
+    """How one ``storage.type`` is made."""
+
+    name: str
+    """As messages call it."""
+
+    module: str
+    """Below this package; has ``create(configuration) -> CheckpointStorage``."""
+
+    extra: str | None = None
+    """Of the distribution, where the module needs packages that are not installed with it."""
+
+    keys: frozenset[str] = frozenset()
+    """The keys of ``plugin-config`` that have an effect on it, besides those that all share."""
+
+    prefixes: tuple[str, ...] = ()
+    """Keys that begin so are handed on as they are."""
+
+    def knows(self, key: str) -> bool:
+        return key in self.keys or key.startswith(self.prefixes)
+
+    def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
+        """A storage of this backend.
+
+        Raises:
+            StorageConfigurationError: the packages that it needs are not installed.
+        """
+        try:
+            module = importlib.import_module(f"seatunnel_storage_hdfs.{self.module}")
+        except ModuleNotFoundError as cause:
+            if self.extra is None or (cause.name or "").startswith("seatunnel_"):
+                raise
+            raise StorageConfigurationError(
+                f"checkpoints on {self.name} need the package {cause.name}, which is not installed: in a clone of this "
+                f"project, run pip install './plugins/seatunnel-storage-hdfs[{self.extra}]'"
+            ) from cause
+        storage: CheckpointStorage = module.create(configuration)
+        return storage
+
+
+LOCAL = Backend(name="local files", module="local")
+
+S3 = Backend(
+    name="S3",
+    module="s3",
+    extra="s3",
+    keys=frozenset(
+        {
+            "s3.bucket",
+            "fs.s3a.access.key",
+            "fs.s3a.secret.key",
+            "fs.s3a.session.token",
+            "fs.s3a.aws.credentials.provider",
+            "fs.s3a.assumed.role.arn",
+            "fs.s3a.assumed.role.credentials.provider",
+            "fs.s3a.assumed.role.external.id",
+            "fs.s3a.assumed.role.policy",
+            "fs.s3a.assumed.role.session.duration",
+            "fs.s3a.assumed.role.session.name",
+            "fs.s3a.assumed.role.sts.endpoint",
+            "fs.s3a.assumed.role.sts.endpoint.region",
+            "fs.s3a.connection.ssl.enabled",
+            "fs.s3a.endpoint",
+            "fs.s3a.endpoint.region",
+            "fs.s3a.path.style.access",
+            "fs.s3a.proxy.host",
+            "fs.s3a.proxy.password",
+            "fs.s3a.proxy.port",
+            "fs.s3a.proxy.username",
+            "fs.s3a.security.credential.provider.path",
+            "fs.s3a.ssl.ca-file",
+            "hadoop.security.credential.provider.path",
+        }
+    ),
+    prefixes=("seatunnel.credentials.",),
+)
+
+OSS = Backend(
+    name="OSS",
+    module="oss",
+    extra="oss",
+    keys=frozenset(
+        {
+            "oss.bucket",
+            "fs.oss.endpoint",
+            "fs.oss.region",
+            "fs.oss.accessKeyId",
+            "fs.oss.accessKeySecret",
+            "fs.oss.securityToken",
+            "fs.oss.credentials.provider",
+            "fs.oss.ecs.metadata",
+            "fs.oss.connection.secure.enabled",
+            "fs.oss.connection.establish.timeout",
+            "fs.oss.connection.timeout",
+            "fs.oss.proxy.host",
+            "fs.oss.proxy.port",
+            "fs.oss.proxy.username",
+            "fs.oss.proxy.password",
+        }
+    ),
+    prefixes=("seatunnel.credentials.",),
+)
+
+HDFS = Backend(
+    name="HDFS",
+    module="webhdfs",
+    extra="hdfs",
+    keys=frozenset(
+        {
+            "disable.cache",
+            "kerberosPrincipal",
+            "kerberosKeytab",
+            "kerberosKeytabFilePath",
+            "krb5_path",
+            "hdfs_site_path",
+            "dfs.namenode.http-address",
+            "hadoop.user.name",
+            "hadoop.proxy.user",
+        }
+    ),
+    prefixes=("seatunnel.hadoop.",),
+)
+
+BACKENDS: Mapping[str, Backend] = {
+    "local": LOCAL,
+    "s3": S3,
+    "oss": OSS,
+    "hdfs": HDFS,
+}
+"""By ``storage.type``, after ``file:///`` was understood."""
+
+
+def of_type(kind: str) -> Backend:
+    """The backend of a ``storage.type``: one of ours, or else what fsspec knows by that name."""
+    return BACKENDS.get(kind) or Backend(
+        name=f"storage.type: {kind}",
+        module="filesystems",
+        extra="fsspec",
+        keys=frozenset({"single-writer"}),
+        prefixes=(f"fs.{kind}.",),
+    )

@@ -1,0 +1,61 @@
+"""The storage of ``type: hdfs``: chooses the backend of a configuration."""
+
+from collections.abc import Mapping
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.discovery import hookimpl
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
+from seatunnel_storage_hdfs.backends import BACKENDS, DEFAULT_FS, STORAGE_TYPE, of_type
+
+_SHARED = frozenset({STORAGE_TYPE, DEFAULT_FS})
+"""The keys that choose the backend."""
+
+
+class HdfsStorageFactory(CheckpointStorageFactory):
+    """The storage of ``type: hdfs``."""
+
+    factory_identifier = "hdfs"
+
+    def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
+        shared.warn(self.idle_keys(configuration).values())  # first: a key that is missing may be one that is misspelt
+        return of_type(storage_type(configuration)).create(configuration)
+
+    def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
+        backend = of_type(storage_type(configuration))
+        idle: dict[str, str] = {}
+        for key in configuration:
+            if backend.knows(key):
+                continue
+            if any(other.knows(key) for other in BACKENDS.values()):
+                idle[key] = f"the key {key!r} in plugin-config has no effect on {backend.name}"
+            for sentence in shared.unknown_keys({} if key in idle else {key: ""}, {*_SHARED, *backend.keys}):
+                idle[key] = sentence
+        return idle
+
+
+def storage_type(configuration: Mapping[str, str]) -> str:
+    """What is asked for, in lower case; ``hdfs`` on ``file:///`` is ``local``.
+
+    Raises:
+        StorageConfigurationError: the two keys do not say one thing.
+    """
+    kind = (configuration.get(STORAGE_TYPE) or "local").lower()
+    file_system = configuration.get(DEFAULT_FS) or ""
+    on_files = file_system.startswith("file:/")
+    if kind == "local" and file_system and not on_files:
+        raise StorageConfigurationError(
+            f"{STORAGE_TYPE} is local, but {DEFAULT_FS} is {file_system!r}. "
+            f"Write {DEFAULT_FS}: file:/// or leave it out"
+        )
+    if kind == "hdfs" and not file_system:
+        raise StorageConfigurationError(
+            f"{STORAGE_TYPE} is hdfs, but {DEFAULT_FS} is missing. Write {DEFAULT_FS}: file:/// for local files, or "
+            f"{DEFAULT_FS}: hdfs://host:port for a cluster"
+        )
+    return "local" if kind == "hdfs" and on_files else kind
+
+
+@hookimpl
+def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    return HdfsStorageFactory()

@@ -1,0 +1,63 @@
+"""What a file system raises, sorted into what may pass and what stays until a person changes something."""
+
+import contextlib
+from collections.abc import Collection, Iterator
+
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
+from seatunnel_storage_api.secret import HIDDEN
+
+_FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 409})
+_FINAL_CLASSES = (
+    *("AuthenticationException", "BadHostKeyException", "ClientAuthenticationError", "DefaultCredentialsError"),
+    *("RefreshError", "PasswordRequiredException", "TypeError", "ValueError"),
+)
+"""By name: the packages that have them may not be installed."""
+
+
+@contextlib.contextmanager
+def translated(secrets: Collection[str]) -> Iterator[None]:
+    """Raises the storage's errors for any of a file system's. Errors of the operating system pass, with their number.
+
+    Args:
+        secrets: texts that nobody may see, whatever the file system says.
+
+    Raises:
+        StorageUnavailableError: it may pass by itself.
+        StorageAccessError: it will not.
+    """
+    try:
+        yield
+    except CheckpointStorageError:
+        raise
+    except Exception as cause:  # a file system is foreign code: it may raise anything
+        if isinstance(cause, OSError) and cause.errno is not None and not isinstance(cause, FileNotFoundError):
+            raise
+        text = f"{type(cause).__name__}: {_first_line(str(cause))}"
+        clean = text
+        for secret in secrets:
+            clean = clean.replace(secret, HIDDEN)
+        raise _meaning(cause, clean) from (cause if clean == text else None)
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no more is said"])[0][:500].rstrip(".")
+
+
+def _meaning(cause: Exception, said: str) -> StorageUnavailableError | StorageAccessError:
+    if isinstance(cause, FileNotFoundError) or _status(cause) == 404:
+        return StorageAccessError(
+            f"{said}. Create the bucket, container or folder that the namespace begins with, or correct the namespace"
+        )
+    refused = _status(cause) in _FINAL_STATUSES or "Forbidden" in said or "known_hosts" in said
+    if refused or any(each.__name__ in _FINAL_CLASSES for each in type(cause).__mro__):
+        return StorageAccessError(
+            f"{said}. Check the options fs.<storage.type>.* of plugin-config, and that this user may read, write, list "
+            "and delete there"
+        )
+    return StorageUnavailableError(f"{said}. Check that the server is up and can be reached from here, then try again")
+
+
+def _status(cause: Exception) -> int | None:
+    """Of an HTTP answer, wherever the client keeps it."""
+    found = (getattr(cause, name, None) for name in ("status_code", "status", "code"))
+    return next((int(each) for each in found if isinstance(each, int | str) and str(each).isdigit()), None)

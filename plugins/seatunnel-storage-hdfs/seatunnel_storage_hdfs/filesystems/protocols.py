@@ -1,0 +1,115 @@
+"""What is known of fsspec's file systems: which of them put a whole object or none, and never over another one.
+
+fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation looks first and writes
+afterwards, so that two writers may both find nothing. Only where the file system asks its server to decide is it a
+promise. That was read in their sources, and tried with many writers at once:
+
+* adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
+* gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it looks at that only when a larger
+  upload begins.
+
+s3fs can do it too, but S3 and OSS have backends of their own.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import fsspec
+from attrs import frozen
+from fsspec.registry import known_implementations
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+
+@frozen(kw_only=True)
+class ConditionalPut:
+    """How a file system that can promise it puts an object only where there is none."""
+
+    arguments: Callable[[bytes], Mapping[str, Any]] = lambda body: {}
+    """Of ``pipe_file``, besides ``mode="create"``."""
+
+    file_system: tuple[str, str] | None = None
+    """Module and class, where it is not what fsspec has by this name."""
+
+
+AZURE = ConditionalPut()
+GOOGLE = ConditionalPut(
+    arguments=lambda body: {"chunksize": len(body) + 1},
+    file_system=(
+        "gcsfs.core",
+        "GCSFileSystem",
+    ),  # fsspec's is an experiment that asks for the kind of bucket by gRPC first
+)
+
+CONDITIONAL: Mapping[str, ConditionalPut] = {
+    "abfs": AZURE,
+    "abfss": AZURE,
+    "az": AZURE,
+    "gs": GOOGLE,
+    "gcs": GOOGLE,
+}
+"""By ``storage.type``."""
+
+_ELSEWHERE = {
+    **dict.fromkeys(("file", "local"), "storage.type: local"),
+    **dict.fromkeys(("s3a", "s3n"), "storage.type: s3"),
+    **dict.fromkeys(("webhdfs", "arrow_hdfs", "viewfs"), "storage.type: hdfs"),
+}
+"""What has a backend of its own, by another name."""
+
+_PACKAGES = {
+    **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
+    "smb": "smbprotocol",
+    "webdav": "webdav4",
+    "oci": "ocifs",
+    "dropbox": "dropboxdrivefs",
+}
+"""What brings a file system, where the module that is missing has another name than the distribution."""
+
+
+def file_system(kind: str, options: Mapping[str, Any]) -> Any:
+    """A file system of its own, which shares nothing with others of the same options.
+
+    Raises:
+        StorageConfigurationError: there is none of this name, its package is missing, or it refuses the options.
+    """
+    kind_of = implementation(kind)
+    try:
+        return kind_of(skip_instance_cache=True, **options)
+    except (TypeError, ValueError) as cause:  # before anything is sent: what it is given makes no sense to it
+        raise StorageConfigurationError(
+            f"the file system of storage.type: {kind} refuses its options ({', '.join(options) or 'none'}): {cause}. "
+            f"Write what it needs as fs.{kind}.<option>; they are the arguments of {kind_of.__name__}"
+        ) from cause
+
+
+def implementation(kind: str) -> Any:
+    """The class of a file system.
+
+    Raises:
+        StorageConfigurationError: there is none of this name, or its package is missing.
+    """
+    if kind in _ELSEWHERE:
+        raise StorageConfigurationError(f"storage.type: {kind} has a backend of its own: write {_ELSEWHERE[kind]}")
+    conditional = CONDITIONAL.get(kind)
+    try:
+        if conditional is None or conditional.file_system is None:
+            return fsspec.get_filesystem_class(kind)
+        module, name = conditional.file_system
+        return getattr(importlib.import_module(module), name)
+    except ValueError as cause:
+        raise StorageConfigurationError(
+            f"storage.type: {kind} is not available: neither this version of seatunnel-storage-hdfs nor fsspec knows "
+            "it. Write storage.type: local, or storage.type: hdfs with fs.defaultFS: file:///, to keep checkpoints in "
+            "local files; others are s3, oss, hdfs, abfs, gs and sftp"
+        ) from cause
+    except ImportError as cause:
+        missing = cause if isinstance(cause, ModuleNotFoundError) else cause.__cause__
+        package = _PACKAGES.get(kind) or getattr(missing, "name", None)
+        hint = f"run pip install {package}" if package else known_implementations.get(kind, {}).get("err", str(cause))
+        raise StorageConfigurationError(
+            f"checkpoints on storage.type: {kind} need a package that is not installed: {hint}"
+        ) from cause

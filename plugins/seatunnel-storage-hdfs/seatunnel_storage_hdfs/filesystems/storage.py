@@ -1,0 +1,242 @@
+"""Checkpoints on a file system of fsspec: by conditional puts, or by one writer alone."""
+
+import contextlib
+import datetime
+import os
+import secrets
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from fsspec.dircache import DirCache
+
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError
+from seatunnel_storage_api.layout import TEMPORARY_FOLDER
+from seatunnel_storage_api.retry import Backoff
+from seatunnel_storage_hdfs.filesystems.errors import translated
+from seatunnel_storage_hdfs.filesystems.protocols import ConditionalPut
+from seatunnel_storage_hdfs.probe import never_overwrites, probe
+
+_MOMENTS = ("mtime", "last_modified", "LastModified", "updated", "created")
+"""Where file systems say when a file was changed, by what most use."""
+
+_LOCKS = tuple(threading.Lock() for _ in range(64))
+"""Of all storages of this process, shared out by path."""
+
+
+class FileSystemStorage(BlobStorage):
+    """A blob is a file below the namespace, which for an object store begins with the bucket.
+
+    Args:
+        kind: the ``storage.type``.
+        open_file_system: gives a new one; called again when a connection was lost.
+        hidden: values of options that nobody may see in a message.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        open_file_system: Callable[[], Any],
+        hidden: Collection[str],
+        namespace: str,
+        max_retained: int,
+        backoff: Backoff | None = None,
+    ) -> None:
+        super().__init__(backend=f"{kind} by fsspec", namespace=namespace, max_retained=max_retained, backoff=backoff)
+        self._kind = kind
+        self._open_file_system = open_file_system
+        self._hidden = hidden
+        self._opening = threading.Lock()
+        self._turn = threading.Lock()
+        self._opened: Any = None
+
+    def locate(self, key: str) -> str:
+        return f"{self._kind}:/{self.namespace}{key}"
+
+    def read(self, key: str) -> bytes | None:
+        with self._file_system() as files:
+            try:
+                body: bytes = files.cat_file(self._path(key))
+            except FileNotFoundError:
+                return None
+        return body
+
+    def list_blobs(self, prefix: str) -> Iterable[Blob]:
+        with self._file_system() as files:
+            return [self._blob(entry) for entry in self._entries(files, prefix)]
+
+    def _blob(self, entry: dict[str, Any]) -> Blob:
+        key = str(entry["name"]).lstrip("/").removeprefix(self._path("").lstrip("/"))
+        return Blob(key=key, size_bytes=entry["size"], modified_at=_modified(entry))
+
+    @abstractmethod
+    def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
+        """What fsspec says of every file below ``prefix``."""
+
+    def delete(self, keys: Iterable[str]) -> None:
+        with self._file_system() as files:
+            for key in keys:
+                with contextlib.suppress(FileNotFoundError):
+                    files.rm_file(self._path(key))
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+    def probe(self) -> None:
+        """Does once, with one fixed key, what every checkpoint will need.
+
+        Raises:
+            StorageAccessError: something is refused, or a put overwrites.
+            StorageUnavailableError: the server does not answer.
+        """
+        probe(self, self._require_put_if_absent)
+
+    def _require_put_if_absent(self) -> None:
+        if not never_overwrites(self):
+            raise StorageAccessError(
+                "a second put replaced the first, although it was told not to: two engines could overwrite each "
+                "other's checkpoints here. Install a newer version of its package, or choose another place"
+            )
+
+    def _path(self, key: str) -> str:
+        """As the file system takes it."""
+        return self.namespace + key
+
+    @contextlib.contextmanager
+    def _file_system(self) -> Iterator[Any]:
+        """The file system, or a new one after an error that may be the end of its connection.
+
+        One thread at a time, unless it is an asynchronous one: the others were not made for several, and paramiko waits
+        for ever when two threads ask at once.
+        """
+        with translated(self._hidden):
+            with self._opening:
+                if self._opened is None:
+                    self._opened = self._open_file_system()
+                    self._opened.dircache = DirCache(use_listings_cache=False)  # of another thread's older listing
+                files = self._opened
+            with contextlib.nullcontext() if files.async_impl else self._turn:
+                try:
+                    yield files
+                except (FileNotFoundError, FileExistsError, CheckpointStorageError):
+                    raise
+                except Exception:
+                    if not files.async_impl:
+                        self._drop()
+                    raise
+
+    def _drop(self) -> None:
+        with self._opening:
+            files, self._opened = self._opened, None
+        close = getattr(getattr(files, "client", None), "close", None)  # paramiko's; others close when collected
+        if close is not None:
+            close()
+
+
+class ConditionalStorage(FileSystemStorage):
+    """For file systems whose server refuses a second put. The client repeats requests itself, for up to a minute."""
+
+    def __init__(self, conditional: ConditionalPut, **more: Any) -> None:
+        super().__init__(backoff=Backoff(attempts=2), **more)
+        self._conditional = conditional
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        with self._file_system() as files:
+            try:
+                files.pipe_file(self._path(key), body, mode="create", **self._conditional.arguments(body))
+            except FileExistsError:
+                return False
+        return True
+
+    def _path(self, key: str) -> str:
+        """These begin with a bucket or container, which is no folder."""
+        return super()._path(key).lstrip("/")
+
+    def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
+        found = files.find(self._path(prefix), detail=True)
+        return [entry for entry in found.values() if entry["type"] == "file"]
+
+
+class SingleWriterStorage(FileSystemStorage):
+    """For file systems that can only look first and write afterwards: right as long as one process writes.
+
+    A put writes a file in ``.tmp/`` beside its target, looks, and moves it there, so that readers see whole files where
+    the file system's move is atomic.
+    """
+
+    def locate(self, key: str) -> str:
+        return f"{self._kind}://{self.namespace}{key}"
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        with self._file_system() as files:
+            path = self._path(key)
+            folder, _, name = path.rpartition("/")
+            with _LOCKS[hash(path) % len(_LOCKS)]:
+                if _exists(files, path):
+                    return False
+                temporary = f"{folder}/{TEMPORARY_FOLDER}/{name}.{os.getpid()}-{secrets.token_hex(4)}"
+                _write_in_folder(files, temporary, body)
+                files.mv(temporary, path)
+        return True
+
+    def _entries(self, files: Any, prefix: str) -> Iterator[dict[str, Any]]:
+        """Folder by folder: ``find`` passes over folders that could not be listed, as if they were empty."""
+        yield from _files(files, self._path(prefix).rstrip("/") or "/", top=not prefix)
+
+    def unfinished(self, prefix: str) -> Iterable[Blob]:
+        with self._file_system() as files:
+            found = _files(files, self._path(prefix).rstrip("/") or "/", top=not prefix, hidden=True)
+            return [blob for blob in map(self._blob, found) if f"/{TEMPORARY_FOLDER}/" in blob.key]
+
+    def sweep_unfinished(self, folder: str, before: str) -> None:
+        with self._file_system() as files:
+            for entry in _listed(files, self._path(folder + TEMPORARY_FOLDER)):
+                if str(entry["name"]).rpartition("/")[2] < before:
+                    with contextlib.suppress(FileNotFoundError):
+                        files.rm_file(entry["name"])
+
+
+def _exists(files: Any, path: str) -> bool:
+    """Not by ``exists``, for which every failure means no."""
+    try:
+        files.info(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _write_in_folder(files: Any, path: str, body: bytes) -> None:
+    """Makes the folder only when it is missing: once in a pipeline's life."""
+    try:
+        files.pipe_file(path, body)
+    except FileNotFoundError:
+        files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        files.pipe_file(path, body)
+
+
+def _files(files: Any, folder: str, *, top: bool, hidden: bool = False) -> Iterator[dict[str, Any]]:
+    """``hidden`` shows what is unfinished too."""
+    for entry in _listed(files, folder):
+        name = str(entry["name"]).rstrip("/").rpartition("/")[2]
+        if entry["type"] != "directory":
+            yield entry
+        elif hidden or name != TEMPORARY_FOLDER or top:  # directly below the namespace it is a job of that name
+            yield from _files(files, f"{folder}/{name}", top=False, hidden=hidden)
+
+
+def _listed(files: Any, folder: str) -> list[dict[str, Any]]:
+    try:
+        return list(files.ls(folder, detail=True))
+    except FileNotFoundError:
+        return []
+
+
+def _modified(entry: dict[str, Any]) -> float | None:
+    moment = next((entry[name] for name in _MOMENTS if entry.get(name) is not None), None)
+    if isinstance(moment, datetime.datetime):
+        return moment.timestamp()
+    return float(moment) if isinstance(moment, int | float) else None

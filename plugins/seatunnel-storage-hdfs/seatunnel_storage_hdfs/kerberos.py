@@ -1,0 +1,214 @@
+"""Logging in to WebHDFS with Kerberos, from a principal and its keytab, for as long as the process lives.
+
+The Kerberos library (MIT's, through ``gssapi``) keeps the ticket in a cache in memory that belongs to one session, and
+takes a new one from the keytab when half of the ticket's life is over. It looks whether that is so only when
+credentials are acquired: acquired once and kept, they end with the ticket. So they are acquired for each request, which
+costs no request to the KDC while the ticket is young. No environment variable is set, no file written, ``kinit`` is not
+needed, and two storages of one process may log in as two principals.
+"""
+
+import base64
+import os
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import gssapi
+import requests
+from attrs import define, field
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
+from seatunnel_storage_hdfs import keytab
+
+PRINCIPAL = "kerberosPrincipal"
+KEYTAB = "kerberosKeytabFilePath"
+KEYTAB_OF_OLD = "kerberosKeytab"
+CONFIGURATION = "krb5_path"
+
+_SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
+
+_TABLE = 2**32 - 1765328384
+"""What MIT's library adds to the error numbers of RFC 4120, section 7.5.9."""
+
+_UNREACHABLE = 156
+"""MIT's own number for "cannot contact any KDC"."""
+
+_UNKNOWN_SERVICE = 7
+
+_REMEDIES = {
+    1: "The account of this principal has ended; have it prolonged (kadmin: modprinc -expire never)",
+    6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
+    _UNKNOWN_SERVICE: "The KDC knows no service of that name: write the host name of the NameNode as its principal "
+    "HTTP/<host> has it, not an IP address or an alias",
+    18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
+    23: "The key of the principal has ended; have it changed and export the keytab again",
+    24: "The key in the keytab is not the principal's any more, probably because it was changed since: export the "
+    "keytab again (kadmin: ktadd)",
+    37: "The clocks of this host and of the KDC are more than five minutes apart: set them, best with NTP",
+    154: "krb5.conf does not say where the KDC of this realm is: add it under [realms], or correct the realm",
+}
+"""By error number. All of these stay until a person changes something."""
+
+_REFUSED_TICKET = (
+    "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the keytab of "
+    "the NameNode's HTTP principal is not the KDC's any more (then export it there again), or this user has no "
+    "auth_to_local rule; its log says more"
+)
+
+
+def session(configuration: Mapping[str, str]) -> requests.Session | None:
+    """A session that logs in to whatever host it asks; ``None`` if the configuration names no principal.
+
+    Logs in once before it returns, so that what is wrong is found now.
+
+    Raises:
+        StorageConfigurationError: a key is missing or wrong, or the keytab cannot log in as the principal.
+        StorageAccessError: the KDC refuses the principal.
+        StorageUnavailableError: no KDC answers.
+    """
+    written = configuration.get(PRINCIPAL)
+    if not written:
+        _refuse_half(configuration)
+        return None
+    _refuse_other_configuration(configuration.get(CONFIGURATION))
+    path = configuration.get(KEYTAB) or configuration.get(KEYTAB_OF_OLD)
+    if not path:
+        raise StorageConfigurationError(
+            f"{PRINCIPAL} is set, but {KEYTAB} is not: write the path of the keytab of {written}"
+        )
+    principal = _full(written)
+    _require_key(principal, path.removeprefix("file://"))
+    login = TicketAuth(principal=principal, keytab=path.removeprefix("file://"))
+    login.acquire()
+    made = requests.Session()
+    made.auth = login
+    return made
+
+
+@define(eq=False)
+class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
+    """Adds a token of Kerberos (SPNEGO, RFC 4559) to each request that wants one. For many threads at once."""
+
+    principal: str
+    keytab: str
+    _cache: str = field(init=False, factory=lambda: f"MEMORY:seatunnel-{secrets.token_hex(8)}")
+    _lock: threading.Lock = field(init=False, factory=threading.Lock, repr=False)
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        address = urlsplit(str(request.url))
+        if "delegation=" not in address.query:  # a DataNode takes the token that the NameNode put into the address
+            request.headers["Authorization"] = f"Negotiate {self._token(address.hostname or '')}"
+            request.register_hook("response", self._explain)
+        return request
+
+    def acquire(self) -> gssapi.Credentials:
+        """Credentials with a ticket that has life left.
+
+        Raises:
+            StorageAccessError: the KDC refuses.
+            StorageUnavailableError: no KDC answers, and the ticket that we had is over.
+        """
+        try:
+            return gssapi.Credentials(
+                name=gssapi.Name(self.principal, gssapi.NameType.kerberos_principal),
+                usage="initiate",
+                store={"client_keytab": f"FILE:{self.keytab}", "ccache": self._cache},
+            )
+        except gssapi.exceptions.GSSError as cause:
+            raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
+
+    def _explain(self, response: requests.Response, **_: object) -> None:
+        """Who refuses the ticket answers with a page, or with nothing; who refuses the user answers with JSON."""
+        if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
+            title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
+            raise StorageAccessError(
+                f"{urlsplit(str(response.url)).netloc} refuses the ticket of {self.principal}: "
+                f"{title[1] if title else f'HTTP {response.status_code}'}. {_REFUSED_TICKET}"
+            )
+
+    def _token(self, host: str) -> str:
+        with self._lock:  # while a ticket is renewed, the cache is empty for a moment
+            credentials = self.acquire()
+            service = gssapi.Name(f"HTTP@{host}", gssapi.NameType.hostbased_service)
+            try:
+                return _first_token(service, credentials, _SPNEGO)
+            except gssapi.exceptions.GSSError:
+                pass
+            try:  # SPNEGO hides why; Kerberos without it says it
+                return _first_token(service, credentials, gssapi.MechType.kerberos)
+            except gssapi.exceptions.GSSError as cause:
+                raise self._failure(f"get a ticket of {self.principal} for HTTP/{host}", cause) from cause
+
+    def _failure(self, what: str, cause: gssapi.exceptions.GSSError) -> StorageAccessError | StorageUnavailableError:
+        number = cause.min_code - _TABLE
+        reason = f"cannot {what}: {_reason(cause)}"
+        if number in _REMEDIES:
+            return StorageAccessError(f"{reason}. {_REMEDIES[number]}")
+        if number == _UNREACHABLE:
+            return StorageUnavailableError(f"{reason}. Check that the KDC which krb5.conf names is up and reachable")
+        return StorageAccessError(f"{reason}. Try kinit -kt {self.keytab} {self.principal} on this host")
+
+
+def _first_token(service: gssapi.Name, credentials: gssapi.Credentials, mechanism: gssapi.OID) -> str:
+    context = gssapi.SecurityContext(name=service, creds=credentials, mech=mechanism, usage="initiate")
+    return base64.b64encode(context.step()).decode("ascii")
+
+
+def _reason(cause: gssapi.exceptions.GSSError) -> str:
+    """The part of the message that is about Kerberos, not about its interface."""
+    return re.sub(r".*Minor \(\d+\): ", "", str(cause), flags=re.DOTALL)
+
+
+def _full(written: str) -> str:
+    """With the realm, which may be left out, and with this host's name for Hadoop's ``_HOST``."""
+    named = written.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
+    try:
+        name = gssapi.Name(named, gssapi.NameType.kerberos_principal)
+        return str(name.canonicalize(gssapi.MechType.kerberos))
+    except gssapi.exceptions.GSSError as cause:
+        raise StorageConfigurationError(
+            f"{PRINCIPAL} is {written!r}, which Kerberos cannot read: {_reason(cause)}. Write it as user@REALM or "
+            "service/host@REALM, and see that krb5.conf can be read"
+        ) from cause
+
+
+def _require_key(principal: str, path: str) -> None:
+    remedy = f"Export it with kadmin: ktadd -k {path} {principal}"
+    try:
+        held = {entry.principal for entry in keytab.entries(Path(path).read_bytes())}
+    except OSError as cause:
+        raise StorageConfigurationError(
+            f"the keytab {path} of {principal} cannot be read: {cause.strerror}. Correct {KEYTAB}, or make the file "
+            "readable for this user alone (chmod 400)"
+        ) from cause
+    except ValueError as cause:
+        raise StorageConfigurationError(f"the file {path} is no keytab: {cause}. {remedy}") from cause
+    if not held:
+        raise StorageConfigurationError(f"the keytab {path} is empty. {remedy}")
+    if principal not in held:
+        raise StorageConfigurationError(
+            f"the keytab {path} has no key of {principal}; it has keys of {', '.join(sorted(held))}. Write one of "
+            f"these as {PRINCIPAL}, or choose another keytab"
+        )
+
+
+def _refuse_half(configuration: Mapping[str, str]) -> None:
+    for key in (KEYTAB, KEYTAB_OF_OLD):
+        if configuration.get(key):
+            raise StorageConfigurationError(
+                f"{key} is set, but {PRINCIPAL} is not: write whose keytab it is, as user@REALM"
+            )
+
+
+def _refuse_other_configuration(path: str | None) -> None:
+    """The library reads the files that it finds by itself, or by an environment variable of the whole process."""
+    read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
+    if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
+        raise StorageConfigurationError(
+            f"{CONFIGURATION} is {path}, but Kerberos reads {read} for the whole process. Start it with "
+            f"KRB5_CONFIG={path} in its environment, or leave {CONFIGURATION} out"
+        )

@@ -1,0 +1,236 @@
+"""Checkpoints in local files.
+
+A put writes a file in ``.tmp/`` beside its target, syncs it, links it to its name and syncs the folder. ``link`` never
+overwrites and is atomic, so nobody sees a part of a file, and of several writers one wins. What survives a crash is
+then decided by the disk alone.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
+from seatunnel_storage_api.inventory import Holding, of_each_job
+from seatunnel_storage_api.layout import TEMPORARY_FOLDER
+from seatunnel_storage_hdfs.mounts import network_file_system
+
+BACKEND = "hdfs on local files"
+PROBE = ".probe-"
+
+
+class LocalFileStorage(BlobStorage):
+    """A blob is a file below the namespace. Costs one write, fsync, link, folder fsync and listing per checkpoint."""
+
+    device: int | None = None
+    """Of the namespace when it was opened; ``None`` where it is not known to have been there."""
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        return self.put_pieces_if_absent(key, [body])
+
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
+        path = self.locate(key)
+        folder, name = os.path.split(path)
+        temporary = f"{folder}/{TEMPORARY_FOLDER}/{name}.{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            self._write_in_folder(temporary, pieces)
+            os.link(temporary, path)
+        except FileExistsError:
+            _sync_folder(folder)
+            return False
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+        _sync_folder(folder)
+        return True
+
+    def read(self, key: str) -> bytes | None:
+        try:
+            with open(self.locate(key), "rb", buffering=0) as file:
+                return file.readall()
+        except FileNotFoundError:
+            self._require_namespace()
+            return None
+
+    def list_blobs(self, prefix: str) -> Iterable[Blob]:
+        found = list(_files(self.locate(prefix), prefix))
+        if not found:
+            self._require_namespace()
+        return found
+
+    def unfinished(self, prefix: str) -> Iterator[Blob]:
+        for folder, _, names in os.walk(self.locate(prefix)):
+            for name in names if os.path.basename(folder) == TEMPORARY_FOLDER else ():
+                path = os.path.join(folder, name)
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.stat(path, follow_symlinks=False)
+                    key = path.removeprefix(self.namespace)
+                    yield Blob(key=key, size_bytes=status.st_size, modified_at=status.st_mtime)
+
+    def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
+        try:
+            return super().holdings(job_id)
+        except StorageAccessError:
+            if job_id is not None:
+                raise
+            names = self.attempt("list", "", lambda: os.listdir(self.namespace))
+            return of_each_job(names, super().holdings, self.locate)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.locate(key))
+
+    def sweep_unfinished(self, folder: str, before: str) -> None:
+        unfinished = self.locate(folder + TEMPORARY_FOLDER)
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(unfinished):
+                if name < before:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(f"{unfinished}/{name}")
+
+    def _write_in_folder(self, path: str, pieces: Sequence[bytes]) -> None:
+        """Makes the folder only when it is missing: once in a pipeline's life."""
+        try:
+            _write(path, pieces)
+        except FileNotFoundError:
+            self._require_namespace()
+            _make_folders(os.path.dirname(path))
+            _write(path, pieces)
+
+    def _require_namespace(self) -> None:
+        """Something is missing: is it that, or is all of it? Whoever took an unmounted disk for an empty one would
+        believe that the job was deleted, and begin a second history beside the first.
+
+        Raises:
+            StorageUnavailableError: the namespace is not the folder that was opened.
+        """
+        if self.device is not None and _device_of(self.namespace) != self.device:
+            raise StorageUnavailableError(
+                f"the namespace {self.namespace} is not the folder any more that this process opened: it was moved "
+                "away, or its disk is not mounted. Put it back"
+            )
+
+
+def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
+    """A storage in a folder that was seen to work, or that is only read.
+
+    Args:
+        backend: how messages call it.
+
+    Raises:
+        StorageAccessError: the folder cannot be made or written, or its file system has no hard links.
+    """
+    namespace = shared.namespace(configuration)
+    storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
+    storage.read_only = shared.read_only(configuration)
+    if not storage.read_only:
+        _require_usable(namespace, backend)
+        storage.device = _device_of(namespace)
+    return storage
+
+
+def _require_usable(namespace: str, backend: str) -> None:
+    try:
+        _make_folders(namespace.rstrip("/") or "/")
+        _probe(namespace)
+    except OSError as cause:
+        raise StorageAccessError(
+            f"cannot use {namespace} ({backend}): {cause}. Make it a folder on a file system with hard links that this "
+            f"user may write, for example with: mkdir -p {namespace} && chown $USER {namespace}; or set another "
+            "namespace in plugin-config"
+        ) from cause
+    network = network_file_system(namespace)
+    if network is not None:
+        shared.warn(
+            [
+                f"the namespace {namespace} lies on the network file system {network}, whose listings may be cached: "
+                "that an engine on another host is fenced off is not promised there"
+            ]
+        )
+
+
+def _probe(namespace: str) -> None:
+    """Does once what every put will do, in files that no listing takes for ours."""
+    probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        _write(probe, [])
+        os.link(probe, f"{probe}-linked")
+        _sync_folder(namespace)
+    finally:
+        for path in (probe, f"{probe}-linked"):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _device_of(folder: str) -> int | None:
+    """``None`` when there is no such folder."""
+    try:
+        return os.stat(folder).st_dev
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: str, pieces: Sequence[bytes]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        rest = [memoryview(piece) for piece in pieces]
+        while rest:
+            rest = _after(os.writev(descriptor, rest), rest)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
+    """What is left to write; a single call takes 2 GiB at most."""
+    for index, piece in enumerate(pieces):
+        if written_bytes < len(piece):
+            return [piece[written_bytes:], *pieces[index + 1 :]]
+        written_bytes -= len(piece)
+    return []
+
+
+def _make_folders(path: str) -> None:
+    """Makes a folder and those above it, each durable in its parent."""
+    parent = os.path.dirname(path)
+    if not os.path.isdir(parent):
+        _make_folders(parent)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path)
+        _sync_folder(parent)
+
+
+def _sync_folder(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _files(folder: str, prefix: str) -> Iterator[Blob]:
+    for entry, status in _entries(folder):
+        if not stat.S_ISDIR(status.st_mode):
+            yield Blob(key=prefix + entry, size_bytes=status.st_size, modified_at=status.st_mtime)
+        elif entry != TEMPORARY_FOLDER or not prefix:  # directly below the namespace it is a job of that name
+            yield from _files(f"{folder}/{entry}", f"{prefix}{entry}/")
+
+
+def _entries(folder: str) -> list[tuple[str, os.stat_result]]:
+    """Reads the folder again when a file was removed before it could be looked at.
+
+    Leaving that file out would show a state that never was: with ``max-retained: 1`` the old checkpoint gone, and the
+    new one, for which it was removed, not there yet.
+    """
+    while True:
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        with contextlib.suppress(FileNotFoundError):
+            return [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]

@@ -1,0 +1,77 @@
+"""What OSS answers, sorted into what may pass and what stays until a person changes something.
+
+By the server's error code, not by the client's classes: only some codes have one.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import requests
+from oss2.exceptions import ClientError, InconsistentError, OssError, RequestError
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
+
+_PASSING_STATUSES = frozenset({408, 429})
+_PASSING_CODES = frozenset({"RequestTimeout", "InvalidDigest", "QpsLimitExceeded", "OperationAborted"})
+
+_KEYS = "write fs.oss.accessKeyId and fs.oss.accessKeySecret as the console shows them"
+_REMEDIES = {
+    "NoSuchBucket": "Create the bucket, or correct oss.bucket and fs.oss.endpoint",
+    "InvalidAccessKeyId": f"The access key id is unknown, or its security token is missing: {_KEYS}, and "
+    "fs.oss.securityToken if they are temporary",
+    "SignatureDoesNotMatch": f"The secret is not the one of this access key id: {_KEYS}",
+    "AccessDenied": "Grant oss:PutObject, oss:GetObject, oss:ListObjects and oss:DeleteObject on the bucket to this "
+    "user, and use the endpoint of the bucket's own region",
+    "SecurityTokenExpired": "Write a fresh fs.oss.securityToken with its keys, or let a provider renew it "
+    "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)",
+    "InvalidSecurityToken": "Write fs.oss.securityToken together with the two keys that were issued with it",
+    "RequestTimeTooSkewed": "Set this machine's clock: OSS accepts 15 minutes of difference",
+    "InvalidArgument": "If the region is meant, correct fs.oss.region: it must be the bucket's, as in cn-hangzhou",
+    "FileImmutable": "The bucket has a retention policy: checkpoints need one that lets them be removed",
+    "UserDisable": "The account is disabled: look at its bills",
+    "InvalidObjectName": "Choose a namespace that OSS takes: at most 800 bytes, and no backslash at its beginning",
+}
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Raises the storage's errors for the client's, with what the server said and what to do.
+
+    Raises:
+        StorageUnavailableError: it may pass by itself.
+        StorageAccessError: it will not.
+    """
+    try:
+        yield
+    except OssError as cause:
+        forget_secrets(cause)
+        raise _meaning(cause) from cause
+    except requests.RequestException as cause:  # the connection broke inside an answer
+        raise StorageUnavailableError(f"{cause}. Check the network, then try again") from cause
+
+
+def forget_secrets(error: OssError) -> None:
+    """Keeps what helps. OSS answers a wrong signature with all that was signed, the security token included."""
+    error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
+    if error.details:
+        error.body = b""
+
+
+def _meaning(error: OssError) -> StorageUnavailableError | StorageAccessError:
+    if isinstance(error, RequestError):
+        return StorageUnavailableError(
+            f"{error.exception}. Check that fs.oss.endpoint is right and can be reached from here"
+        )
+    if isinstance(error, InconsistentError):
+        return StorageUnavailableError(f"{error.body}. The bytes were damaged on the way; try again")
+    if isinstance(error, ClientError):
+        return StorageAccessError(f"{error.body}. Correct the configuration of OSS in plugin-config")
+    if not error.code:
+        return StorageUnavailableError(
+            f"OSS answers {error.status}, and its reason was lost on the way (request {error.request_id}). Check the "
+            "network and its proxies, then try again"
+        )
+    said = f"OSS answers {error.status} {error.code}: {error.message.rstrip('.')} (request {error.request_id})"
+    if error.status >= 500 or error.status in _PASSING_STATUSES or error.code in _PASSING_CODES:
+        return StorageUnavailableError(f"{said}. Try again later")
+    return StorageAccessError(f"{said}. {_REMEDIES.get(error.code, 'Look the code up in the documentation of OSS')}")

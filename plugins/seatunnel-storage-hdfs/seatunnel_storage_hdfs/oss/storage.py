@@ -1,0 +1,249 @@
+"""Checkpoints as objects: one put that never overwrites, and one listing, for each.
+
+A put carries ``x-oss-forbid-overwrite``, so that of several writers one wins, and ``Content-MD5``, so that the server
+refuses bytes that were damaged on the way before anybody can read them. The header has no effect on a bucket with
+versioning; ``create`` finds that out, and refuses such a bucket.
+"""
+
+import base64
+import hashlib
+import itertools
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import oss2
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError
+from seatunnel_storage_hdfs.framing import require_whole
+from seatunnel_storage_hdfs.oss import credentials
+from seatunnel_storage_hdfs.oss.errors import translated
+from seatunnel_storage_hdfs.probe import KEY as PROBE
+from seatunnel_storage_hdfs.probe import closed_on_failure, probe
+from seatunnel_storage_hdfs.proxy import proxies
+
+BUCKET = "oss.bucket"
+ENDPOINT = "fs.oss.endpoint"
+REGION = "fs.oss.region"
+SECURE = "fs.oss.connection.secure.enabled"
+CONNECT_TIMEOUT = "fs.oss.connection.establish.timeout"
+READ_TIMEOUT = "fs.oss.connection.timeout"
+PROXY = ("fs.oss.proxy.host", "fs.oss.proxy.port", "fs.oss.proxy.username", "fs.oss.proxy.password")
+
+_MOST_KEYS = 1_000
+"""Of one page of a listing, and of one batched delete."""
+
+_CONNECTIONS = 32
+_PROBES = 5
+"""So often the probe is put twice: another engine that starts right now may remove it in between."""
+
+_REGION = re.compile(r"(?:.*\.)?oss-([a-z]{2}-[a-z0-9-]+?)(?:-internal)?\.aliyuncs\.com")
+
+
+class _NoSecrets(logging.Filter):
+    """Below a warning the client logs what it signs and sends: security tokens, and the proxy's password."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING
+
+
+for _name in ("oss2.api", "oss2.auth", "oss2.http"):
+    logging.getLogger(_name).addFilter(_NoSecrets())
+
+
+class OssStorage(BlobStorage):
+    """A blob is an object of one bucket. Costs one put and one listing per checkpoint, and one batched delete."""
+
+    def __init__(self, bucket: oss2.Bucket, *, namespace: str, max_retained: int) -> None:
+        super().__init__(backend="OSS", namespace=namespace, max_retained=max_retained)
+        self._bucket = bucket
+
+    def locate(self, key: str) -> str:
+        return f"oss://{self._bucket.bucket_name}{self.namespace}{key}"
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        return self._put(key, body) is not None
+
+    def _put(self, key: str, body: bytes) -> Mapping[str, str] | None:
+        """The headers of the answer; ``None`` if the key was there."""
+        md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+        headers = {"x-oss-forbid-overwrite": "true", "Content-MD5": md5, "Content-Type": "application/octet-stream"}
+        with translated():
+            try:
+                answer: Mapping[str, str] = self._bucket.put_object(self._name(key), body, headers=headers).headers
+            except oss2.exceptions.ServerError as error:
+                if error.code != "FileAlreadyExists":
+                    raise
+                return None
+        return answer
+
+    def read(self, key: str) -> bytes | None:
+        with translated():
+            try:
+                body: bytes = self._bucket.get_object(self._name(key)).read()
+            except oss2.exceptions.NoSuchKey:
+                return None
+        return body
+
+    def list_blobs(self, prefix: str) -> Iterator[Blob]:
+        token = ""
+        while True:
+            with translated():
+                page = self._bucket.list_objects_v2(
+                    prefix=self._name(prefix), continuation_token=token, max_keys=_MOST_KEYS
+                )
+            for each in page.object_list:
+                key = each.key.removeprefix(self._name(""))
+                yield Blob(key=key, size_bytes=each.size, modified_at=each.last_modified)
+            token = page.next_continuation_token
+            if not page.is_truncated:
+                return
+
+    def delete(self, keys: Iterable[str]) -> None:
+        names = iter([self._name(key) for key in keys])
+        while batch := list(itertools.islice(names, _MOST_KEYS)):
+            with translated():
+                removed = self._bucket.batch_delete_objects(batch).deleted_keys
+            left = sorted({*batch}.difference(removed))
+            if left:
+                raise StorageAccessError(
+                    f"OSS did not remove {len(left)} of {len(batch)} objects, such as {left[0]}. Grant "
+                    "oss:DeleteObject on them to this user"
+                )
+
+    def close(self) -> None:
+        self._bucket.session.session.close()
+        super().close()
+
+    def probe(self) -> None:
+        """Does once, with one fixed key, what every checkpoint will need.
+
+        Raises:
+            StorageAccessError: something is refused, or a put overwrites.
+            StorageUnavailableError: the server does not answer.
+        """
+        probe(self, self._require_put_if_absent)
+
+    def _require_put_if_absent(self) -> None:
+        for _ in range(_PROBES):
+            answers = [self._put(PROBE, b""), self._put(PROBE, b"")]
+            if None in answers:
+                return
+            if any("x-oss-version-id" in (answer or {}) for answer in answers):
+                break
+        raise StorageAccessError(
+            "a second put replaced the first, although x-oss-forbid-overwrite was set: the bucket has versioning, "
+            "enabled or suspended, on which the header has no effect, so two engines could overwrite each other's "
+            f"checkpoints. Versioning cannot be taken back: create a bucket without it and write it as {BUCKET}"
+        )
+
+    def _name(self, key: str) -> str:
+        return self.namespace[1:] + key
+
+
+def create(configuration: Mapping[str, str]) -> OssStorage:
+    """A storage in a bucket that was seen to work.
+
+    Raises:
+        StorageConfigurationError: a key is missing or wrong.
+        StorageAccessError: the bucket is not there, not allowed, or cannot keep checkpoints.
+        StorageUnavailableError: the endpoint does not answer.
+    """
+    storage = OssStorage(
+        connect(configuration),
+        namespace=shared.namespace(configuration),
+        max_retained=shared.max_retained(configuration),
+    )
+    with closed_on_failure(storage):
+        storage.read_only = shared.read_only(configuration)
+        storage.probe()
+    return storage
+
+
+def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
+    """The client, which has not sent anything yet. It never retries: ``BlobStorage`` does.
+
+    Raises:
+        StorageConfigurationError: a key is missing or wrong.
+    """
+    name = _bucket_name(configuration)
+    endpoint = _endpoint(configuration, name)
+    region = _region(configuration, endpoint)
+    provider = credentials.provider(configuration)
+    return oss2.Bucket(
+        oss2.ProviderAuthV4(provider) if region else oss2.ProviderAuth(provider),
+        endpoint,
+        name,
+        session=_session(),
+        connect_timeout=(_seconds(configuration, CONNECT_TIMEOUT, 5), _seconds(configuration, READ_TIMEOUT, 60)),
+        enable_crc=False,  # Content-MD5 and the seal of every blob say more, and sooner
+        proxies=proxies(configuration, PROXY),
+        region=region,
+    )
+
+
+def _session() -> oss2.Session:
+    session = oss2.Session(pool_size=_CONNECTIONS)
+    session.session.hooks["response"].append(require_whole)
+    return session
+
+
+def _bucket_name(configuration: Mapping[str, str]) -> str:
+    written = configuration.get(BUCKET) or ""
+    name = written.removeprefix("oss://").rstrip("/")
+    if not name:
+        raise StorageConfigurationError(
+            f"{BUCKET} missing: write the name of the bucket, as in {BUCKET}: my-checkpoints"
+        )
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
+        raise StorageConfigurationError(
+            f"{BUCKET} is {written!r}, which is not the name of a bucket: 3 to 63 of a-z, 0-9 and -, as in "
+            "my-checkpoints; a folder in it is written as namespace"
+        )
+    return name
+
+
+def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
+    """With its scheme: https, unless it says otherwise."""
+    written = (configuration.get(ENDPOINT) or "").rstrip("/")
+    if not written and configuration.get(REGION):
+        written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
+    if not written:
+        raise StorageConfigurationError(
+            f"{ENDPOINT} missing: write the endpoint of the bucket's region, as in "
+            f"{ENDPOINT}: oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
+        )
+    scheme, separator, host = written.rpartition("://")
+    if scheme not in ("", "http", "https") or not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
+        raise StorageConfigurationError(
+            f"{ENDPOINT} is {written!r}, which is no host: write the endpoint of the bucket's region, as in "
+            "oss-cn-hangzhou.aliyuncs.com"
+        )
+    if host.startswith(bucket + "."):
+        raise StorageConfigurationError(
+            f"{ENDPOINT} begins with the name of the bucket: write {ENDPOINT}: {host.removeprefix(bucket + '.')}"
+        )
+    if separator:
+        return written
+    return f"{'https' if shared.flag(configuration, SECURE, default=True) else 'http'}://{host}"
+
+
+def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
+    """Of the signature: as written, or as the endpoint tells; ``None`` means the older signature, which names none."""
+    written = configuration.get(REGION)
+    if written:
+        return written.removeprefix("oss-")
+    told = _REGION.fullmatch(endpoint.partition("://")[2])
+    return told[1] if told else None
+
+
+def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:
+    """Of a key in milliseconds, as in Hadoop."""
+    written = configuration.get(key) or f"{default_s * 1_000:.0f}"
+    if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
+        raise StorageConfigurationError(
+            f"{key} is {written!r}, expected milliseconds, as in {key}: {default_s * 1000:.0f}"
+        )
+    return int(written) / 1_000

@@ -1,0 +1,29 @@
+"""The HTTP proxy between us and a server, as Hadoop's clients name it."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+
+def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
+    """The proxy's address by the scheme of what is asked for through it; ``None`` without one.
+
+    Args:
+        keys: of host, port, user name and password. The port is 80 where none is written.
+
+    Raises:
+        StorageConfigurationError: the port is no number, or a user stands without a password.
+    """
+    host, port, user, password = (configuration.get(key) or "" for key in keys)
+    _, port_key, user_key, password_key = keys
+    if not host:
+        return None
+    if port and not re.fullmatch(r"[0-9]{1,5}", port):
+        raise StorageConfigurationError(f"{port_key} is {port!r}, expected a port such as 3128")
+    if bool(user) != bool(password):
+        raise StorageConfigurationError(f"{user_key} and {password_key} come together: write both, or neither")
+    who = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
+    address = f"http://{who}{host}:{port or 80}"
+    return {"http": address, "https": address}

@@ -1,0 +1,76 @@
+"""Checkpoints on S3, and on servers that speak as it does and know conditional puts, such as MinIO."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.errors import (
+    NamespaceError,
+    StorageAccessError,
+    StorageConfigurationError,
+    StorageUnavailableError,
+)
+from seatunnel_storage_hdfs.probe import closed_on_failure
+from seatunnel_storage_hdfs.s3.client import endpoint_of, open_client, region_of
+from seatunnel_storage_hdfs.s3.credentials import find
+from seatunnel_storage_hdfs.s3.probe import probe
+from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage
+
+BUCKET = "s3.bucket"
+
+_BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
+_LONGEST_NAMESPACE = 700
+"""In bytes. S3 takes keys of 1,024; the longest of ours below a namespace has about 250."""
+
+
+def create(configuration: Mapping[str, str]) -> S3Storage:
+    """A storage in a bucket where listing, putting, reading and deleting were seen to work.
+
+    Raises:
+        StorageConfigurationError: a key is missing or wrong, or there are no credentials.
+        StorageAccessError: the server refuses: no such bucket, wrong credentials, a permission that lacks.
+        StorageUnavailableError: it does not answer.
+    """
+    name, namespace, max_retained = bucket(configuration), _namespace(configuration), shared.max_retained(configuration)
+    try:
+        client = _client(configuration)
+        with closed_on_failure(client):
+            storage = S3Storage(client=client, bucket=name, namespace=namespace, max_retained=max_retained)
+            storage.read_only = shared.read_only(configuration)
+            PATIENCE.call(lambda: probe(storage))
+    except (StorageAccessError, StorageUnavailableError) as error:
+        raise type(error)(f"cannot use s3://{name}{namespace} ({BACKEND}): {error}") from (error.__cause__ or error)
+    return storage
+
+
+def _client(configuration: Mapping[str, str]) -> Any:
+    credentials = PATIENCE.call(lambda: find(configuration))
+    endpoint, region = endpoint_of(configuration), region_of(configuration)
+    return open_client("s3", credentials, configuration, endpoint=endpoint, region=region)
+
+
+def bucket(configuration: Mapping[str, str]) -> str:
+    """The name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
+
+    Raises:
+        StorageConfigurationError: it is missing, or no name of a bucket.
+    """
+    written = configuration.get(BUCKET) or ""
+    match = _BUCKET.fullmatch(written)
+    if match is None:
+        raise StorageConfigurationError(
+            f"{BUCKET} is {written!r}, which names no bucket. Write {BUCKET}: name, or s3a://name; folders within the "
+            f"bucket belong into {shared.NAMESPACE}"
+        )
+    return match[1]
+
+
+def _namespace(configuration: Mapping[str, str]) -> str:
+    namespace = shared.namespace(configuration)
+    if len(namespace.encode()) > _LONGEST_NAMESPACE:
+        raise NamespaceError(
+            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, more than a key of S3 has room for: "
+            f"choose one of at most {_LONGEST_NAMESPACE}"
+        )
+    return namespace

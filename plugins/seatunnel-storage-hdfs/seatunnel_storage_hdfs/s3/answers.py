@@ -1,0 +1,210 @@
+"""What S3 and the way to it answer when something is wrong, sorted into what may pass and what will not."""
+
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from botocore import exceptions as botocore_errors
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
+
+_ACTIONS = {
+    "PutObject": "s3:PutObject",
+    "GetObject": "s3:GetObject",
+    "ListObjectsV2": "s3:ListBucket",
+    "DeleteObjects": "s3:DeleteObject",
+    "AssumeRole": "sts:AssumeRole",
+}
+"""The permission that each request needs."""
+
+_TOKEN = (
+    "Get new temporary credentials for fs.s3a.session.token and its two keys, or name a provider in "
+    "fs.s3a.aws.credentials.provider that renews them by itself"
+)
+_REGION = "Write the bucket's region in fs.s3a.endpoint.region, and an endpoint of that region in fs.s3a.endpoint"
+
+REFUSALS: Mapping[str, str] = {
+    "NoSuchBucket": "there is no such bucket. Create it, or correct s3.bucket and fs.s3a.endpoint",
+    "InvalidBucketName": "the server takes this name for no bucket. Correct s3.bucket",
+    "InvalidAccessKeyId": (
+        "the server does not know the access key. Correct fs.s3a.access.key, and see that fs.s3a.endpoint is the "
+        "server that issued it"
+    ),
+    "SignatureDoesNotMatch": "the secret key does not belong to the access key. Correct fs.s3a.secret.key",
+    "RequestTimeTooSkewed": "the clocks of this machine and of the server differ too much. Let NTP set both",
+    "ExpiredToken": f"the session token has expired. {_TOKEN}",
+    "InvalidToken": f"the server does not accept the session token. {_TOKEN}",
+    "AuthorizationHeaderMalformed": f"the requests are signed for another region than the bucket's. {_REGION}",
+    "PermanentRedirect": f"the bucket lies in another region. {_REGION}",
+    "IllegalLocationConstraintException": f"the bucket lies in another region. {_REGION}",
+    "NotImplemented": (
+        "the server does not know a part of this request. Checkpoints need a server with conditional puts "
+        "(If-None-Match): use a newer version of it, or another storage.type"
+    ),
+    "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
+}
+"""By the code of the answer: what is wrong, and what to do. These stay until a person changes something."""
+
+_SAME = {
+    "ExpiredTokenException": "ExpiredToken",
+    "InvalidTokenId": "InvalidToken",
+    "InvalidClientTokenId": "InvalidAccessKeyId",
+    "UnrecognizedClientException": "InvalidAccessKeyId",
+    "InvalidSecurity": "SignatureDoesNotMatch",
+    "301": "PermanentRedirect",
+}
+"""Other servers' and services' words for the same."""
+
+_MAY_PASS: Mapping[str, str] = {
+    "ConditionalRequestConflict": "another request for the same key was under way. Try again",
+    "ExistingObjectIsDirectory": "the folder was being removed by another request. Try again",
+    "OperationAborted": "another request was under way. Try again",
+    "InsufficientStorage": "the server's disks are full. Make room there, or lower max-retained",
+    "XMinioStorageFull": "the server's disks are full. Make room there, or lower max-retained",
+    "XMinioAdminBucketQuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
+    "QuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
+    "RequestTimeout": "the server waited in vain for the rest of the request. Check the network, then try again",
+    "BadDigest": "the bytes changed on their way. Check the network, then try again",
+    "XAmzContentSHA256Mismatch": "the bytes changed on their way. Check the network, then try again",
+    "IncompleteBody": "the request was cut off on its way. Check the network, then try again",
+    "SlowDown": "the server asks for fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",
+}
+
+_PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
+
+
+@contextlib.contextmanager
+def sorted_out() -> Iterator[None]:
+    """Turns whatever boto3 raises inside into ``StorageUnavailableError`` or ``StorageAccessError``."""
+    try:
+        yield
+    except ClientError as error:
+        raise refusal(code_of(error), status_of(error), error.operation_name) from error
+    except BotoCoreError as error:
+        raise _disconnection(error) from error
+    except ResponseParserError as error:
+        raise StorageUnavailableError(
+            "the answer is not one of S3. Check that fs.s3a.endpoint is a server that speaks S3, and what is before it"
+        ) from error
+    except HTTPError as error:  # what boto3 lets through while a body is read
+        raise _broken(type(error)) from error
+
+
+def code_of(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def status_of(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def require_deleted(answer: Mapping[str, Any]) -> None:
+    """A batch of deletions is answered with 200, whatever became of each key.
+
+    Raises:
+        StorageFailureError: one that is there could not be deleted.
+    """
+    for error in answer.get("Errors", ()):
+        if error["Code"] != "NoSuchKey":  # from versitygw, where somebody else deletes the same key at once
+            raise refusal(error["Code"], 0, "DeleteObjects")
+
+
+def refusal(code: str, status: int, operation: str) -> StorageFailureError:
+    """The error for an answer that was no success.
+
+    Args:
+        status: of HTTP; 0 where the answer to a batch says it of one key.
+        operation: as boto3 calls it, such as ``PutObject``.
+    """
+    known = _SAME.get(code, code)
+    words = [str(status)] if status else []
+    words += [code] if code not in ("", *words) else []
+    answer = f"the server answered {' '.join(words)} to {operation}"
+    if known in REFUSALS:
+        return StorageAccessError(f"{answer}: {REFUSALS[known]}")
+    if known in _MAY_PASS:
+        return StorageUnavailableError(f"{answer}: {_MAY_PASS[known]}")
+    if status in _PASSING_STATUS or known in ("InternalError", "ServiceUnavailable"):
+        return StorageUnavailableError(f"{answer}. Check that the server is well, then try again")
+    if status in (401, 403) or known == "AccessDenied":
+        action = _ACTIONS.get(operation, operation)
+        return StorageAccessError(f"{answer}: the credentials lack the permission. Allow {action} to them{_on(action)}")
+    return StorageAccessError(f"{answer}. Look up this code in the server's documentation and in its log")
+
+
+def _on(action: str) -> str:
+    """What a policy must name besides."""
+    if action == "s3:ListBucket":
+        return " on the bucket itself (arn:aws:s3:::<bucket>)"
+    return " on all keys of the namespace (arn:aws:s3:::<bucket>/<namespace>*)" if action.startswith("s3:") else ""
+
+
+def _disconnection(error: BotoCoreError) -> StorageFailureError:
+    """The error for a request that got no answer. Messages of boto3 may hold URLs with passwords: none is shown."""
+    if isinstance(error, botocore_errors.SSLError):
+        return _without_tls(error)
+    if isinstance(error, botocore_errors.ProxyConnectionError):
+        return StorageUnavailableError(
+            "the proxy does not let the request through. Check fs.s3a.proxy.host, fs.s3a.proxy.port, "
+            "fs.s3a.proxy.username and fs.s3a.proxy.password"
+        )
+    if isinstance(error, botocore_errors.EndpointConnectionError):
+        return _unreachable(error)
+    if isinstance(error, botocore_errors.HTTPClientError | botocore_errors.IncompleteReadError):
+        return _broken(type(error))
+    if isinstance(error, _LACKING | _FAILING):
+        kind = StorageAccessError if isinstance(error, _LACKING) else StorageUnavailableError
+        return kind(
+            f"the credentials cannot be had ({type(error).__name__}). Check what "
+            "fs.s3a.aws.credentials.provider names, and what it needs"
+        )
+    return StorageAccessError(f"boto3 does not send this ({type(error).__name__}). Check the keys in plugin-config")
+
+
+_LACKING = botocore_errors.NoCredentialsError | botocore_errors.PartialCredentialsError
+_FAILING = botocore_errors.CredentialRetrievalError | botocore_errors.MetadataRetrievalError
+
+
+def _broken(kind: type[Exception]) -> StorageUnavailableError:
+    return StorageUnavailableError(
+        f"the connection broke before the answer was complete ({kind.__name__}). Check that the server is up, that it "
+        "speaks what fs.s3a.endpoint says (http or https), and the network, then try again"
+    )
+
+
+def _without_tls(error: BotoCoreError) -> StorageFailureError:
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return StorageAccessError(
+            "the server's certificate is not trusted. Name a PEM file with the certificate of its authority in "
+            "fs.s3a.ssl.ca-file, and use the host name that the certificate is for in fs.s3a.endpoint"
+        )
+    if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text:
+        return StorageAccessError(
+            "the server does not speak TLS. Write fs.s3a.endpoint with http://, or fs.s3a.connection.ssl.enabled: false"
+        )
+    return StorageUnavailableError(
+        "the encrypted connection broke. Check that the server is up and the network well, then try again"
+    )
+
+
+def _unreachable(error: BotoCoreError) -> StorageUnavailableError:
+    if _is_due_to(error, socket.gaierror):
+        return StorageUnavailableError(
+            "the host of the endpoint has no address. Correct fs.s3a.endpoint; if it is an S3 of your own, set "
+            "fs.s3a.path.style.access: true, so that the bucket is no part of the host; or check this machine's DNS"
+        )
+    return StorageUnavailableError(
+        "nothing answers at the endpoint. Check that the server is up, that fs.s3a.endpoint is right, and that no "
+        "firewall is between"
+    )
+
+
+def _is_due_to(error: BaseException | None, kind: type[BaseException]) -> bool:
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -1,0 +1,160 @@
+"""The way to a server: endpoint, region, path style, proxy, TLS, time limits, as Hadoop's S3A client names them."""
+
+import functools
+import logging
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import botocore
+import botocore.loaders
+from botocore.config import Config
+from botocore.credentials import Credentials
+from botocore.exceptions import ConnectionClosedError
+from botocore.session import Session
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_hdfs.framing import is_whole
+from seatunnel_storage_hdfs.proxy import proxies
+
+ENDPOINT = "fs.s3a.endpoint"
+REGION = "fs.s3a.endpoint.region"
+TLS = "fs.s3a.connection.ssl.enabled"
+CA_FILE = "fs.s3a.ssl.ca-file"
+PATH_STYLE = "fs.s3a.path.style.access"
+PROXY = ("fs.s3a.proxy.host", "fs.s3a.proxy.port", "fs.s3a.proxy.username", "fs.s3a.proxy.password")
+
+DEFAULT_REGION = "us-east-1"
+"""Where neither the configuration nor the endpoint nor boto3's own settings name one; servers of one's own like it."""
+
+CONNECT_TIMEOUT_S = 5
+READ_TIMEOUT_S = 60
+MOST_CONNECTIONS = 64
+
+UNSIGNED = Credentials("", "", method="anonymous")
+"""In place of credentials: requests are sent without a signature."""
+
+_AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
+
+
+def open_client(
+    service: str,
+    credentials: Credentials,
+    configuration: Mapping[str, str],
+    *,
+    endpoint: str | None,
+    region: str | None,
+) -> Any:
+    """A client of boto3. It tries each request once: who calls it knows better what a second try would mean.
+
+    Raises:
+        StorageConfigurationError: a key has a value that it cannot have.
+    """
+    _keep_out_of_logs()
+    session = new_session()
+    session.register_component("credential_provider", _Fixed(credentials))
+    settings = Config(
+        region_name=region or session.get_config_variable("region") or DEFAULT_REGION,
+        signature_version=botocore.UNSIGNED if credentials is UNSIGNED else None,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        max_pool_connections=MOST_CONNECTIONS,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        proxies=proxies(configuration, PROXY),
+        s3={"addressing_style": _addressing(configuration), "payload_signing_enabled": True},
+        # The signature covers every byte of a body, and a checkpoint is sealed: a third sum would need chunked bodies,
+        # which not every server knows.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+    client = boto3.session.Session(botocore_session=session).client(
+        service, endpoint_url=endpoint, config=settings, verify=_authorities(configuration)
+    )
+    client.meta.events.register("before-parse", _require_whole)
+    return client
+
+
+def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
+    if not is_whole(response_dict["status_code"], response_dict["headers"]):
+        raise ConnectionClosedError(endpoint_url="")
+
+
+def new_session() -> Session:
+    """A session of botocore. All share what is read from its JSON files, which takes longer than all else."""
+    session = Session()
+    session.register_component("data_loader", _loader())
+    return session
+
+
+@functools.cache
+def _loader() -> Any:
+    return botocore.loaders.create_loader()
+
+
+class _Fixed:
+    """Hands out credentials that were found before, in the place where a session looks for them."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    def load_credentials(self) -> Credentials:
+        return self._credentials
+
+
+def _keep_out_of_logs() -> None:
+    """At DEBUG, botocore logs headers with session tokens. Who wants that sets the level of its logger himself."""
+    logger = logging.getLogger("botocore")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
+
+
+def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | None:
+    """The URL under a key, which may be written without a scheme; ``None`` means Amazon's own.
+
+    Raises:
+        StorageConfigurationError: it is no URL of a host.
+    """
+    written = (configuration.get(key) or "").strip()
+    if not written:
+        return None
+    scheme = "https" if shared.flag(configuration, TLS, default=True) else "http"
+    url = written if "://" in written else f"{scheme}://{written}"
+    parts = urlsplit(url)
+    try:
+        is_host = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_host = False
+    if not is_host or parts.username or parts.path not in ("", "/") or parts.query or parts.fragment or " " in url:
+        raise StorageConfigurationError(
+            f"{key} is not the address of a server. Write host:port, or http://host:port or https://host:port, "
+            "without a path"
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def region_of(configuration: Mapping[str, str]) -> str | None:
+    """The region that is named, or that Amazon's host names; ``None`` if neither."""
+    host = urlsplit(endpoint_of(configuration) or "").hostname or ""
+    named = _AMAZON.fullmatch(host)
+    return configuration.get(REGION) or (named[1] if named else None)
+
+
+def _addressing(configuration: Mapping[str, str]) -> str:
+    if not configuration.get(PATH_STYLE):
+        return "auto"
+    return "path" if shared.flag(configuration, PATH_STYLE, default=False) else "virtual"
+
+
+def _authorities(configuration: Mapping[str, str]) -> str | None:
+    """The PEM file to trust; ``None`` means those of botocore (or of ``AWS_CA_BUNDLE``)."""
+    path = configuration.get(CA_FILE)
+    if path and not os.path.isfile(path):
+        raise StorageConfigurationError(
+            f"{CA_FILE} is {path!r}, which is no file. Name a PEM file with the certificate of the authority that "
+            "signed the server's"
+        )
+    return path or None

@@ -1,0 +1,245 @@
+"""Who asks: ``fs.s3a.aws.credentials.provider`` with the class names that Hadoop users know, as boto3 understands them.
+
+The providers of the list are asked in its order when the storage is made, and the first that has credentials wins.
+Credentials that expire are renewed for as long as the storage lives.
+"""
+
+import datetime
+import logging
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+from botocore.credentials import Credentials, RefreshableCredentials
+
+from seatunnel_storage_api.credentials import GROUP, load_provider, provider_names
+from seatunnel_storage_api.credentials import Credentials as Handed
+from seatunnel_storage_api.errors import StorageConfigurationError, StorageUnavailableError
+from seatunnel_storage_hdfs.s3.answers import sorted_out
+from seatunnel_storage_hdfs.s3.client import UNSIGNED, new_session
+from seatunnel_storage_hdfs.s3.role import taker
+
+PROVIDERS = "fs.s3a.aws.credentials.provider"
+ROLE_PROVIDERS = "fs.s3a.assumed.role.credentials.provider"
+ACCESS_KEY = "fs.s3a.access.key"
+SECRET_KEY = "fs.s3a.secret.key"
+SESSION_TOKEN = "fs.s3a.session.token"
+KEYSTORES = ("fs.s3a.security.credential.provider.path", "hadoop.security.credential.provider.path")
+
+DEFAULT_PROVIDERS = "TemporaryAWSCredentialsProvider, SimpleAWSCredentialsProvider, DefaultCredentialsProvider"
+"""The keys of the configuration if it has them, else whatever boto3 finds by itself."""
+
+DEFAULT_ROLE_PROVIDERS = "SimpleAWSCredentialsProvider, EnvironmentVariableCredentialsProvider"
+"""Hadoop's, for who may take a role on."""
+
+_PACKAGES = frozenset(
+    {
+        "",
+        "org.apache.hadoop.fs.s3a",
+        "org.apache.hadoop.fs.s3a.auth",
+        "com.amazonaws.auth",
+        "com.amazonaws.auth.profile",
+        "software.amazon.awssdk.auth.credentials",
+    }
+)
+
+_EARLIEST_S = 15 * 60
+_LATEST_S = 10 * 60
+"""Before their end, credentials are renewed while requests go on, then while they wait; later if they live short."""
+
+
+logger = logging.getLogger("seatunnel.storage")
+
+
+@frozen
+class Provider:
+    """One name that may be written in the list."""
+
+    ask: Callable[[Mapping[str, str]], Credentials | None]
+    in_vain: str = "has none"
+    """What is said when it has no credentials."""
+
+
+def find(configuration: Mapping[str, str]) -> Credentials:
+    """The credentials to sign with, or ``UNSIGNED``.
+
+    Raises:
+        StorageConfigurationError: a provider is not known, or none of those that are named has credentials.
+        StorageFailureError: a provider failed.
+    """
+    _refuse_keystores(configuration)
+    _refuse_parts(configuration)
+    return _first(configuration, PROVIDERS, DEFAULT_PROVIDERS)
+
+
+def _first(configuration: Mapping[str, str], key: str, default: str) -> Credentials:
+    names = [name.strip() for name in (configuration.get(key) or default).split(",")]
+    providers = {name: _provider(key, name) for name in names if name}
+    for provider in providers.values():
+        with sorted_out():
+            credentials = provider.ask(configuration)
+        if credentials is not None:
+            return credentials
+    reasons = "; ".join(f"{name} {provider.in_vain}" for name, provider in providers.items())
+    raise StorageConfigurationError(f"there are no credentials for S3: {reasons}. Give one of them what it needs")
+
+
+def _provider(key: str, name: str) -> Provider:
+    package, _, simple = name.rpartition(".")
+    if package in _PACKAGES and simple in KNOWN:
+        return KNOWN[simple]
+    provide = load_provider(name)
+    if provide is not None:
+        return Provider(lambda configuration: renewed(lambda: provide(configuration), name))
+    raise StorageConfigurationError(
+        f"{key} names {name!r}, which is not known. Write one of {', '.join(KNOWN)}, with or without its package; or "
+        f"what is installed in the entry point group {GROUP}: {', '.join(provider_names()) or 'nothing yet'}"
+    )
+
+
+def _refuse_keystores(configuration: Mapping[str, str]) -> None:
+    for key in KEYSTORES:
+        if configuration.get(key):
+            raise StorageConfigurationError(
+                f"{key} names a keystore (jceks) that only Java can open. Leave it out, and write {ACCESS_KEY}: "
+                f"${{AWS_ACCESS_KEY_ID}} and {SECRET_KEY}: ${{AWS_SECRET_ACCESS_KEY}} to take the two from the "
+                "environment, or file:///run/secrets/… to take each from a file"
+            )
+
+
+def _refuse_parts(configuration: Mapping[str, str]) -> None:
+    given = [key for key in (ACCESS_KEY, SECRET_KEY, SESSION_TOKEN) if configuration.get(key)]
+    missing = [key for key in (ACCESS_KEY, SECRET_KEY) if key not in given]
+    if given and missing:
+        raise StorageConfigurationError(
+            f"{' and '.join(given)} is set, but {' and '.join(missing)} is not. Write what is missing, or neither"
+        )
+
+
+def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
+    """Credentials that are handed out again before they expire; ``None`` if there are none.
+
+    Args:
+        method: how botocore calls the origin of the credentials.
+    """
+    first = provide()
+    if first is None:
+        return None
+    if first.expires_at is None:
+        return Credentials(first.access_key, first.secret_key, first.session_token, method=method)
+    life_s = _life_s(first.expires_at, method)
+    return RefreshableCredentials(
+        first.access_key,
+        first.secret_key,
+        first.session_token,
+        first.expires_at,
+        refresh_using=lambda: _described(provide(), method),
+        method=method,
+        advisory_timeout=min(_EARLIEST_S, life_s / 2),
+        mandatory_timeout=min(_LATEST_S, life_s / 4),
+    )
+
+
+def _life_s(expires_at: datetime.datetime, method: str) -> float:
+    left_s = (expires_at - datetime.datetime.now(datetime.UTC)).total_seconds()
+    if left_s <= 0:
+        raise StorageUnavailableError(
+            f"{method} handed out credentials that have expired. Check that what it takes them from is kept fresh, and "
+            "this machine's clock"
+        )
+    return left_s
+
+
+def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
+    """As botocore wants it."""
+    if handed is None or handed.expires_at is None:
+        raise StorageConfigurationError(
+            f"{method} handed out credentials that expire, and now none that do. Let it stay with one kind"
+        )
+    _life_s(handed.expires_at, method)
+    return {
+        "access_key": handed.access_key,
+        "secret_key": handed.secret_key,
+        "token": handed.session_token,
+        "expiry_time": handed.expires_at.isoformat(),
+    }
+
+
+def _simple(configuration: Mapping[str, str]) -> Credentials | None:
+    """As in Hadoop, it takes the two keys and leaves the token."""
+    if configuration.get(PROVIDERS) and configuration.get(SESSION_TOKEN):
+        logger.warning(
+            "%s has no effect with SimpleAWSCredentialsProvider: name TemporaryAWSCredentialsProvider", SESSION_TOKEN
+        )
+    return _static(configuration)
+
+
+def _static(configuration: Mapping[str, str]) -> Credentials | None:
+    access_key, secret_key = configuration.get(ACCESS_KEY), configuration.get(SECRET_KEY)
+    return Credentials(access_key, secret_key, method="static") if access_key and secret_key else None
+
+
+def _temporary(configuration: Mapping[str, str]) -> Credentials | None:
+    credentials, token = _static(configuration), configuration.get(SESSION_TOKEN)
+    if credentials is None or not token:
+        return None
+    return Credentials(credentials.access_key, credentials.secret_key, token, method="temporary")
+
+
+def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
+    if "AssumedRole" in (configuration.get(ROLE_PROVIDERS) or ""):
+        raise StorageConfigurationError(
+            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would ask itself. Name there who may take "
+            "the role on, such as SimpleAWSCredentialsProvider"
+        )
+    source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
+    return renewed(taker(configuration, source), "assumed-role")
+
+
+def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
+    """Asks some of boto3's own providers, by its names for them; without names, all of them."""
+
+    def ask(_: Mapping[str, str]) -> Credentials | None:
+        chain = new_session().get_component("credential_provider")
+        if not names:
+            return chain.load_credentials()
+        found = (chain.get_provider(name).load() for name in names)
+        return next((credentials for credentials in found if credentials is not None), None)
+
+    return ask
+
+
+_PAIR = f"needs {ACCESS_KEY} and {SECRET_KEY}"
+_NO_ROLE = "found no metadata service, or no role there; attach one to this machine"
+_TOKEN_FILE = "needs AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE in the environment"
+_NOTHING = "found none in the environment, below ~/.aws or at the metadata service"
+
+_SIMPLE = Provider(_simple, _PAIR)
+_TEMPORARY = Provider(_temporary, f"{_PAIR} and {SESSION_TOKEN}")
+_ANONYMOUS = Provider(lambda _: UNSIGNED)
+_ENVIRONMENT = Provider(_boto3("env"), "needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment")
+_INSTANCE = Provider(_boto3("iam-role"), _NO_ROLE)
+_CONTAINER = Provider(_boto3("container-role"), "needs AWS_CONTAINER_CREDENTIALS_FULL_URI in the environment")
+_WEB_IDENTITY = Provider(_boto3("assume-role-with-web-identity"), _TOKEN_FILE)
+_PROFILE = Provider(
+    _boto3("assume-role", "shared-credentials-file", "config-file"),
+    "needs a profile in ~/.aws/credentials, named by AWS_PROFILE",
+)
+_EVERYTHING = Provider(_boto3(), _NOTHING)
+
+KNOWN: Mapping[str, Provider] = {
+    "SimpleAWSCredentialsProvider": _SIMPLE,
+    "TemporaryAWSCredentialsProvider": _TEMPORARY,
+    "AnonymousAWSCredentialsProvider": _ANONYMOUS,
+    "EnvironmentVariableCredentialsProvider": _ENVIRONMENT,
+    "InstanceProfileCredentialsProvider": _INSTANCE,
+    "IAMInstanceCredentialsProvider": Provider(_boto3("container-role", "iam-role"), _NO_ROLE),
+    "AssumedRoleCredentialProvider": Provider(_assumed),
+    "AnonymousCredentialsProvider": _ANONYMOUS,
+    "ContainerCredentialsProvider": _CONTAINER,
+    "WebIdentityTokenCredentialsProvider": _WEB_IDENTITY,
+    "WebIdentityTokenFileCredentialsProvider": _WEB_IDENTITY,
+    "ProfileCredentialsProvider": _PROFILE,
+    "DefaultAWSCredentialsProviderChain": _EVERYTHING,
+    "DefaultCredentialsProvider": _EVERYTHING,
+}
+"""By the name of the class, which is enough: no two packages have different ones of one name."""

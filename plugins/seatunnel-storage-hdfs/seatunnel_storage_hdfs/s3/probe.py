@@ -1,0 +1,65 @@
+"""The probe of S3: it lists first, so that a missing bucket is not taken for a put that is refused."""
+
+import logging
+
+from botocore.exceptions import ClientError
+
+from seatunnel_storage_api.errors import StorageAccessError
+from seatunnel_storage_hdfs.probe import KEY, never_overwrites
+from seatunnel_storage_hdfs.s3.answers import require_deleted, sorted_out
+from seatunnel_storage_hdfs.s3.storage import S3Storage
+
+logger = logging.getLogger("seatunnel.storage")
+
+
+def probe(storage: S3Storage) -> None:
+    """Lists, puts twice, reads and deletes; warns of a bucket that keeps what is deleted. One that is only read is
+    listed and no more.
+
+    Raises:
+        StorageAccessError: something is not allowed, is not there, or the server overwrites.
+        StorageUnavailableError: the server does not answer, or not well.
+    """
+    _list(storage)
+    if storage.read_only:
+        return
+    _require_put_if_absent(storage)
+    storage.read(KEY)
+    if _delete(storage) and not _expires_old_versions(storage):
+        logger.warning(
+            "the bucket %s keeps versions of its objects, so what is pruned stays and costs. Add a lifecycle rule "
+            "that expires noncurrent versions of %s after a day",
+            storage.bucket,
+            storage.locate(""),
+        )
+
+
+def _list(storage: S3Storage) -> None:
+    with sorted_out():
+        storage.client.list_objects_v2(Bucket=storage.bucket, Prefix=storage.object_key(""), MaxKeys=1)
+
+
+def _require_put_if_absent(storage: S3Storage) -> None:
+    if not never_overwrites(storage):
+        raise StorageAccessError(
+            "the server overwrites objects although it is told not to (If-None-Match), so two engines could destroy "
+            "each other's checkpoints. Use a version of it that knows conditional puts, or another storage.type"
+        )
+
+
+def _delete(storage: S3Storage) -> bool:
+    """Whether the bucket keeps what is deleted."""
+    objects = {"Objects": [{"Key": storage.object_key(KEY)}]}
+    with sorted_out():
+        answer = storage.client.delete_objects(Bucket=storage.bucket, Delete=objects)
+    require_deleted(answer)
+    return any(deleted.get("DeleteMarker") for deleted in answer.get("Deleted", ()))
+
+
+def _expires_old_versions(storage: S3Storage) -> bool:
+    """Whether such a rule is there already; ``False`` where that may not be read."""
+    try:
+        rules = storage.client.get_bucket_lifecycle_configuration(Bucket=storage.bucket)["Rules"]
+    except ClientError:
+        return False
+    return any(rule["Status"] == "Enabled" and "NoncurrentVersionExpiration" in rule for rule in rules)

@@ -1,0 +1,103 @@
+"""Checkpoints as objects of a bucket.
+
+A put is one request with ``If-None-Match: *``: the server takes the whole body or none of it, and of several writers
+one wins. Nothing is renamed and nothing is left behind. Listings of S3 are strongly consistent, which the fence needs.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.retry import Backoff
+from seatunnel_storage_hdfs.s3.answers import code_of, require_deleted, sorted_out
+
+BACKEND = "hdfs on S3"
+
+PATIENCE = Backoff(attempts=6, first_wait_ms=100, longest_wait_ms=2_000)
+"""Three seconds in all: enough for a server that is started again, or that asks for fewer requests."""
+
+MOST_DELETED_AT_ONCE = 1_000
+"""S3's limit."""
+
+_LARGE_BYTES = 2**20
+"""A smaller body goes out in one packet with its headers, which takes a copy of it."""
+
+_BLOCK_BYTES = 2**16
+
+
+class S3Storage(BlobStorage):
+    """A blob is an object. Costs one PUT and one LIST per checkpoint, and one batched DELETE when it prunes.
+
+    Args:
+        client: of boto3, thread-safe, which tries each request once. Closed with the storage.
+        bucket: exists.
+    """
+
+    def __init__(self, *, client: Any, bucket: str, namespace: str, max_retained: int) -> None:
+        super().__init__(backend=BACKEND, namespace=namespace, max_retained=max_retained, backoff=PATIENCE)
+        self.client = client
+        self.bucket = bucket
+        self._folder = namespace.removeprefix("/")
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        with sorted_out():
+            try:
+                content = body if len(body) < _LARGE_BYTES else _Blocks(body)
+                self.client.put_object(Bucket=self.bucket, Key=self.object_key(key), Body=content, IfNoneMatch="*")
+            except ClientError as error:
+                if code_of(error) != "PreconditionFailed":
+                    raise
+                return False
+            return True
+
+    def read(self, key: str) -> bytes | None:
+        with sorted_out():
+            try:
+                answer = self.client.get_object(Bucket=self.bucket, Key=self.object_key(key))
+            except ClientError as error:
+                if code_of(error) != "NoSuchKey":
+                    raise
+                return None
+            with answer["Body"] as body:
+                content: bytes = body.read()
+                return content
+
+    def list_blobs(self, prefix: str) -> Iterator[Blob]:
+        pages = self.client.get_paginator("list_objects_v2")
+        with sorted_out():
+            for page in pages.paginate(Bucket=self.bucket, Prefix=self.object_key(prefix)):
+                for found in page.get("Contents", ()):
+                    yield Blob(
+                        key=found["Key"].removeprefix(self._folder),
+                        size_bytes=found["Size"],
+                        modified_at=found["LastModified"].timestamp(),
+                    )
+
+    def delete(self, keys: Iterable[str]) -> None:
+        every = [{"Key": self.object_key(key)} for key in keys]
+        for start in range(0, len(every), MOST_DELETED_AT_ONCE):
+            batch = every[start : start + MOST_DELETED_AT_ONCE]
+            with sorted_out():
+                answer = self.client.delete_objects(Bucket=self.bucket, Delete={"Objects": batch, "Quiet": True})
+            require_deleted(answer)
+
+    def close(self) -> None:
+        self.client.close()
+        super().close()
+
+    def object_key(self, key: str) -> str:
+        """What the server calls a key below the namespace."""
+        return self._folder + key
+
+    def locate(self, key: str) -> str:
+        return f"s3://{self.bucket}/{self.object_key(key)}"
+
+
+class _Blocks(io.BytesIO):
+    """A file of the same bytes in the same memory, of which botocore never holds more than a block."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(min(size, _BLOCK_BYTES) if size else size)

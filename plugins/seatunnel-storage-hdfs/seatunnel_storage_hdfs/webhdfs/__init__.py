@@ -1,0 +1,86 @@
+"""Checkpoints in HDFS, over WebHDFS: no Java, no native library, and either of two NameNodes."""
+
+import functools
+import getpass
+import os
+from collections.abc import Mapping
+
+import requests
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.retry import Backoff
+from seatunnel_storage_hdfs.backends import DEFAULT_FS
+from seatunnel_storage_hdfs.probe import closed_on_failure
+from seatunnel_storage_hdfs.webhdfs.address import cluster
+from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
+from seatunnel_storage_hdfs.webhdfs.site import PROXY_USER, USER, properties
+from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
+
+FAILOVER = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=5_000)
+"""About a minute: as long as a NameNode takes to be found dead and followed by the other, or a DataNode to restart."""
+
+_CREATION = {"dfs.replication": "replication", "dfs.blocksize": "blocksize"}
+"""Parameters of CREATE, by the property that they are taken from."""
+
+_KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
+
+
+def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
+    """A storage in a folder that was seen to work.
+
+    A cluster that is not there is told of after a few tries: somebody waits for the answer. The storage itself is
+    patient, see ``FAILOVER``.
+
+    Raises:
+        StorageConfigurationError: the cluster cannot be found in the configuration.
+        StorageAccessError: the cluster refuses.
+        StorageUnavailableError: it does not answer, is in safe mode, has no active NameNode or no DataNode.
+    """
+    namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
+    known = properties(configuration)
+    found = cluster(configuration[DEFAULT_FS], known)
+    webhdfs = WebHdfs(
+        found.urls,
+        session=_session(configuration, known),
+        proxy_user=known.get(PROXY_USER) or os.environ.get("HADOOP_PROXY_USER"),
+        creation={parameter: known[name] for name, parameter in _CREATION.items() if name in known},
+    )
+    make = functools.partial(
+        WebHdfsStorage, webhdfs, address=found.name, namespace=namespace, max_retained=max_retained
+    )
+    with closed_on_failure(webhdfs):
+        trial, storage = make(backoff=Backoff()), make(backoff=FAILOVER)
+        trial.read_only = storage.read_only = shared.read_only(configuration)
+        trial.probe()
+    return storage
+
+
+def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requests.Session:
+    """With a principal, Kerberos; without, a name that a cluster without security believes."""
+    secured = _kerberos(configuration) if any(configuration.get(key) for key in _KERBEROS) else None
+    if secured is not None:
+        return secured
+    session = requests.Session()
+    session.params = {"user.name": known.get(USER) or os.environ.get("HADOOP_USER_NAME") or _system_user()}
+    return session
+
+
+def _kerberos(configuration: Mapping[str, str]) -> requests.Session | None:
+    try:
+        from seatunnel_storage_hdfs import kerberos
+    except ModuleNotFoundError as cause:
+        raise StorageConfigurationError(
+            f"Kerberos needs the package {cause.name}, which is not installed: in a clone of this project, run "
+            "pip install './plugins/seatunnel-storage-hdfs[kerberos]'"
+        ) from cause
+    return kerberos.session(configuration)
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as cause:
+        raise StorageConfigurationError(
+            f"this machine has no name for the user of this process. Set {USER} in plugin-config"
+        ) from cause

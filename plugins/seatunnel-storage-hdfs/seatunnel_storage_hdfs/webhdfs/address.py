@@ -1,0 +1,116 @@
+"""Where the NameNodes of a configuration answer WebHDFS."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_hdfs.backends import DEFAULT_FS
+from seatunnel_storage_hdfs.webhdfs.site import HTTP_ADDRESS, SITE_PATH
+
+_DEFAULT_PORTS = {"http": 9870, "https": 9871}
+_OVER_HTTP = {"webhdfs": "http", "swebhdfs": "https"}
+_AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?")
+_ANY_HOST = ("0.0.0.0", "[::]")
+
+
+@frozen(kw_only=True)
+class Cluster:
+    """A file system of HDFS."""
+
+    name: str
+    """As a person writes it: ``hdfs://host:port`` or ``hdfs://nameservice``."""
+
+    urls: tuple[str, ...]
+    """Of each NameNode's web server, without a path; more than one for a highly available pair."""
+
+
+def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
+    """The cluster that ``fs.defaultFS`` names.
+
+    Its web addresses are, in this order: those of ``dfs.namenode.http-address`` (several are separated by ";"); those
+    that the properties have for the nameservice; the hosts of ``fs.defaultFS`` with the port that Hadoop takes when
+    nothing is said. They are https where ``dfs.http.policy`` is ``HTTPS_ONLY``.
+
+    Raises:
+        StorageConfigurationError: the address cannot be read, or the nameservice is not described.
+    """
+    scheme, _, rest = file_system.partition("://")
+    if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):
+        raise StorageConfigurationError(
+            f"{DEFAULT_FS} is {file_system!r}, which names no HDFS cluster. Write {DEFAULT_FS}: hdfs://host:port, or "
+            f"hdfs://nameservice together with {SITE_PATH}"
+        )
+    authority = rest.rstrip("/")
+    web = _OVER_HTTP.get(scheme) or _web_scheme(properties)
+    addresses = authority.split(";") if scheme in _OVER_HTTP else _web_addresses(authority, web, properties)
+    urls = tuple(_url(web, address) for address in addresses)
+    return Cluster(name=f"{scheme}://{authority}", urls=urls)
+
+
+def _web_scheme(properties: Mapping[str, str]) -> str:
+    return "https" if properties.get("dfs.http.policy", "").upper() == "HTTPS_ONLY" else "http"
+
+
+def _web_addresses(authority: str, web: str, properties: Mapping[str, str]) -> Iterator[str]:
+    named = properties.get(HTTP_ADDRESS.replace("http-", f"{web}-")) or properties.get(HTTP_ADDRESS)
+    nameservices = _names(properties.get("dfs.nameservices", ""))
+    if authority in nameservices:
+        yield from _of_nameservice(authority, web, properties)
+    elif named:
+        rpc_host = _host(authority.split(";")[0])
+        yield from (_somewhere(address, rpc_host) for address in re.split(r"[;,]", named) if address)
+    elif nameservices and ":" not in authority:
+        raise StorageConfigurationError(
+            f"{DEFAULT_FS} names the nameservice {authority!r}, but dfs.nameservices has only "
+            f"{', '.join(nameservices)}. Write {DEFAULT_FS}: hdfs://{nameservices[0]}, take {SITE_PATH} of the right "
+            f"cluster, or add the port if {authority} is a host"
+        )
+    else:
+        yield from (_host(each) for each in authority.split(";"))
+
+
+def _of_nameservice(name: str, web: str, properties: Mapping[str, str]) -> Iterator[str]:
+    nodes = _names(properties.get(f"dfs.ha.namenodes.{name}", ""))
+    for suffix in [f".{name}.{node}" for node in nodes] or [f".{name}"]:
+        rpc = properties.get(f"dfs.namenode.rpc-address{suffix}", "")
+        address = properties.get(f"dfs.namenode.{web}-address{suffix}") or (rpc and _host(rpc))
+        if not address:
+            raise StorageConfigurationError(
+                f"{DEFAULT_FS} names the nameservice {name!r}, but neither dfs.namenode.{web}-address{suffix} nor "
+                f"dfs.namenode.rpc-address{suffix} is set. Set {SITE_PATH} to hdfs-site.xml of the cluster, or write "
+                f"the key with seatunnel.hadoop. before it"
+            )
+        yield _somewhere(address, _host(rpc) if rpc else "")
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _host(authority: str) -> str:
+    return _parsed(authority)[0]
+
+
+def _somewhere(address: str, rpc_host: str) -> str:
+    """A server that listens on every address is found where its RPC is."""
+    host, colon, port = address.strip().rpartition(":")
+    return f"{rpc_host}:{port}" if colon and host in _ANY_HOST and rpc_host else address.strip()
+
+
+def _url(web: str, address: str) -> str:
+    scheme, separator, rest = address.rpartition("://")
+    chosen = scheme if separator and scheme in _DEFAULT_PORTS else web
+    host, port = _parsed(rest.rstrip("/") if chosen == scheme else address)
+    return f"{chosen}://{host}:{port or _DEFAULT_PORTS[chosen]}"
+
+
+def _parsed(authority: str) -> tuple[str, int | None]:
+    match = _AUTHORITY.fullmatch(authority.strip())
+    if match is None or int(match[2] or 1) not in range(1, 2**16):
+        raise StorageConfigurationError(
+            f"{authority!r} is no address of a NameNode. Write host or host:port in {DEFAULT_FS} and {HTTP_ADDRESS}; "
+            'several are separated by ";"'
+        )
+    return match[1], int(match[2]) if match[2] else None

@@ -1,0 +1,237 @@
+"""Six verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import hdfs
+import requests
+from attrs import define, field
+from hdfs.client import _to_error
+from requests.adapters import HTTPAdapter
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
+from seatunnel_storage_hdfs.framing import require_whole
+from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Place, no_datanode, refusal, root, silence
+
+_CONNECT_WITHIN_S = 10.0
+_ANSWER_WITHIN_S = 60.0
+_CONNECTIONS = 64
+"""Kept open to each server; more threads than these open one for each request."""
+
+_LOST_FOR_S = 60.0
+_ABSENT = "FileNotFoundException"
+_EXISTS = "FileAlreadyExistsException"
+
+
+class WebHdfs:
+    """One cluster. Many threads may use it at once.
+
+    Paths are absolute. What is raised says what happened and what to do about it; the caller adds operation and path.
+
+    Args:
+        urls: of each NameNode's web server; a standby or silent one is passed over, the one that answered remembered.
+        session: brings the authentication.
+        proxy_user: whom the authenticated user acts for, if not for itself.
+        creation: more parameters of CREATE, such as ``replication``.
+    """
+
+    def __init__(
+        self,
+        urls: tuple[str, ...],
+        *,
+        session: requests.Session,
+        proxy_user: str | None = None,
+        creation: Mapping[str, str] | None = None,
+    ) -> None:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+        session.hooks["response"].append(require_whole)
+        self._session = session
+        self._namenodes = _NameNodes(urls, session, proxy_user)
+        self._creation = dict(creation or {})
+        self._lost = _LostDataNodes()
+
+    def create(self, path: str, body: bytes) -> None:
+        """Writes a new file, and the folders above it; its bytes are on the disks of the DataNodes when this returns.
+
+        Anybody may see it half written; the path is one that nobody used before. Two requests: the NameNode's answer
+        says which DataNode takes the bytes.
+        """
+        with self._sorted_out():
+            answer = self._namenodes._create(
+                path, overwrite=False, createflag="CREATE,SYNC_BLOCK", **self._creation, **self._lost.parameters()
+            )
+            with _webhdfs(answer):
+                datanode = answer.headers["location"]
+            written = self._namenodes._request("PUT", datanode, data=body)
+            if written.status_code != HTTPStatus.CREATED:
+                raise _unwritten(written)
+
+    def rename(self, source: str, target: str) -> bool:
+        """Moves a file, in one step, unless there is something at ``target``.
+
+        Returns:
+            ``False`` if there is, or if there is no ``source``: a request that was repeated, by us or on the way, may
+            meet its own success.
+        """
+        with self._sorted_out(), _unless(_EXISTS, _ABSENT) as done:
+            # The public rename cannot tell why nothing was moved, and moves into a folder that it finds at the target.
+            answer = self._namenodes._rename(source, destination=target, renameoptions="NONE")
+            if answer.content:  # a page to log in, or HttpFS, which does not know this option
+                raise NotWebHdfs(answer)
+        return done.is_set
+
+    def read(self, path: str) -> bytes | None:
+        """All bytes of a file; ``None`` if there is none."""
+        with self._sorted_out(), _unless(_ABSENT), self._namenodes._open(path, **self._lost.parameters()) as answer:
+            body: bytes = answer.content
+            return body
+        return None
+
+    def entries(self, folder: str) -> list[dict[str, Any]]:
+        """The file statuses of what lies in a folder, by one request; none if there is no such folder."""
+        statuses: list[dict[str, Any]] = []
+        with self._sorted_out(), _unless(_ABSENT):
+            answer = self._namenodes._list_status(folder)
+            with _webhdfs(answer):
+                statuses = answer.json()["FileStatuses"]["FileStatus"]
+        return [status for status in statuses if status["pathSuffix"]]  # a file lists itself, without a name
+
+    def make_folder(self, path: str) -> None:
+        """Makes a folder and those above it; one that is there is no error."""
+        with self._sorted_out():
+            _require_boolean(self._namenodes._mkdirs(path))
+
+    def delete(self, path: str) -> None:
+        """Removes a file or an empty folder; an absent one is no error."""
+        with self._sorted_out():
+            _require_boolean(self._namenodes._delete(path))
+
+    def close(self) -> None:
+        self._session.close()
+
+    @contextlib.contextmanager
+    def _sorted_out(self) -> Iterator[None]:
+        try:
+            yield
+        except hdfs.HdfsError as error:
+            if no_datanode(error):
+                self._lost.forget()
+            raise self._of_all(refusal(error), error.exception == "StandbyException") from error
+        except requests.RequestException as error:
+            place = self._place(error)
+            if place.role == "DataNode":
+                self._lost.add(place)
+            # Not chained to the error itself: its words hold the URL, and that may hold a token.
+            raise self._of_all(silence(error, place), place.role == "NameNode") from root(error)
+
+    def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
+        """Of two NameNodes the error is that of the one that was asked last."""
+        names = self._namenodes.names
+        if not of_namenode or len(names) == 1:
+            return failure
+        return type(failure)(f"none of the NameNodes {' and '.join(names)} serves us; the last one asked: {failure}")
+
+    def _place(self, error: requests.RequestException) -> Place:
+        url = (error.request.url if error.request is not None else None) or self._namenodes.urls[0]
+        return Place("NameNode" if self._namenodes.is_one(url) else "DataNode", url)
+
+
+class _NameNodes(hdfs.Client):  # type: ignore[misc]
+    """Of the ``hdfs`` package what it does best: asking the other NameNode when one is standby or silent."""
+
+    def __init__(self, urls: tuple[str, ...], session: requests.Session, proxy_user: str | None) -> None:
+        super().__init__(
+            ";".join(urls), session=session, proxy=proxy_user, timeout=(_CONNECT_WITHIN_S, _ANSWER_WITHIN_S)
+        )
+        self.names = tuple(url.partition("://")[2] for url in urls)
+
+    def is_one(self, url: str) -> bool:
+        return urlsplit(url).netloc in self.names
+
+    def resolve(self, hdfs_path: str) -> str:
+        """The path as it is. The package would put another file's name for ``#LATEST`` in a path."""
+        return hdfs_path
+
+    def _request(self, method: str, url: str, **more: Any) -> requests.Response:
+        response: requests.Response = super()._request(method, url, **more)
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            raise StorageAccessError(
+                "the cluster did not accept who we are (HTTP 401). It asks for Kerberos: set kerberosPrincipal and "
+                "kerberosKeytabFilePath; if they are set, check that the clocks agree and that the principal may log in"
+            )
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            with _webhdfs(response):
+                response.json()["RemoteException"]["message"]
+        return response
+
+
+def _unwritten(answer: requests.Response) -> hdfs.HdfsError | StorageUnavailableError:
+    error = _to_error(answer)
+    if error.exception != _EXISTS:
+        return error
+    return StorageUnavailableError(
+        "the DataNode was asked twice for the same new file, so something on the way repeats requests. Look at the "
+        "proxies between this host and the DataNodes"
+    )
+
+
+def _require_boolean(answer: requests.Response) -> None:
+    with _webhdfs(answer):
+        answer.json()["boolean"]
+
+
+class _Done:
+    is_set = False
+
+
+@contextlib.contextmanager
+def _unless(*names: str) -> Iterator[_Done]:
+    """Ends quietly, and not done, on one of Java's exceptions."""
+    done = _Done()
+    try:
+        yield done
+        done.is_set = True
+    except hdfs.HdfsError as error:
+        if error.exception not in names:
+            raise
+
+
+@contextlib.contextmanager
+def _webhdfs(answer: requests.Response) -> Iterator[None]:
+    """While an answer is read: one of another shape comes from somebody else."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as cause:
+        raise NotWebHdfs(answer) from cause
+
+
+@define
+class _LostDataNodes:
+    """Hosts that could not be reached a moment ago.
+
+    The NameNode hears of a dead DataNode after ten minutes, and sends a client to the one that is nearest: to the same
+    dead one again, if it ran on the client's own machine. So the NameNode is told whom to leave out.
+    """
+
+    _until: dict[str, float] = field(factory=dict)
+
+    def add(self, place: Place) -> None:
+        """Hosts are named by address: another name tells the NameNode nothing."""
+        with contextlib.suppress(OSError):
+            address = socket.gethostbyname(place.address.rpartition(":")[0])
+            self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
+
+    def forget(self) -> None:
+        """No DataNode was left: better one that failed than none."""
+        self._until = {}
+
+    def parameters(self) -> dict[str, str]:
+        now = time.monotonic()
+        lost = sorted(host for host, until in self._until.items() if until > now)
+        return {"excludedatanodes": ",".join(lost)} if lost else {}

@@ -1,0 +1,157 @@
+"""What the cluster's answers, and their absence, mean: which may pass, which will not, and what a person can do.
+
+A message of Java ends with its first line; what follows is a stack. A message of ``requests`` is not shown at all: it
+holds the URL, and that of a DataNode holds a delegation token.
+"""
+
+import re
+import socket
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import requests
+from attrs import frozen
+from hdfs import HdfsError
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
+from seatunnel_storage_hdfs.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
+
+_CLEAR = "Put another namespace in plugin-config, or clear the way"
+
+_FINAL = {
+    "AccessControlException": f"Give this user the folder, as in: hdfs dfs -chown <user> <namespace>; or set {USER}",
+    "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
+    f"or leave {PROXY_USER} out",
+    "SecurityException": f"Check {USER}, {PROXY_USER} and kerberosPrincipal",
+    "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
+    "DSQuotaExceededException": "Raise the quota of space: hdfs dfsadmin -setSpaceQuota <bytes> <folder>. While a file "
+    "is written, a whole block (dfs.blocksize) counts for each replica",
+    "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
+    "ParentNotDirectoryException": _CLEAR,
+    "FileAlreadyExistsException": _CLEAR,
+    "InvalidPathException": 'Put another namespace in plugin-config: HDFS takes no ":" in a name',
+    "PathComponentTooLongException": _CLEAR,
+    "MaxDirectoryItemsExceededException": _CLEAR,
+    "HadoopIllegalArgumentException": _CLEAR,
+    "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be a NameNode's",
+    "UnsupportedOperationException": "Check the version of the cluster: Hadoop 3 is expected",
+}
+"""By the name of Java's exception: what stays until a person changes something."""
+
+_PASSING = {
+    "StandbyException": "Make one active (hdfs haadmin -getAllServiceState tells), and let the configuration name all "
+    f"of them, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
+    "SafeModeException": "It ends by itself when the DataNodes have reported, unless a person began it: hdfs dfsadmin "
+    "-safemode leave",
+    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations tells which",
+}
+_NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
+"""How an ``IOException`` begins, or goes on, that means that no DataNode is left to write to or to read from."""
+
+_START_DATANODES = "Check that DataNodes are up and have room: hdfs dfsadmin -report"
+_LOOK = "Look into the logs of the NameNode and the DataNodes, then try again"
+
+_OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
+    """An answer that WebHDFS does not give. As good as none, so that the client asks the next NameNode."""
+
+    def __init__(self, response: requests.Response) -> None:
+        self.status = response.status_code
+        super().__init__(f"HTTP {self.status}", response=response, request=response.request)
+
+
+@frozen
+class Place:
+    """Who did not answer."""
+
+    role: str
+    url: str
+
+    @property
+    def address(self) -> str:
+        return urlsplit(self.url).netloc
+
+
+def no_datanode(error: HdfsError) -> bool:
+    """Whether the NameNode had none to send us to."""
+    return any(words in str(error) for words in _NO_DATANODE)
+
+
+def refusal(error: HdfsError) -> StorageFailureError:
+    """What a NameNode or a DataNode answered."""
+    name = error.exception or "an error"
+    said = f"{name}: {str(error).partition(chr(10))[0].rstrip(' .')}"
+    if name in _FINAL:
+        return StorageAccessError(f"{said}. {_FINAL[name]}")
+    remedy = _START_DATANODES if no_datanode(error) else _PASSING.get(name, _LOOK)
+    return StorageUnavailableError(f"{said}. {remedy}")
+
+
+def silence(error: requests.RequestException, place: Place) -> StorageFailureError:
+    """What is known when nothing, or nothing sensible, was answered."""
+    who = f"the {place.role} at {place.address}"
+    if isinstance(error, NotWebHdfs):
+        return _nonsense(error, who)
+    said = words(root(error))
+    if isinstance(error, requests.exceptions.SSLError):
+        return StorageAccessError(
+            f"no TLS with {who}: {said}. Name the authority's certificate in the environment variable "
+            "REQUESTS_CA_BUNDLE; if the cluster has no TLS, correct dfs.http.policy"
+        )
+    if place.role == "DataNode":
+        return StorageUnavailableError(
+            f"{who}, to which the NameNode sent us, cannot be reached: {said}. Check that it is up (hdfs "
+            "dfsadmin -report), and that this machine knows its name and may connect to its HTTP port"
+        )
+    return _no_namenode(root(error), place, who)
+
+
+def _no_namenode(cause: BaseException, place: Place, who: str) -> StorageFailureError:
+    if isinstance(cause, socket.gaierror):
+        return StorageUnavailableError(
+            f"nobody knows the host of {who}. Correct fs.defaultFS or {HTTP_ADDRESS}; if that is the name of a "
+            f"nameservice, set {SITE_PATH} to hdfs-site.xml of the cluster"
+        )
+    if isinstance(cause, ConnectionRefusedError):
+        return StorageUnavailableError(
+            f"nobody listens at {place.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the address of "
+            "its web server, which hdfs getconf -confKey dfs.namenode.http-address tells"
+        )
+    if "org.apache.hadoop.ipc" in str(cause):
+        return StorageAccessError(
+            f"{who} is its RPC port, not its web server. Set {HTTP_ADDRESS} to the web server's address, with the port "
+            "9870 unless it was changed"
+        )
+    return StorageUnavailableError(
+        f"{who} did not answer: {words(cause)}. Check that it is up, and that nothing between it and this machine "
+        "stops HTTP"
+    )
+
+
+def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
+    said = f"{who} answered HTTP {error.status}, and not as WebHDFS does"
+    if error.status in _OVERLOADED:
+        return StorageUnavailableError(f"{said}. {_LOOK}")
+    return StorageAccessError(
+        f"{said}. Check that {HTTP_ADDRESS} is the web server of a NameNode, that WebHDFS is on (dfs.webhdfs.enabled), "
+        "and that no proxy stands between (HTTP_PROXY, NO_PROXY)"
+    )
+
+
+def root(error: BaseException) -> BaseException:
+    """The innermost cause: the only one whose words are sure to hold no URL."""
+    seen: list[BaseException] = []
+    inner: BaseException | None = error
+    while inner is not None and inner not in seen:
+        seen.append(inner)
+        wrapped = (getattr(inner, "reason", None), *inner.args, inner.__cause__, inner.__context__)
+        inner = next((each for each in wrapped if isinstance(each, BaseException)), None)
+    return seen[-1]
+
+
+def words(error: BaseException) -> str:
+    """What an error says, without its number, and without what no terminal should get."""
+    said = re.sub(r"^\[[^\]]*\] ?", "", str(error)).rstrip(" .")[:200]
+    return re.sub(r"[^ -~]+", "?", said) or type(error).__name__

@@ -1,0 +1,110 @@
+"""Checkpoints in HDFS, on the verbs of WebHDFS."""
+
+import contextlib
+import secrets
+from collections.abc import Iterable, Iterator
+
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import StorageFailureError
+from seatunnel_storage_api.layout import TEMPORARY_FOLDER
+from seatunnel_storage_api.retry import Backoff
+from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
+
+BACKEND = "HDFS"
+
+
+class WebHdfsStorage(BlobStorage):
+    """A blob is a file below the namespace.
+
+    A file of HDFS can be seen while it is written, and what a writer that died had written stays. So a put writes a
+    file of a unique name in ``.tmp/`` beside its target, has the DataNodes sync it, and renames it, which never
+    overwrites and is one entry in the NameNode's log. One checkpoint costs four requests, two to create, one to
+    rename and one to list, and one more for each file that is pruned.
+
+    Args:
+        webhdfs: closed with the storage.
+        address: what stands before the namespace where a person types it, as in ``hdfs://host:port``.
+    """
+
+    def __init__(
+        self, webhdfs: WebHdfs, *, address: str, namespace: str, max_retained: int, backoff: Backoff | None = None
+    ) -> None:
+        super().__init__(backend=BACKEND, namespace=namespace, max_retained=max_retained, backoff=backoff)
+        self._webhdfs = webhdfs
+        self._address = address
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        folder, _, name = self._path(key).rpartition("/")
+        # Never the same name twice: a write that was given up may still be going on somewhere.
+        unfinished = f"{folder}/{TEMPORARY_FOLDER}/{name}.{secrets.token_hex(8)}"
+        self._webhdfs.create(unfinished, body)
+        if self._webhdfs.rename(unfinished, f"{folder}/{name}"):
+            return True
+        with contextlib.suppress(StorageFailureError):  # the next engine sweeps it
+            self._webhdfs.delete(unfinished)
+        return False
+
+    def read(self, key: str) -> bytes | None:
+        return self._webhdfs.read(self._path(key))
+
+    def list_blobs(self, prefix: str) -> Iterator[Blob]:
+        """One request for a pipeline, which is seen as it was at one moment; one for each folder of a job or of all."""
+        return self._files(prefix)
+
+    def unfinished(self, prefix: str) -> Iterator[Blob]:
+        return (blob for blob in self._files(prefix, hidden=True) if f"/{TEMPORARY_FOLDER}/" in blob.key)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._webhdfs.delete(self._path(key))
+
+    def sweep_unfinished(self, folder: str, before: str) -> None:
+        unfinished = self._path(folder + TEMPORARY_FOLDER)
+        for entry in self._webhdfs.entries(unfinished):
+            if entry["pathSuffix"] < before:
+                self._webhdfs.delete(f"{unfinished}/{entry['pathSuffix']}")
+
+    def locate(self, key: str) -> str:
+        return self._address + self._path(key)
+
+    def close(self) -> None:
+        self._webhdfs.close()
+        super().close()
+
+    def probe(self) -> None:
+        """Does once what every store will do, in files that no listing takes for ours. What is only read is listed.
+
+        Raises:
+            StorageAccessError: the cluster refuses.
+            StorageUnavailableError: it does not answer, or not now.
+        """
+        self._attempt("use", "", self._list_it if self.read_only else self._try_everything)
+
+    def _list_it(self) -> None:
+        self._webhdfs.entries(self.namespace)
+
+    def _try_everything(self) -> None:
+        first = self._path(f".probe-{secrets.token_hex(8)}")
+        second = f"{first}-renamed"
+        self._webhdfs.make_folder(self.namespace)
+        try:
+            self._webhdfs.create(first, b"probe")
+            self._webhdfs.rename(first, second)
+            self._webhdfs.entries(self.namespace)
+        finally:
+            with contextlib.suppress(StorageFailureError):
+                self._webhdfs.delete(first)
+        self._webhdfs.delete(second)
+
+    def _files(self, prefix: str, *, hidden: bool = False) -> Iterator[Blob]:
+        """``hidden`` shows what is unfinished too."""
+        for entry in self._webhdfs.entries(self._path(prefix)):
+            name = entry["pathSuffix"]
+            if entry["type"] != "DIRECTORY":
+                modified_at = entry["modificationTime"] / 1_000
+                yield Blob(key=prefix + name, size_bytes=entry["length"], modified_at=modified_at)
+            elif hidden or name != TEMPORARY_FOLDER or not prefix:  # directly below the namespace it is a job's name
+                yield from self._files(f"{prefix}{name}/", hidden=hidden)
+
+    def _path(self, key: str) -> str:
+        return self.namespace + key
