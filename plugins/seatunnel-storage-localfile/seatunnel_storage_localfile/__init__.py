@@ -1,0 +1,1 @@
+"""The deprecated checkpoint storage of type ``localfile``."""

@@ -1,0 +1,57 @@
+"""The storage of ``type: localfile``: what ``type: hdfs`` with ``storage.type: local`` is, under its older name."""
+
+import itertools
+import warnings
+from collections.abc import Mapping
+
+from seatunnel_storage_hdfs import local
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.discovery import hookimpl
+from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
+
+BACKEND = "localfile"
+
+
+class LocalFileStorageFactory(CheckpointStorageFactory):
+    """The storage of ``type: localfile``. Says once in a process what to write instead."""
+
+    factory_identifier = "localfile"
+
+    def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
+        storage = local.create(configuration, BACKEND)
+        shared.warn(self.idle_keys(configuration).values())
+        _say_once(replacement(storage.namespace, storage.max_retained))
+        return storage
+
+    def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
+        return {key: sentence for key in configuration for sentence in shared.unknown_keys({key: ""}, ())}
+
+
+def replacement(namespace: str, max_retained: int) -> str:
+    """What a person should write instead: the same files, by the same code."""
+    return f"""the checkpoint storage localfile is deprecated: hdfs keeps the same files. Write in seatunnel.yaml
+seatunnel:
+  engine:
+    checkpoint:
+      storage:
+        type: hdfs
+        max-retained: {max_retained}
+        plugin-config:
+          storage.type: local
+          namespace: {namespace}"""
+
+
+_times_said = itertools.count()
+
+
+def _say_once(sentence: str) -> None:
+    """To everybody in the log, and to developers as Python's own warning, which nobody else is shown."""
+    if next(_times_said) == 0:
+        shared.warn([sentence])
+        warnings.warn(sentence, DeprecationWarning, stacklevel=3)
+
+
+@hookimpl
+def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    return LocalFileStorageFactory()
