@@ -1,0 +1,41 @@
+"""The storage of ``type: map-store``."""
+
+from collections.abc import Mapping
+
+from seatunnel_storage_hdfs.backends import STORAGE_TYPE
+from seatunnel_storage_hdfs.factory import HdfsStorageFactory
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.discovery import hookimpl
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
+from seatunnel_storage_mapstore.storage import BELOW, MapStorage
+
+
+class MapStorageFactory(CheckpointStorageFactory):
+    """The keys are those of ``type: hdfs``: maps lie on every backend that it has."""
+
+    factory_identifier = "map-store"
+
+    def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
+        namespace = shared.namespace(configuration)
+        max_retained = shared.max_retained(configuration)
+        beneath = HdfsStorageFactory().create({**configuration, shared.NAMESPACE: namespace + BELOW})
+        if not isinstance(beneath, BlobStorage):
+            beneath.close()
+            raise StorageConfigurationError(
+                f"{STORAGE_TYPE}: {configuration.get(STORAGE_TYPE)} keeps no named bytes, so no map can lie there. "
+                f"Write {STORAGE_TYPE}: local, hdfs, s3 or oss, or take type: hdfs"
+            )
+        storage = MapStorage(beneath, namespace=namespace, max_retained=max_retained)
+        storage.read_only = beneath.read_only
+        return storage
+
+    def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
+        return HdfsStorageFactory().idle_keys(configuration)
+
+
+@hookimpl
+def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    return MapStorageFactory()

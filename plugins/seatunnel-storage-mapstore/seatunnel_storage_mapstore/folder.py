@@ -1,0 +1,169 @@
+"""Where a map lies, and who owns it.
+
+::
+
+    <map>/epochs/<epoch, 10 digits>.epoch                         who may write: the largest one
+    <map>/log/<epoch>-<number of the group, 20 digits>.snapshot   all entries, that group included
+    <map>/log/<epoch>-<number of its first group>.segment         groups of changes
+    <map>/values/<epoch>-<number>.value                           a value that is too large for the log
+
+The markers have a folder of their own, so that asking who owns the map costs the same however much it holds.
+"""
+
+import functools
+import re
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from seatunnel_storage_api import envelope
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError, StorageUnavailableError
+
+SNAPSHOT, SEGMENT, VALUE = "snapshot", "segment", "value"
+
+_EPOCH = re.compile(r"epochs/(\d{10})\.epoch", re.ASCII)
+_PIECE = re.compile(r"(?:log|values)/(\d{10})-(\d{20})\.(snapshot|segment|value)", re.ASCII)
+_CLAIMS = 100
+
+
+@frozen(order=True)
+class Piece:
+    """What the name of a snapshot, a segment or a value says."""
+
+    epoch: int
+    number: int
+    kind: str
+
+    @property
+    def name(self) -> str:
+        folder = "values" if self.kind == VALUE else "log"
+        return f"{folder}/{self.epoch:010d}-{self.number:020d}.{self.kind}"
+
+
+@frozen
+class Contents:
+    """One listing of a map."""
+
+    epochs: tuple[int, ...]
+    """Of the markers, sorted."""
+
+    pieces: tuple[Piece, ...]
+    """Sorted by epoch and number."""
+
+    @property
+    def newest_epoch(self) -> int:
+        """That was claimed; 0 if none was."""
+        return max(self.epochs, default=0)
+
+    @property
+    def highest_epoch(self) -> int:
+        return max([self.newest_epoch, *(piece.epoch for piece in self.pieces)])
+
+
+@frozen
+class Folder:
+    """The objects of one map, on the four primitives of a ``BlobStorage``."""
+
+    storage: BlobStorage
+    prefix: str
+    """Ends with "/"."""
+
+    @property
+    def map_name(self) -> str:
+        return self.prefix.rstrip("/")
+
+    def where(self, name: str) -> str:
+        return f"{self.storage.locate(self.prefix + name)} ({self.storage.backend})"
+
+    def put(self, name: str, body: bytes) -> None:
+        """Stores an object whose name nobody else uses; durable when it returns.
+
+        Raises:
+            CheckpointCorruptedError: it is there with other content.
+        """
+        if not self.put_if_absent(name, body):
+            raise CheckpointCorruptedError(
+                f"cannot put {self.where(name)}: it exists with other content, although its name is this writer's "
+                "alone. Find out what else writes to this folder"
+            )
+
+    def put_if_absent(self, name: str, body: bytes) -> bool:
+        """Whether these bytes are there and this call put them. A put that was repeated may meet its own success."""
+        key = self.prefix + name
+        put = functools.partial(self.storage.put_if_absent, key, body)
+        return self.storage.attempt("put", key, put) or self.read(name) == body
+
+    def read(self, name: str) -> bytes | None:
+        key = self.prefix + name
+        return self.storage.attempt("read", key, functools.partial(self.storage.read, key))
+
+    def delete(self, names: Iterable[str]) -> None:
+        keys = [self.prefix + name for name in names]
+        if keys:
+            self.storage.attempt("delete", keys[0], functools.partial(self.storage.delete, keys))
+
+    def sweep_unfinished(self, epoch: int) -> None:
+        """Removes what writers of older epochs had begun when they died."""
+        for below in ("log/", "values/", "epochs/"):
+            folder = self.prefix + below
+            sweep = functools.partial(self.storage.sweep_unfinished, folder, f"{epoch:010d}")
+            self.storage.attempt("sweep", folder, sweep)
+
+    def contents(self, below: str = "") -> Contents:
+        """Everything, or what lies in one of the three folders."""
+        return _contents(self._names(below))
+
+    def newest_epoch(self) -> int:
+        """The largest epoch that was claimed, 0 if none was; one small listing."""
+        return self.contents("epochs/").newest_epoch
+
+    def require_newest(self, epoch: int) -> None:
+        """Looks whether the map still is this writer's.
+
+        Raises:
+            StaleEpochError: another writer claimed it, or it was removed.
+        """
+        newest = self.newest_epoch()
+        if newest != epoch:
+            reason = f"epoch {newest} was claimed" if newest > epoch else f"the marker of epoch {epoch} is not there"
+            raise StaleEpochError(
+                f"wrote to {self.where('')}, but {reason}: the map has another writer now, or was removed. What was "
+                "written last is not acknowledged; open the map again, and stop one of the two writers"
+            )
+
+    def claim(self) -> int:
+        """A new epoch, larger than any before it: from now on no older writer has anything acknowledged.
+
+        A marker counts only if it still is the newest after it was put: a number that was claimed, overtaken and
+        removed between our listing and our put could be claimed twice.
+        """
+        for _ in range(_CLAIMS):
+            epoch = self.contents().highest_epoch + 1
+            marker = envelope.seal("map-epoch", b"", map=self.map_name, epoch=epoch)
+            if self.put_if_absent(marker_name(epoch), marker) and self.newest_epoch() == epoch:
+                return epoch
+        raise StorageUnavailableError(
+            f"cannot claim {self.where('')}: {_CLAIMS} times in turn another writer was faster. Stop all but one of "
+            "the processes that open this map"
+        )
+
+    def _names(self, below: str) -> list[str]:
+        prefix = self.prefix + below
+        blobs = self.storage.attempt("list", prefix, lambda: tuple(self.storage.list_blobs(prefix)))
+        return [blob.key.removeprefix(self.prefix) for blob in blobs]
+
+
+def marker_name(epoch: int) -> str:
+    return f"epochs/{epoch:010d}.epoch"
+
+
+def _contents(names: Iterable[str]) -> Contents:
+    """Foreign files are passed over. A lost piece is found all the same: the numbers of the groups have no gaps."""
+    epochs, pieces = [], []
+    for name in names:
+        if match := _EPOCH.fullmatch(name):
+            epochs.append(int(match[1]))
+        elif match := _PIECE.fullmatch(name):
+            pieces.append(Piece(int(match[1]), int(match[2]), match[3]))
+    return Contents(tuple(sorted(epochs)), tuple(sorted(pieces)))

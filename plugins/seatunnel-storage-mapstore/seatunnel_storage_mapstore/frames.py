@@ -1,0 +1,204 @@
+"""How changes of a map become bytes: records in frames, each frame with its own checksums.
+
+A frame is what is written at once: a group of changes, or a snapshot of all entries::
+
+    magic             4 bytes
+    format version    1 byte
+    kind              1 byte      group or snapshot
+    reserved          2 bytes     zero
+    epoch             8 bytes, big endian
+    number            8 bytes     of the group in its epoch; of a snapshot, the last group that it includes
+    body length       8 bytes
+    CRC-32            4 bytes     of the name of the map and all before
+    SHA-256          32 bytes     of the name of the map and all before and the body
+    body
+    end               1 byte      a line feed
+
+The CRC stands for the header alone, so a length is believed only after it was verified, and then compared with what is
+there: no damage makes a reader take memory. The name of the map goes into both checksums without being written, so a
+frame that was copied from another map is damage. The end is not zero, so a file system that shows zeros where a crash
+cut a write off can be told from a frame that is whole.
+
+The body is records: operation (1 byte), length of the key (2 bytes), length of the value (4 bytes), the key in UTF-8,
+the value. The value of a *remote* record says where the bytes lie: their length (8 bytes), their SHA-256, their name.
+Nothing here is ever executed.
+"""
+
+import enum
+import hashlib
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageUsageError, UnsupportedFormatError
+
+FORMAT_VERSION = 1
+MAX_KEY_BYTES = 2**16 - 1
+
+_MAGIC = b"\x89map"
+_END = b"\n"
+_HEADER = struct.Struct(">4sBBHQQQ")
+_CRC = struct.Struct(">I")
+_DIGEST_BYTES = 32
+_BODY_AT = _HEADER.size + _CRC.size + _DIGEST_BYTES
+OVERHEAD_BYTES = _BODY_AT + len(_END)
+"""Of a frame, besides its records."""
+
+_RECORD = struct.Struct(">BHI")
+_REMOTE = struct.Struct(">Q32s")
+_DELETE, _INLINE, _REMOTE_VALUE = 0, 1, 2
+
+
+class Kind(enum.IntEnum):
+    """What a frame holds."""
+
+    GROUP = 1
+    SNAPSHOT = 2
+
+
+@frozen
+class Remote:
+    """A value that is too large for the log and lies in an object of its own."""
+
+    name: str
+    """Of the object, below the folder of the map."""
+
+    size_bytes: int
+    sha256: bytes
+
+
+Entry = bytes | Remote
+Change = tuple[str, Entry | None]
+"""A key and what it holds from now on; ``None`` removes it."""
+
+
+@frozen
+class Frame:
+    """One frame whose every byte was verified."""
+
+    kind: Kind
+    epoch: int
+    number: int
+    body: memoryview
+
+
+class IncompleteFrameError(Exception):
+    """The bytes end before the frame does: its writer was cut off, and never told anybody that it is durable."""
+
+
+def record(key: str, entry: Entry | None) -> bytes:
+    """The bytes of one change.
+
+    Raises:
+        StorageUsageError: the key is longer than ``MAX_KEY_BYTES``, or cannot be written as UTF-8.
+    """
+    try:
+        name = key.encode()
+    except UnicodeEncodeError as cause:
+        raise StorageUsageError(f"the key {key!r} of a map cannot be written as UTF-8. Use text") from cause
+    if len(name) > MAX_KEY_BYTES:
+        raise StorageUsageError(
+            f"the key {key[:40]!r}… of a map has {len(name)} bytes, at most {MAX_KEY_BYTES} are possible. "
+            "Put the long part into the value"
+        )
+    if entry is None:
+        return _RECORD.pack(_DELETE, len(name), 0) + name
+    if isinstance(entry, Remote):
+        value = _REMOTE.pack(entry.size_bytes, entry.sha256) + entry.name.encode()
+        return _RECORD.pack(_REMOTE_VALUE, len(name), len(value)) + name + value
+    return b"".join((_RECORD.pack(_INLINE, len(name), len(entry)), name, entry))
+
+
+def snapshot_body(entries: Mapping[str, Entry]) -> bytes:
+    return b"".join(record(key, entry) for key, entry in entries.items())
+
+
+def changes(body: memoryview, where: str) -> Iterator[Change]:
+    """The changes of a frame, in the order in which they were made.
+
+    Raises:
+        CheckpointCorruptedError: the records do not fill the body exactly, which the checksum cannot show.
+    """
+    at = 0
+    while at < len(body):
+        operation, key_bytes, value_bytes = _unpacked(_RECORD, body, at, where)
+        start = at + _RECORD.size + key_bytes
+        at = start + value_bytes
+        if at > len(body):
+            raise damaged(where, "a record is longer than the frame that holds it")
+        try:
+            key = str(body[start - key_bytes : start], "utf-8")
+            yield key, _entry(operation, body[start:at], where)
+        except UnicodeDecodeError as cause:
+            raise damaged(where, "a record holds a name that is not UTF-8") from cause
+
+
+def _entry(operation: int, value: memoryview, where: str) -> Entry | None:
+    if operation == _INLINE:
+        return bytes(value)
+    if operation == _REMOTE_VALUE:
+        size_bytes, sha256 = _unpacked(_REMOTE, value, 0, where)
+        return Remote(str(value[_REMOTE.size :], "utf-8"), size_bytes, sha256)
+    if operation == _DELETE and not value:
+        return None
+    raise damaged(where, f"a record has the unknown operation {operation}")
+
+
+def _unpacked(structure: struct.Struct, body: memoryview, at: int, where: str) -> tuple[Any, ...]:
+    if len(body) - at < structure.size:
+        raise damaged(where, "a record is cut off")
+    return structure.unpack_from(body, at)
+
+
+def sealed(kind: Kind, body: Iterable[bytes], *, map_name: str, epoch: int, number: int) -> bytes:
+    """The bytes of a frame."""
+    parts = list(body)
+    header = _HEADER.pack(_MAGIC, FORMAT_VERSION, kind, 0, epoch, number, sum(map(len, parts)))
+    header += _CRC.pack(zlib.crc32(header, _seed(map_name)))
+    digest = hashlib.sha256(map_name.encode() + header)
+    for part in parts:
+        digest.update(part)
+    return b"".join((header, digest.digest(), *parts, _END))
+
+
+def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
+    """The frame at the beginning of ``data``, and its length in bytes.
+
+    Raises:
+        IncompleteFrameError: ``data`` ends before the frame does.
+        CheckpointCorruptedError: a byte is not what was written.
+        UnsupportedFormatError: intact, but of a newer format.
+    """
+    if len(data) < _BODY_AT:
+        raise IncompleteFrameError
+    magic, version, kind, _, epoch, number, length = _HEADER.unpack_from(data)
+    (crc,) = _CRC.unpack_from(data, _HEADER.size)
+    if magic != _MAGIC or crc != zlib.crc32(data[: _HEADER.size], _seed(map_name)):
+        raise damaged(where, "the header of a frame is not what was written, or it belongs to another map")
+    end = _BODY_AT + length
+    if end >= len(data):
+        raise IncompleteFrameError
+    digest = hashlib.sha256(map_name.encode() + data[: _HEADER.size + _CRC.size])
+    digest.update(data[_BODY_AT:end])
+    if digest.digest() != data[_BODY_AT - _DIGEST_BYTES : _BODY_AT] or data[end : end + 1] != _END:
+        raise damaged(where, "the bytes of a frame do not give its SHA-256")
+    if version != FORMAT_VERSION or kind not in tuple(Kind):
+        raise UnsupportedFormatError(
+            f"cannot read {where}: it has format version {version}, this plugin reads version {FORMAT_VERSION}. "
+            "Use the version that wrote it, or a newer one"
+        )
+    return Frame(Kind(kind), epoch, number, data[_BODY_AT:end]), end + 1
+
+
+def _seed(map_name: str) -> int:
+    return zlib.crc32(map_name.encode())
+
+
+def damaged(where: str, problem: str) -> CheckpointCorruptedError:
+    return CheckpointCorruptedError(
+        f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without one, remove nothing, but "
+        "begin anew beside it: a job under another id, a map after its folder was moved elsewhere"
+    )

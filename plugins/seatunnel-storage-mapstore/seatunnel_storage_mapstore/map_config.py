@@ -1,0 +1,158 @@
+"""The ``map:`` block of ``hazelcast.yaml``: which maps are kept, and where.
+
+A map takes the block of its own name; if there is none, the block whose pattern fits best; if none fits, ``default``.
+In a pattern one ``*`` stands for any characters, and that pattern fits best which has most characters besides the
+``*``; these are Hazelcast's rules. Two patterns that fit equally well are an error.
+"""
+
+import difflib
+import enum
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from seatunnel_storage_api import secret
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.mapstore import MapStore
+from seatunnel_storage_mapstore.maps import FileMapStoreFactory
+
+FACTORIES = {
+    "org.apache.seatunnel.engine.server.persistence.FileMapStoreFactory": FileMapStoreFactory,
+    "seatunnel_storage_mapstore.maps.FileMapStoreFactory": FileMapStoreFactory,
+}
+"""By ``factory-class-name``: SeaTunnel's name and ours for the same."""
+
+_DEFAULT = "default"
+_KEYS = ("enabled", "initial-mode", "factory-class-name", "properties")
+
+
+class InitialMode(enum.Enum):
+    """When a map is read."""
+
+    EAGER = "EAGER"
+    """At once, when it is made."""
+
+    LAZY = "LAZY"
+    """At its first use."""
+
+
+@frozen(kw_only=True)
+class MapConfig:
+    """The ``map-store`` block of one pattern."""
+
+    pattern: str
+    enabled: bool = True
+    initial_mode: InitialMode = InitialMode.LAZY
+    factory_class_name: str
+    properties: Mapping[str, str] = field(factory=dict, repr=lambda properties: f"<{len(properties)} keys>")
+    """Not shown: they may hold secrets."""
+
+    def open(self, name: str) -> MapStore:
+        """The map store of a map. Properties may refer to secrets; see ``seatunnel_storage_api.secret``."""
+        made = FACTORIES[self.factory_class_name]().create(name, secret.resolved(self.properties))
+        if self.initial_mode is InitialMode.EAGER:
+            made.open()
+        return made
+
+
+@frozen
+class MapConfigs:
+    """All ``map-store`` blocks of a file."""
+
+    configs: Mapping[str, MapConfig]
+    """By pattern; only patterns that have such a block."""
+
+    def of(self, name: str) -> MapConfig | None:
+        """The block that a map takes; ``None`` if none fits: such a map is not kept.
+
+        Raises:
+            StorageConfigurationError: two patterns fit equally well.
+        """
+        if name in self.configs:
+            return self.configs[name]
+        points = {pattern: matching_characters(pattern, name) for pattern in self.configs}
+        most = max((each for each in points.values() if each is not None), default=None)
+        best = [pattern for pattern, each in points.items() if each == most is not None]
+        if len(best) > 1:
+            raise StorageConfigurationError(
+                f"the map {name!r} fits {' and '.join(map(repr, best))} equally well. Write a block named {name!r}, "
+                "or remove one of them"
+            )
+        return self.configs[best[0]] if best else self.configs.get(_DEFAULT)
+
+    def open(self, name: str) -> MapStore | None:
+        """The map store of a map; ``None`` if it is not to be kept, by ``enabled: false`` or for want of a block."""
+        config = self.of(name)
+        return config.open(name) if config is not None and config.enabled else None
+
+
+def matching_characters(pattern: str, name: str) -> int | None:
+    """How many characters of a pattern stand literally in the name; ``None`` if it does not fit or has no ``*``."""
+    before, star, after = pattern.partition("*")
+    fits = star and name.startswith(before) and name.endswith(after) and len(before) + len(after) <= len(name)
+    return len(before) + len(after) if fits else None
+
+
+def parse(document: object) -> MapConfigs:
+    """Reads what a YAML file holds: ``map:`` at the top, or below ``hazelcast:``.
+
+    Raises:
+        StorageConfigurationError: a block cannot work; the message says what to write.
+    """
+    root = _mapping(document, "the document")
+    maps = _mapping(_mapping(root.get("hazelcast") or root, "hazelcast").get("map") or {}, "map")
+    blocks = {str(name): _mapping(each or {}, f"map.{name}").get("map-store") for name, each in maps.items()}
+    return MapConfigs({name: _config(name, block) for name, block in blocks.items() if block is not None})
+
+
+def _config(pattern: str, written: object) -> MapConfig:
+    where = f"map.{pattern}.map-store"
+    block = _mapping(written, where)
+    for key in block:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(str(key), _KEYS, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(_KEYS)}"
+            raise StorageConfigurationError(f"{where} has the unknown key {key!r}. {hint}")
+    properties = _mapping(block.get("properties") or {}, f"{where}.properties")
+    return MapConfig(
+        pattern=pattern,
+        enabled=_enabled(block.get("enabled", True), where),
+        initial_mode=_initial_mode(block.get("initial-mode"), where),
+        factory_class_name=_factory(block.get("factory-class-name"), where),
+        properties={str(key): "" if value is None else _text(value) for key, value in properties.items()},
+    )
+
+
+def _mapping(written: object, where: str) -> Mapping[str, object]:
+    if not isinstance(written, Mapping):
+        raise StorageConfigurationError(
+            f"{where} is {type(written).__name__}, expected keys with values. Write one key: value per line, indented"
+        )
+    return written
+
+
+def _enabled(written: object, where: str) -> bool:
+    if str(written).lower() not in ("true", "false"):
+        raise StorageConfigurationError(f"{where}.enabled is {written!r}, expected true or false. Write enabled: true")
+    return str(written).lower() == "true"
+
+
+def _initial_mode(written: object, where: str) -> InitialMode:
+    mode = str(written or InitialMode.LAZY.value).upper()
+    if mode not in InitialMode.__members__:
+        raise StorageConfigurationError(
+            f"{where}.initial-mode is {written!r}, expected EAGER or LAZY. Write initial-mode: EAGER to read the map "
+            "when the engine starts"
+        )
+    return InitialMode[mode]
+
+
+def _factory(written: object, where: str) -> str:
+    if written not in FACTORIES:
+        said = "missing" if written is None else repr(written)
+        raise StorageConfigurationError(f"{where}.factory-class-name is {said}. Write one of {', '.join(FACTORIES)}")
+    return str(written)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,89 @@
+"""The map stores of ``type: hdfs``: where the maps of a cluster lie."""
+
+from collections.abc import Mapping
+
+from seatunnel_storage_hdfs.backends import DEFAULT_FS, STORAGE_TYPE
+from seatunnel_storage_hdfs.factory import HdfsStorageFactory
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.errors import InvalidIdError, StorageConfigurationError
+from seatunnel_storage_api.layout import require_job_id
+from seatunnel_storage_api.mapstore import MapStoreFactory
+from seatunnel_storage_mapstore.store import LoggedMap
+
+TYPE = "type"
+CLUSTER_NAME = "clusterName"
+
+DEFAULT_NAMESPACE = "/seatunnel/imap"
+DEFAULT_CLUSTER_NAME = "seatunnel-cluster"
+
+_NO_EFFECT = frozenset({"businessName", "writeDataTimeoutMilliseconds"})
+"""Keys of SeaTunnel's file map store that nothing here needs."""
+
+
+class FileMapStoreFactory(MapStoreFactory):
+    """Makes maps in ``<namespace>/<clusterName>/<name>/``, on whatever the plugin seatunnel-storage-hdfs speaks.
+
+    The keys are those of ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or
+    without "/" at its end), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
+    """
+
+    factory_identifier = "hdfs"
+
+    def create(self, name: str, configuration: Mapping[str, str]) -> LoggedMap:
+        """A map that is opened by its first use, or by ``open``."""
+        require_map_name(name)
+        return LoggedMap(_storage(configuration), f"{name}/")
+
+
+def require_map_name(name: str) -> str:
+    """The name itself: of a folder, so under the same rules as a job id.
+
+    Raises:
+        InvalidIdError: if it could leave the namespace or be refused by a backend.
+    """
+    try:
+        return require_job_id(name)
+    except InvalidIdError as cause:
+        raise InvalidIdError(
+            f"the map name {name!r} cannot name a folder: write 1 to 128 of the characters A-Z a-z 0-9 . _ - "
+            'that are not just "." or ".."'
+        ) from cause
+
+
+def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
+    """What the storage beneath is configured with.
+
+    Raises:
+        StorageConfigurationError: ``type`` or ``clusterName`` cannot work.
+    """
+    kind = properties.get(TYPE) or FileMapStoreFactory.factory_identifier
+    if kind != FileMapStoreFactory.factory_identifier:
+        raise StorageConfigurationError(
+            f"the {TYPE} of a map-store is {kind!r}, known is hdfs. Write {TYPE}: hdfs, and {STORAGE_TYPE}: s3 or oss, "
+            f"or {DEFAULT_FS}: file:/// or hdfs://host:port, to say where"
+        )
+    cluster = properties.get(CLUSTER_NAME) or DEFAULT_CLUSTER_NAME
+    if "/" in cluster or cluster in (".", ".."):
+        raise StorageConfigurationError(
+            f"{CLUSTER_NAME} is {cluster!r}, but it names one folder. Write a plain name, as in {CLUSTER_NAME}: "
+            f"{DEFAULT_CLUSTER_NAME}, and put the rest of the path into {shared.NAMESPACE}"
+        )
+    namespace = (properties.get(shared.NAMESPACE) or DEFAULT_NAMESPACE).rstrip("/")
+    rest = {key: value for key, value in properties.items() if key not in {TYPE, CLUSTER_NAME, *_NO_EFFECT}}
+    if not rest.get(STORAGE_TYPE) and rest.get(DEFAULT_FS):
+        rest[STORAGE_TYPE] = "hdfs"  # where SeaTunnel's maps always are
+    return {**rest, shared.NAMESPACE: f"{namespace}/{cluster}/"}
+
+
+def _storage(properties: Mapping[str, str]) -> BlobStorage:
+    shared.warn([f"the key {key!r} of a map-store has no effect" for key in sorted(_NO_EFFECT & properties.keys())])
+    storage = HdfsStorageFactory().create(storage_configuration(properties))
+    if not isinstance(storage, BlobStorage):
+        storage.close()
+        raise StorageConfigurationError(
+            f"{STORAGE_TYPE}: {properties.get(STORAGE_TYPE)} keeps no named bytes, so no map can lie there. "
+            f"Write {STORAGE_TYPE}: local, hdfs, s3 or oss"
+        )
+    return storage

@@ -1,0 +1,126 @@
+"""The map of one pipeline, used by many processes although a map has one writer.
+
+Whoever changes the map takes it over first, unless it has it already, and keeps it until somebody else takes it. A
+change that another process's claim overtakes is not acknowledged; it is made again from what the map holds then. So
+each change is one step for everybody, as if there were a lock, but there is none that a dead process could keep.
+
+Whoever only reads takes nothing over: it reads the log between two looks at the markers. If both show the epoch that
+the log is of, everything read was durable before any newer writer's claim, and so that one will keep it.
+"""
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from seatunnel_storage_api.errors import StaleEpochError, StorageUnavailableError
+from seatunnel_storage_api.storage import MOST_LISTINGS, vanishing
+from seatunnel_storage_mapstore.folder import Folder
+from seatunnel_storage_mapstore.frames import Entry
+from seatunnel_storage_mapstore.journal import Journal, Limits
+from seatunnel_storage_mapstore.recovery import recover
+from seatunnel_storage_mapstore.store import fetch, missing, place
+
+Answer = TypeVar("Answer")
+
+_TAKEOVERS = 100
+_PATIENCE = 20
+"""So often a reader waits for a writer that has claimed the map and is not ready. Then it takes the map over itself."""
+_WAIT_S = 0.002
+
+
+class PipelineMap:
+    """One process's access to the map; any number of threads may call it at once, one of them at a time gets in."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._journal: Journal | None = None
+        self._values = itertools.count(1)
+
+    def entries(self) -> dict[str, Entry]:
+        """A copy of what the map holds."""
+        with self._lock:
+            return dict(self._read())
+
+    def load(self, key: str) -> bytes | None:
+        with self._lock:
+            entry = None
+            for _ in range(MOST_LISTINGS):
+                before, entry = entry, self._read().get(key)
+                value = None if entry is None else fetch(self._folder, entry)
+                if entry is None or value is not None:
+                    return value
+                if entry == before:
+                    raise missing(self._folder, key)
+            raise vanishing(self._folder.map_name)
+
+    def store_if_absent(self, key: str, value: bytes) -> bool:
+        """Whether this call stored it."""
+
+        def change(journal: Journal) -> bool:
+            if key in journal.entries:
+                journal.confirm()
+                return False
+            journal.commit([(key, place(journal, next(self._values), value))])
+            return True
+
+        with self._lock:
+            return self._as_writer(change)
+
+    def delete_all(self, keys: Sequence[str]) -> None:
+        with self._lock:
+            self._as_writer(lambda journal: journal.commit([(key, None) for key in keys if key in journal.entries]))
+
+    def close(self) -> None:
+        with self._lock:
+            self._release()
+
+    def _read(self) -> Mapping[str, Entry]:
+        if self._journal is not None:
+            try:
+                self._journal.confirm()
+            except StaleEpochError:
+                self._release()
+            else:
+                return self._journal.entries
+        for _ in range(_PATIENCE):
+            before = self._folder.newest_epoch()
+            recovered = recover(self._folder)
+            if recovered.epoch == before == self._folder.newest_epoch():
+                return recovered.entries
+            time.sleep(random.uniform(0, 2 * _WAIT_S))
+        return self._as_writer(_confirmed)
+
+    def _as_writer(self, action: Callable[[Journal], Answer]) -> Answer:
+        """Acts on a journal that is ours; again, a little later each time, when somebody else took the map over."""
+        wait_s = _WAIT_S
+        for _ in range(_TAKEOVERS):
+            began = time.monotonic()
+            try:
+                if self._journal is None:
+                    self._journal = Journal(self._folder, append=False, limits=Limits())
+                return action(self._journal)
+            except StaleEpochError:
+                self._release()
+            except Exception:
+                self._release()  # after a failure nobody knows what the map holds: the next call reads it
+                raise
+            time.sleep(random.uniform(0, wait_s))
+            wait_s = min(2 * max(wait_s, time.monotonic() - began), 2.0)
+        raise StorageUnavailableError(
+            f"{_TAKEOVERS} times in turn another process took over {self._folder.where('')}. Stop all but one of the "
+            "engines that write to this pipeline"
+        )
+
+    def _release(self) -> None:
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            journal.close()
+
+
+def _confirmed(journal: Journal) -> Mapping[str, Entry]:
+    journal.confirm()
+    return journal.entries

@@ -1,0 +1,91 @@
+"""Writing groups so that they survive a crash: the one thing in which local files differ from object stores."""
+
+import os
+from abc import ABC, abstractmethod
+
+from seatunnel_storage_hdfs.local import LocalFileStorage
+
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.errors import StorageUnavailableError
+from seatunnel_storage_mapstore.folder import SEGMENT, Folder, Piece
+
+
+class SegmentWriter(ABC):
+    """Writes the groups of one epoch. Not for several threads at once; after an error not to be used any more."""
+
+    def __init__(self, folder: Folder, epoch: int) -> None:
+        self._folder = folder
+        self._epoch = epoch
+        self.segments = 0
+        """So many were begun."""
+
+    @abstractmethod
+    def write(self, number: int, frame: bytes) -> None:
+        """The group is durable when this returns; after an error nobody knows whether it is."""
+
+    def roll(self) -> None:
+        """The next group begins a new segment."""
+
+    def close(self) -> None:
+        """Releases what is held. Twice is no error."""
+
+    def _begin(self, number: int, frame: bytes) -> str:
+        name = Piece(self._epoch, number, SEGMENT).name
+        self._folder.put(name, frame)
+        self.segments += 1
+        return name
+
+
+class ObjectPerGroup(SegmentWriter):
+    """For storages that can only put: every group is a segment."""
+
+    def write(self, number: int, frame: bytes) -> None:
+        self._begin(number, frame)
+
+
+class AppendedFiles(SegmentWriter):
+    """For local files: the first group makes the file, later ones are appended with one write and one fsync each."""
+
+    def __init__(self, folder: Folder, epoch: int, segment_bytes: int) -> None:
+        super().__init__(folder, epoch)
+        self._segment_bytes = segment_bytes
+        self._path = ""
+        self._descriptor: int | None = None
+        self._written_bytes = 0
+
+    def write(self, number: int, frame: bytes) -> None:
+        if self._path and self._written_bytes < self._segment_bytes:
+            self._append(frame)
+        else:
+            self.close()
+            self._path = self._folder.storage.locate(self._folder.prefix + self._begin(number, frame))
+            self._written_bytes = 0
+        self._written_bytes += len(frame)
+
+    def roll(self) -> None:
+        self.close()
+        self._path = ""
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _append(self, frame: bytes) -> None:
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            rest = memoryview(frame)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except OSError as cause:
+            raise StorageUnavailableError(
+                f"cannot append to {self._path} ({self._folder.storage.backend}): {cause}. Check that the disk is up "
+                "and has room"
+            ) from cause
+
+
+def can_append(storage: BlobStorage) -> bool:
+    """Whether the objects of a storage are files of this machine."""
+    return isinstance(storage, LocalFileStorage)

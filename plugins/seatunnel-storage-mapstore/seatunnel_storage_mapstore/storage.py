@@ -1,0 +1,141 @@
+"""The checkpoint storage of type ``map-store``: the checkpoints and markers of each pipeline are a map.
+
+A checkpoint is an entry, named as ``layout`` names it. What belongs to a job as a whole, its manifests and
+attachments, is put once and never changed, so it needs no map and lies beside them as plain objects.
+"""
+
+import itertools
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError, UnsupportedFormatError
+from seatunnel_storage_api.inventory import Holding, HoldingKind, of_each_job
+from seatunnel_storage_api.retry import Backoff
+from seatunnel_storage_api.state import PipelineListing
+from seatunnel_storage_mapstore.folder import Folder
+from seatunnel_storage_mapstore.frames import Entry, Remote
+from seatunnel_storage_mapstore.pipeline_map import PipelineMap
+
+BELOW = "map-store/"
+"""All lies there, so that this storage and one of another type in the same namespace see nothing of each other."""
+
+DAMAGED = "damaged-map.ckpt"
+"""What a listing of many maps shows in place of the entries of one that cannot be read: a job stays in the list of
+jobs, damage in one pipeline hides no other, and nobody takes the pipeline for an empty one."""
+
+_ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
+_PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs|log|values)/[^/]+", re.ASCII)
+
+
+class MapStorage(BlobStorage):
+    """The verbs of ``BlobStorage`` on maps.
+
+    Args:
+        beneath: keeps the objects of the maps, in the folder ``BELOW``; closed with this storage.
+    """
+
+    def __init__(self, beneath: BlobStorage, *, namespace: str, max_retained: int) -> None:
+        super().__init__(
+            backend=f"map-store, {beneath.backend}",
+            namespace=namespace,
+            max_retained=max_retained,
+            backoff=Backoff(attempts=2),  # the storage beneath has tried often enough
+        )
+        self._beneath = beneath
+        self._maps: dict[str, PipelineMap] = {}
+        self._lock = threading.Lock()
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        entry = _ENTRY.fullmatch(key)
+        if entry is None:
+            return self._beneath.put_if_absent(key, body)
+        return self._map(entry[1]).store_if_absent(entry[2], body)
+
+    def read(self, key: str) -> bytes | None:
+        entry = _ENTRY.fullmatch(key)
+        return self._beneath.read(key) if entry is None else self._map(entry[1]).load(entry[2])
+
+    def list_blobs(self, prefix: str) -> Iterator[Blob]:
+        if _ENTRY.fullmatch(prefix + "x"):
+            yield from self._entries(prefix)
+            return
+        maps = set()
+        for blob in self._beneath.list_blobs(prefix):
+            piece = _PIECE.fullmatch(blob.key)
+            if piece is not None:
+                maps.add(piece[1])
+            elif not _ENTRY.fullmatch(blob.key):
+                yield blob
+        for folder in sorted(maps):
+            yield from self._entries_or_damage(folder)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        matches = [(key, _ENTRY.fullmatch(key)) for key in keys]
+        self._beneath.delete([key for key, entry in matches if entry is None])
+        entries = sorted((entry[1], entry[2]) for _, entry in matches if entry is not None)
+        for folder, names in itertools.groupby(entries, key=lambda entry: entry[0]):
+            self._map(folder).delete_all([name for _, name in names])
+
+    def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
+        try:
+            return super().scan_job(job_id)
+        except CheckpointCorruptedError:
+            self._require_readable(self.holdings(job_id))
+            raise
+
+    def delete_job(self, job_id: str) -> None:
+        """As ever; a job with a damaged map stays whole, until its file is restored."""
+        self._require_readable(self.holdings(job_id))
+        super().delete_job(job_id)
+
+    def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
+        try:
+            return super().holdings(job_id)
+        except StorageAccessError:
+            if job_id is not None:
+                raise
+            names = {held.job_id for held in self._beneath.holdings() if held.job_id is not None}
+            return of_each_job(names, super().holdings, self.locate)
+
+    def verify(self, holding: Holding) -> bool:
+        self._require_readable([holding])
+        return super().verify(holding)
+
+    def locate(self, key: str) -> str:
+        """Of a map that cannot be read, its folder: nothing has the name that a listing shows."""
+        return self._beneath.locate(key.removesuffix(DAMAGED))
+
+    def sweep_unfinished(self, folder: str, before: str) -> None:
+        self._beneath.sweep_unfinished(folder, before)
+
+    def close(self) -> None:
+        super().close()
+        for each in self._maps.values():
+            each.close()
+        self._beneath.close()
+
+    def _map(self, folder: str) -> PipelineMap:
+        with self._lock:
+            return self._maps.setdefault(folder, PipelineMap(Folder(self._beneath, folder)))
+
+    def _entries(self, folder: str) -> Iterator[Blob]:
+        for name, entry in self._map(folder).entries().items():
+            yield Blob(key=folder + name, size_bytes=_size_bytes(entry))
+
+    def _entries_or_damage(self, folder: str) -> list[Blob]:
+        try:
+            return list(self._entries(folder))
+        except (CheckpointCorruptedError, UnsupportedFormatError):
+            return [Blob(key=folder + DAMAGED, size_bytes=0)]
+
+    def _require_readable(self, holdings: Iterable[Holding]) -> None:
+        """Reads the maps that a listing showed as damaged again, to say what is wrong and with which file."""
+        for holding in holdings:
+            if holding.kind is HoldingKind.MISNAMED and holding.key.endswith("/" + DAMAGED):
+                self._map(holding.key.removesuffix(DAMAGED)).entries()
+
+
+def _size_bytes(entry: Entry) -> int:
+    return entry.size_bytes if isinstance(entry, Remote) else len(entry)

@@ -1,0 +1,160 @@
+"""Durable maps on a ``BlobStorage``."""
+
+import hashlib
+import itertools
+import threading
+from collections.abc import Collection, Mapping
+
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageClosedError
+from seatunnel_storage_api.mapstore import MapStore
+from seatunnel_storage_api.storage import MOST_LISTINGS, vanishing
+from seatunnel_storage_mapstore import frames
+from seatunnel_storage_mapstore.folder import VALUE, Folder, Piece
+from seatunnel_storage_mapstore.frames import Entry, Remote
+from seatunnel_storage_mapstore.journal import Journal, Limits
+from seatunnel_storage_mapstore.segments import can_append
+
+INLINE_BYTES = 2**16
+"""A larger value is an object of its own: it is written once, and never again by a compaction."""
+
+
+class LoggedMap(MapStore):
+    """A map in a write-ahead log (``journal``). All its keys and its small values are in memory.
+
+    One writer at a time: whoever opens the map takes it over. The one before gets ``StaleEpochError`` for every change
+    from then on, and reads what the map held until then.
+
+    Args:
+        storage: keeps the objects; closed with the map.
+        prefix: the folder of the map, below the storage's namespace; ends with "/".
+        append: whether groups are appended to files; by default wherever that is possible, which is on local files.
+    """
+
+    def __init__(
+        self, storage: BlobStorage, prefix: str, *, append: bool | None = None, limits: Limits | None = None
+    ) -> None:
+        self._folder = Folder(storage, prefix)
+        self._append = can_append(storage) if append is None else append
+        self._limits = limits or Limits()
+        self._opening = threading.Lock()
+        self._journal: Journal | None = None
+        self._destroyed = False
+        self._values = itertools.count(1)
+
+    def open(self) -> None:
+        """Takes the map over and reads it; the first use of a map does it too.
+
+        Raises:
+            StaleEpochError: another writer took it over meanwhile.
+            CheckpointCorruptedError: its log is damaged.
+            UnsupportedFormatError: a newer version wrote it.
+        """
+        self._opened()
+
+    def store(self, key: str, value: bytes) -> None:
+        self.store_all({key: value})
+
+    def store_all(self, entries: Mapping[str, bytes]) -> None:
+        """All or none of them."""
+        journal = self._opened()
+        journal.commit([(key, self._placed(journal, value)) for key, value in entries.items()])
+
+    def delete(self, key: str) -> None:
+        self.delete_all([key])
+
+    def delete_all(self, keys: Collection[str]) -> None:
+        """All or none of them."""
+        self._opened().commit([(key, None) for key in keys])
+
+    def load(self, key: str) -> bytes | None:
+        return self.load_all([key]).get(key)
+
+    def load_all(self, keys: Collection[str]) -> dict[str, bytes]:
+        journal = self._opened()
+        values = {key: _value(journal, key) for key in keys}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def load_all_keys(self) -> frozenset[str]:
+        return frozenset(self._opened().entries)
+
+    def destroy(self, *, delete_files: bool = False) -> None:
+        """Releases the map. Twice is no error.
+
+        With ``delete_files`` its data is removed for good; what stays is one marker of a few hundred bytes, so that a
+        writer that had it before still hears that it lost it.
+
+        Raises:
+            StaleEpochError: with ``delete_files``, if another writer has the map.
+        """
+        if self._destroyed:
+            return
+        journal = self._opened() if delete_files else self._journal
+        self._destroyed = True
+        try:
+            if journal is not None:
+                journal.close()
+                if delete_files:
+                    journal.erase()
+        finally:
+            self._folder.storage.close()
+
+    def _opened(self) -> Journal:
+        journal = self._journal
+        if journal is not None and not self._destroyed:
+            return journal
+        with self._opening:
+            if self._destroyed:
+                raise StorageClosedError(
+                    f"cannot use {self._folder.where('')}: this map was destroyed. Create another one"
+                )
+            if self._journal is None:
+                self._journal = Journal(self._folder, append=self._append, limits=self._limits)
+            return self._journal
+
+    def _placed(self, journal: Journal, value: bytes) -> Entry:
+        return place(journal, next(self._values), value)
+
+
+def place(journal: Journal, number: int, value: bytes) -> Entry:
+    """The value itself, or where it was put, durably, because it is large.
+
+    Args:
+        number: one that the journal's owner never gave before.
+    """
+    if len(value) <= INLINE_BYTES:
+        return value
+    name = Piece(journal.epoch, number, VALUE).name
+    journal.folder.put(name, value)
+    return Remote(name, len(value), hashlib.sha256(value).digest())
+
+
+def fetch(folder: Folder, entry: Entry) -> bytes | None:
+    """The bytes of an entry; ``None`` if they were removed since the entry was read.
+
+    Raises:
+        CheckpointCorruptedError: they are not what was stored.
+    """
+    if not isinstance(entry, Remote):
+        return entry
+    value = folder.read(entry.name)
+    if value is not None and (len(value) != entry.size_bytes or hashlib.sha256(value).digest() != entry.sha256):
+        raise frames.damaged(folder.where(entry.name), "its bytes do not give the SHA-256 that the log names")
+    return value
+
+
+def _value(journal: Journal, key: str) -> bytes | None:
+    for _ in range(MOST_LISTINGS):
+        entry = journal.entries.get(key)
+        value = None if entry is None else fetch(journal.folder, entry)
+        if entry is None or value is not None:
+            return value
+        if journal.entries.get(key) is entry:
+            journal.confirm()
+            raise missing(journal.folder, key)
+    raise vanishing(journal.folder.map_name)
+
+
+def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
+    """A value that the log names is not there, and nobody replaced it."""
+    return frames.damaged(folder.where("values/"), f"the value of {key!r} is not there")
