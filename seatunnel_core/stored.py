@@ -1,0 +1,154 @@
+"""Values out of stored JSON, each seen to be what its reader expects.
+
+A seal says that bytes are what somebody sealed, not that it was this program. So whoever reads a checkpoint, a manifest
+or an attachment takes nothing for granted: each value is taken out of its block with one of the functions here, which
+give a plain value of the asked type or raise ``StoredValueError``, whatever the bytes are.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from seatunnel_core.errors import StoredValueError
+
+MOST = 2**63 - 1
+"""The largest number that any part of a state holds; larger ones do not fit into the columns and files that follow."""
+
+Block = Mapping[str, Any]
+
+
+def parse(encoded: bytes) -> Any:
+    """The JSON value that the bytes are. NaN and the infinities, which JSON does not have, are refused.
+
+    Raises:
+        StoredValueError: they are not JSON.
+    """
+    try:
+        return json.loads(encoded, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise StoredValueError(f"not JSON: {type(error).__name__}: {error}") from error
+
+
+def member(block: Any, key: str) -> Any:
+    """The value of ``key``, of any type."""
+    if not isinstance(block, Mapping):
+        raise StoredValueError(f"expected a block with {key!r}, found {_shown(block)}")
+    try:
+        return block[key]
+    except KeyError:
+        raise StoredValueError(f"{key!r} is missing") from None
+
+
+def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
+    """A whole number from ``least`` to ``most``, both included."""
+    value = member(block, key)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        _refuse(key, f"a whole number from {least} to {most}", value)
+    return value
+
+
+_NEVER_SECONDS = 1e11
+"""Behind all times that a calendar can show."""
+
+
+def seconds(block: Any, key: str) -> float:
+    """A moment, in seconds since 1970."""
+    value = member(block, key)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _NEVER_SECONDS:
+        _refuse(key, "seconds since 1970", value)
+    return value
+
+
+def flag(block: Any, key: str) -> bool:
+    value = member(block, key)
+    if not isinstance(value, bool):
+        _refuse(key, "true or false", value)
+    return value
+
+
+def text(block: Any, key: str) -> str:
+    """A text that can be printed and written: without lone surrogates."""
+    value = member(block, key)
+    if not isinstance(value, str) or not _writable(value):
+        _refuse(key, "a text", value)
+    return value
+
+
+def path(block: Any, key: str) -> str:
+    """A text that the operating system takes for the name of a file: as ``os.fsdecode`` gives it, UTF-8 or not."""
+    value = member(block, key)
+    if not isinstance(value, str) or not _names_file(value):
+        _refuse(key, "a path", value)
+    return value
+
+
+def paths(block: Any, key: str) -> list[str]:
+    """A list of such texts."""
+    value = items(block, key)
+    if not all(isinstance(each, str) and _names_file(each) for each in value):
+        _refuse(key, "a list of paths", value)
+    return value
+
+
+def _names_file(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
+
+
+def items(block: Any, key: str) -> list[Any]:
+    value = member(block, key)
+    if not isinstance(value, list | tuple):
+        _refuse(key, "a list", value)
+    return list(value)
+
+
+def texts(block: Any, key: str) -> list[str]:
+    value = items(block, key)
+    if not all(isinstance(each, str) and _writable(each) for each in value):
+        _refuse(key, "a list of texts", value)
+    return value
+
+
+def below(block: Any, key: str) -> dict[str, Any]:
+    """The block under ``key``, as a copy. Its keys are texts as ``text`` gives them."""
+    value = member(block, key)
+    if not isinstance(value, Mapping):
+        _refuse(key, "a block", value)
+    if not _writable("".join(value)):
+        raise StoredValueError(f"a key in {key!r} is not a text")
+    return dict(value)
+
+
+def _writable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse(key: str, wanted: str, found: Any) -> NoReturn:
+    raise StoredValueError(f"{key!r} must be {wanted}, not {_shown(found)}")
+
+
+def _shown(value: Any) -> str:
+    """Names a value that may be long, deep or unprintable."""
+    if isinstance(value, Mapping):
+        return "a block"
+    if isinstance(value, list | tuple):
+        return "a list"
+    shown = ascii(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a value of JSON")
+
+
+def _finite(written: str) -> float:
+    value = float(written)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {written[:30]} is too large")
+    return value
