@@ -1,0 +1,383 @@
+"""The engine's configuration, ``seatunnel.yaml``: what it may say, where it is looked for, what holds without it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.config.document import Block, Position, Scalar, Value
+from seatunnel_core.config.env import ENV
+from seatunnel_core.config.file import load
+from seatunnel_core.config.hazelcast import CLIENT, CLUSTER, note_cluster
+from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, Options, within
+from seatunnel_core.config.problem import Problem, Problems, nearest
+from seatunnel_core.config.validation import Place, validate
+from seatunnel_core.config.variables import Variables
+from seatunnel_storage_api import configuration
+from seatunnel_storage_api.discovery import load_factory
+from seatunnel_storage_api.errors import CheckpointStorageError
+
+_SECONDS = within(1, 31_536_000)
+_COUNT = within(1, 1_000_000)
+
+BACKUP_COUNT = Option(
+    "backup-count",
+    within(0, 6),
+    default=1,
+    doc="Replicas of the engine's state.",
+    no_effect="the state of this engine lies in the checkpoint storage, which replicates it",
+)
+QUEUE_TYPE = Option(
+    "queue-type",
+    ENUM("blockingqueue", "disruptor"),
+    default="blockingqueue",
+    doc="The queue between tasks.",
+    no_effect="rows do not pass through queues of the engine",
+)
+PRINT_EXECUTION_INFO = Option(
+    "print-execution-info-interval",
+    _SECONDS,
+    default=60,
+    unit="s",
+    doc="How often a line of the log, of the level INFO, says what the engine is busy with.",
+)
+PRINT_JOB_METRICS = Option(
+    "print-job-metrics-info-interval",
+    _SECONDS,
+    default=60,
+    unit="s",
+    doc="How often each pipeline's counters are printed where there is no terminal; with `--log-format json`, logged.",
+)
+METRICS_BACKUP = Option(
+    "job-metrics-backup-interval",
+    _SECONDS,
+    default=10,
+    unit="s",
+    doc="How often counters are put aside.",
+    no_effect="rows and bytes are part of each checkpoint; all else is counted by the process of the job alone",
+)
+THREAD_SHARE_MODE = Option(
+    "task_execution_thread_share_mode",
+    ENUM("ALL", "OFF", "PART"),
+    default="PART",
+    doc="Which work units share Spark jobs: those of all pipelines, those of one pipeline only (`OFF`), or (`PART`) of "
+    "all pipelines those that are predicted to be short.",
+)
+DYNAMIC_SLOT = Option(
+    "slot-service.dynamic-slot",
+    BOOLEAN,
+    default=True,
+    doc="Whether Spark's slots alone bound the running work units.",
+)
+SLOT_NUM = Option(
+    "slot-service.slot-num",
+    _COUNT,
+    default=2,
+    doc="How many work units may run at once in one process when slots are not dynamic. Jobs that are submitted in one "
+    "process share them: each takes as many of the free ones as its sources have parallel readers.",
+)
+SCHEDULE_STRATEGY = Option(
+    "job-schedule-strategy",
+    ENUM("REJECT", "WAIT"),
+    default="REJECT",
+    doc="What a job does that is submitted while other jobs of the same process have all slots: it is refused, or it "
+    "waits until one of them ends. Of no matter when slots are dynamic.",
+)
+HISTORY_EXPIRE = Option(
+    "history-job-expire-minutes",
+    _COUNT,
+    default=1440,
+    unit="minutes",
+    doc="How long finished jobs are listed.",
+    no_effect="there is no server in this version that lists finished jobs",
+)
+CHECKPOINT_INTERVAL = Option(
+    "checkpoint.interval", DURATION_MS, default=300_000, unit="ms", doc="The time between two checkpoints."
+)
+CHECKPOINT_TIMEOUT = Option(
+    "checkpoint.timeout", DURATION_MS, default=600_000, unit="ms", doc="How long a checkpoint may take."
+)
+CHECKPOINT_MIN_PAUSE = Option(
+    "checkpoint.min-pause",
+    within(-1, 2**31 - 1),
+    default=-1,
+    unit="ms",
+    doc="The least time between the end of one checkpoint and the start of the next; -1 is none.",
+)
+MAX_CONCURRENT = Option(
+    "checkpoint.max-concurrent", _COUNT, default=1, doc="How many checkpoints of a pipeline may be under way at once."
+)
+TOLERABLE_FAILURE = Option(
+    "checkpoint.tolerable-failure",
+    within(0, 1_000_000),
+    default=0,
+    doc="How many checkpoints may fail in a row before the pipeline is started again.",
+)
+RETAIN_AFTER_CANCEL = Option(
+    "checkpoint.retain-after-job-cancelled",
+    BOOLEAN,
+    default=True,
+    doc="Whether a cancelled job's checkpoints stay.",
+    no_effect="the checkpoints of a cancelled job always stay in this version",
+)
+STORAGE_TYPE = Option("type", STRING, default="localfile", doc="The name of the checkpoint storage plugin.")
+MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="How many checkpoints each pipeline keeps.")
+PLUGIN_CONFIG = Option("plugin-config", MAP, doc="The plugin's own keys, handed over as texts.", secret=True)
+
+STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
+"""The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
+
+_SERVER = "there is no REST server in this version"
+HTTP: tuple[Option[Any], ...] = (
+    Option("http.enable-http", BOOLEAN, default=False, doc="Whether the REST server runs.", no_effect=_SERVER),
+    Option("http.port", within(1, 65_535), default=8080, doc="Its port.", no_effect=_SERVER),
+    Option("http.context-path", STRING, default="", doc="The prefix of its paths.", no_effect=_SERVER),
+    Option("http.enable-basic-auth", BOOLEAN, default=False, doc="Whether it asks who calls.", no_effect=_SERVER),
+    Option("http.basic-auth-username", STRING, doc="Who may call.", no_effect=_SERVER),
+    Option("http.basic-auth-password", STRING, doc="With which password.", no_effect=_SERVER, secret=True),
+    Option(
+        "http.enable-dynamic-port", BOOLEAN, default=False, doc="Whether another port may be taken.", no_effect=_SERVER
+    ),
+    Option("http.port-range", within(1, 65_535), default=100, doc="How many ports are tried.", no_effect=_SERVER),
+    Option("http.enable-https", BOOLEAN, default=False, doc="Whether it speaks TLS.", no_effect=_SERVER),
+    Option(
+        "telemetry.metric.enabled",
+        BOOLEAN,
+        default=False,
+        doc="Whether metrics are served.",
+        no_effect=f"{_SERVER}; `seatunnel --metrics JOB_ID --open-metrics` prints the page that Prometheus reads",
+    ),
+)
+
+ENGINE: tuple[Option[Any], ...] = (
+    BACKUP_COUNT,
+    QUEUE_TYPE,
+    PRINT_EXECUTION_INFO,
+    PRINT_JOB_METRICS,
+    METRICS_BACKUP,
+    THREAD_SHARE_MODE,
+    DYNAMIC_SLOT,
+    SLOT_NUM,
+    SCHEDULE_STRATEGY,
+    HISTORY_EXPIRE,
+    CHECKPOINT_INTERVAL,
+    CHECKPOINT_TIMEOUT,
+    CHECKPOINT_MIN_PAUSE,
+    MAX_CONCURRENT,
+    TOLERABLE_FAILURE,
+    RETAIN_AFTER_CANCEL,
+    *HTTP,
+)
+"""The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
+
+_PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
+"""Keys of storages that people put into the wrong block. What a storage knows, its plugin says."""
+
+
+@frozen(kw_only=True)
+class StorageConfig:
+    """Which checkpoint storage, and what it is told."""
+
+    type: str
+    """The factory's identifier."""
+
+    max_retained: int
+    plugin_config: Mapping[str, str] = field(repr=False)
+    """The plugin's own keys; may hold secrets."""
+
+    origin: str
+    """Where this was said: a file and line, or ``built-in defaults``."""
+
+    idle: frozenset[str] = frozenset()
+    """Keys of ``plugin_config`` that have no effect, each of which was told with its line."""
+
+    @property
+    def effective(self) -> dict[str, str]:
+        """What the plugin is told, without the keys of which it would say once more that they have no effect."""
+        keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
+        return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
+
+
+@frozen(kw_only=True)
+class EngineConfig:
+    """What holds for every job."""
+
+    options: Options
+    """By the declarations of ``ENGINE``."""
+
+    storage: StorageConfig
+    file: Path | None
+    """``None``: built-in defaults."""
+
+    warnings: tuple[Problem, ...] = field(default=(), repr=False)
+
+
+def find_engine_file(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
+    """The engine's file: ``--engine-config``, ``SEATUNNEL_CONFIG``, ``$SEATUNNEL_HOME/config/``, ``./config/``, ``./``.
+
+    A file that is named by one of the first two is used even if it does not exist, so that reading it says so.
+    """
+    named = explicit or (Path(environment["SEATUNNEL_CONFIG"]) if environment.get("SEATUNNEL_CONFIG") else None)
+    if named is not None:
+        return named
+    home = environment.get("SEATUNNEL_HOME")
+    places = [Path(home, "config", "seatunnel.yaml")] if home else []
+    places += [folder / "config" / "seatunnel.yaml", folder / "seatunnel.yaml"]
+    return next((place for place in places if place.is_file()), None)
+
+
+def load_engine(
+    explicit: Path | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    strict: bool = False,
+) -> EngineConfig:
+    """Find and read the engine's file, or take the built-in defaults.
+
+    Args:
+        explicit: the file that ``--engine-config`` names.
+        environment: instead of the process's.
+        folder: where ``./config/seatunnel.yaml`` is looked for, instead of the working folder.
+        strict: unknown keys of ``plugin-config`` are errors too.
+
+    Raises:
+        ConfigError: the file cannot be read, or is wrong: every problem of it, each with its line.
+    """
+    known = dict(os.environ if environment is None else environment)
+    path = find_engine_file(explicit, known, folder or Path())
+    if path is None:
+        return EngineConfig(options=Options({}, ENGINE), storage=default_storage(known), file=None)
+    problems = Problems(strict=strict)
+    config = read_engine(load(path, Variables({}, known, by_argument=False), problems), path, problems)
+    problems.raise_errors()
+    return evolve(config, warnings=problems.warnings)
+
+
+def read_engine(tree: Block, path: Path | None, problems: Problems) -> EngineConfig:
+    """The configuration that a tree describes."""
+    engine = _descend(tree, ("seatunnel", "engine"), problems)
+    general, storage = _without_storage(engine)
+    options = validate(general, ENGINE, Place(what="seatunnel.engine", elsewhere=_ELSEWHERE), problems).options
+    return EngineConfig(options=options, storage=read_storage(storage, problems), file=path)
+
+
+def default_storage(environment: Mapping[str, str]) -> StorageConfig:
+    """Without an engine's file: local files in the user's state directory; needs no root and no configuration."""
+    state = environment.get("XDG_STATE_HOME", "")
+    base = Path(state) if os.path.isabs(state) else Path(environment.get("HOME") or Path.home(), ".local", "state")
+    return StorageConfig(
+        type="hdfs",
+        max_retained=MAX_RETAINED.default or 3,
+        plugin_config={"storage.type": "local", "namespace": f"{base}/seatunnel/checkpoint/"},
+        origin="built-in defaults",
+    )
+
+
+def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
+    """The storage that a ``storage`` block names. What it leaves out is the default, or what ``base`` says."""
+    options = validate(block, STORAGE, Place(what="checkpoint.storage"), problems).options
+    config = options[PLUGIN_CONFIG] or {}
+    kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type
+    written = block.get("plugin-config")
+    idle = _check_plugin_config(kind, written if isinstance(written, Block) else Block((), block.position), problems)
+    if base is not None and not options.is_set(STORAGE_TYPE):
+        config = {**base.plugin_config, **config}
+        idle |= base.idle
+    return StorageConfig(
+        type=kind,
+        max_retained=options[MAX_RETAINED] if base is None or options.is_set(MAX_RETAINED) else base.max_retained,
+        plugin_config=config,
+        origin=str(block.position),
+        idle=idle,
+    )
+
+
+def override_storage(engine: EngineConfig, written: Value | None, problems: Problems) -> StorageConfig:
+    """The storage of a job whose ``env`` may have ``checkpoint.storage``."""
+    if not isinstance(written, Block):
+        return engine.storage
+    return read_storage(written, problems, base=engine.storage)
+
+
+def _check_plugin_config(kind: str, written: Block, problems: Problems) -> frozenset[str]:
+    """The keys that have no effect."""
+    found = _dotted(written, "")
+    texts = {key: value.text for key, value, _ in found if isinstance(value, Scalar) and value.value is not None}
+    idle = _idle_keys(kind, texts)
+    for key, _, position in found:
+        if key == "namespace" and not texts.get(key, "/").endswith("/"):
+            problems.error(f"the namespace {texts[key]!r} must end with '/'", position, f"Write {texts[key] + '/'!r}")
+        elif key in idle:
+            problems.lenient(idle[key], position)
+    return frozenset(idle)
+
+
+def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
+    """What the plugin says of keys that have no effect. What stands in the way of asking it is said when it is used."""
+    try:
+        return load_factory(kind).idle_keys(configuration)
+    except CheckpointStorageError:
+        return {}
+
+
+def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
+    found: list[tuple[str, Value, Position]] = []
+    for entry in block:
+        if isinstance(entry.value, Block):
+            found += _dotted(entry.value, f"{prefix}{entry.key}.")
+        else:
+            found.append((prefix + entry.key, entry.value, entry.position))
+    return found
+
+
+def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
+    """The block at ``path``; everything beside it is unknown."""
+    for depth, wanted in enumerate(path):
+        where = ".".join(path[:depth]) or "the engine's file"
+        below: Value | None = None
+        for entry in tree:
+            if entry.key == wanted:
+                below = entry.value
+            elif depth == 0 and entry.key in (CLUSTER, CLIENT):
+                note_cluster(entry, problems)
+            elif depth == 0 and entry.key == "map":
+                problems.warn("'map' has no effect here: it configures the map store of a cluster", entry.position)
+            else:
+                hint = f"Did you mean {wanted!r}?" if nearest(entry.key, [wanted]) else f"It has {wanted!r}"
+                problems.error(f"{where} has no key {entry.key!r}", entry.position, hint)
+        if isinstance(below, Block):
+            tree = below
+        else:
+            if below is not None and not (isinstance(below, Scalar) and below.value is None):
+                problems.error(f"{wanted!r} takes a block", below.position)
+            return Block((), tree.position)
+    return tree
+
+
+def _without_storage(engine: Block) -> tuple[Block, Block]:
+    """The engine's block without ``checkpoint.storage``, and that."""
+    storage = Block((), engine.position)
+    general = []
+    for entry in engine:
+        if entry.key == "checkpoint" and isinstance(entry.value, Block):
+            below = entry.value.get("storage")
+            if isinstance(below, Block):
+                storage = below
+                kept = tuple(each for each in entry.value if each.key != "storage")
+                entry = type(entry)(entry.key, Block(kept, entry.value.position), entry.position)
+        general.append(entry)
+    return Block(tuple(general), engine.position), storage
+
+
+_ELSEWHERE = {option.key: "env of the job file" for option in ENV if option.key not in {o.key for o in ENGINE}} | {
+    "storage": "seatunnel.engine.checkpoint",
+    **dict.fromkeys(_PLUGIN_KEYS, "seatunnel.engine.checkpoint.storage.plugin-config"),
+    **{
+        option.key.removeprefix("checkpoint."): "seatunnel.engine.checkpoint"
+        for option in ENGINE
+        if option.key.startswith("checkpoint.")
+    },
+}

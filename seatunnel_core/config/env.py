@@ -1,0 +1,120 @@
+"""The options of a job's ``env`` block."""
+
+from typing import Any
+
+from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, LIST, LONG, MAP, NESTED, STRING, Option, within
+
+PARALLELISM = Option(
+    "parallelism",
+    within(1, 100_000),
+    default=1,
+    doc="How many work units of each source may run at the same time; a source's own `parallelism` overrides it.",
+)
+JOB_NAME = Option("job.name", STRING, default="SeaTunnel_Job", doc="The name of the job, for people.")
+JOB_MODE = Option(
+    "job.mode",
+    ENUM("BATCH", "STREAMING"),
+    default="BATCH",
+    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` stands here.",
+)
+RETRY_TIMES = Option(
+    "job.retry.times",
+    within(0, 1_000_000),
+    default=3,
+    doc="How often a failed pipeline is started again; ten minutes without a failure give all of them back.",
+)
+RETRY_INTERVAL = Option(
+    "job.retry.interval.seconds",
+    within(0, 86_400),
+    default=3,
+    unit="seconds",
+    doc="The longest wait before the first new start; it doubles with each further one, up to 5 minutes, and a random "
+    "part of it is waited.",
+)
+CHECKPOINT_INTERVAL = Option(
+    "checkpoint.interval",
+    DURATION_MS,
+    unit="ms",
+    doc="The time between two checkpoints. Unset: a streaming job takes the engine's, a batch job takes none.",
+)
+CHECKPOINT_TIMEOUT = Option(
+    "checkpoint.timeout", DURATION_MS, unit="ms", doc="How long a checkpoint may take; unset: the engine's."
+)
+CHECKPOINT_MIN_PAUSE = Option(
+    "checkpoint.min-pause",
+    within(-1, 2**31 - 1),
+    unit="ms",
+    doc="The least time between the end of one checkpoint and the start of the next; unset: the engine's.",
+)
+RETAIN_AFTER_CANCEL = Option(
+    "checkpoint.retain-after-job-cancelled",
+    BOOLEAN,
+    doc="Whether a cancelled job's checkpoints stay; unset: the engine's.",
+    no_effect="the checkpoints of a cancelled job always stay in this version",
+)
+CHECKPOINT_STORAGE = Option(
+    "checkpoint.storage",
+    NESTED,
+    secret=True,
+    doc="Another checkpoint storage than the engine's, for this job only: `type`, `max-retained`, `plugin-config`.",
+)
+ROWS_PER_SECOND = Option(
+    "read_limit.rows_per_second",
+    within(1, 2**31 - 1),
+    doc="How fast each source of each pipeline is read, in rows. Where it can be cut, it is cut into splits of about a "
+    "second; each of them is read at full speed.",
+    unit="rows/s",
+)
+BYTES_PER_SECOND = Option(
+    "read_limit.bytes_per_second",
+    LONG,
+    doc="The same in bytes; both limits hold where both are set.",
+    unit="bytes/s",
+)
+SAVE_MODE_LOCATION = Option(
+    "savemode.execute.location",
+    ENUM("CLIENT", "CLUSTER"),
+    default="CLUSTER",
+    doc="Where save modes act.",
+    no_effect="save modes always act in the engine, after the restore point is stored",
+)
+JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are Python packages; install them with pip")
+CUSTOM_PARAMETERS = Option(
+    "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="no part of this engine reads them"
+)
+TAG_FILTER = Option("tag_filter", MAP, doc="Which workers may run the job.", no_effect="Spark places the tasks")
+SHADE_IDENTIFIER = Option(
+    "shade.identifier",
+    STRING,
+    default="default",
+    doc="How secrets in the file are encrypted: `default` is not at all, `base64` is built in and protects nothing.",
+)
+SHADE_OPTIONS = Option(
+    "shade.options",
+    LIST(STRING),
+    doc="Encrypted options of sources and sinks besides `username`, `password`, `auth`, `token`, `access_key` and "
+    "`secret_key`; with dots where they are nested.",
+)
+SHADE_PROPERTIES = Option("shade.properties", MAP, doc="What the shade itself is told.", secret=True)
+
+ENV: tuple[Option[Any], ...] = (
+    PARALLELISM,
+    JOB_NAME,
+    JOB_MODE,
+    RETRY_TIMES,
+    RETRY_INTERVAL,
+    CHECKPOINT_INTERVAL,
+    CHECKPOINT_TIMEOUT,
+    CHECKPOINT_MIN_PAUSE,
+    RETAIN_AFTER_CANCEL,
+    CHECKPOINT_STORAGE,
+    ROWS_PER_SECOND,
+    BYTES_PER_SECOND,
+    SAVE_MODE_LOCATION,
+    JARS,
+    CUSTOM_PARAMETERS,
+    TAG_FILTER,
+    SHADE_IDENTIFIER,
+    SHADE_OPTIONS,
+    SHADE_PROPERTIES,
+)

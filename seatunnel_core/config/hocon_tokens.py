@@ -1,0 +1,52 @@
+"""The words of HOCON: where one ends and the next begins, and what an unquoted one means."""
+
+import re
+
+_SPACES = r" \t\r\v\f\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_TOKEN = re.compile(
+    rf"""
+      (?P<space>[{_SPACES}]+)
+    | (?P<newline>\n)[{_SPACES}\n]*+
+    | (?P<comment>(?://|\#)[^\n]*)
+    | (?P<triple>\"\"\"(?:(?!\"\"\").)*+\"\"\"\"*)
+    | (?P<quoted>(?!\"\"\")"(?:[^"\\\n]|\\.)*+")
+    | (?P<substitution>\$\{{(?:[^"{{}}\n]|"(?:[^"\\\n]|\\.)*+")*+\}})
+    | (?P<mark>\+=|[{{}}\[\]:=,])[{_SPACES}]*+
+    | (?P<number>-?[0-9][0-9.eE-]*\+[0-9.eE+-]*)
+    | (?P<text>(?:[^{_SPACES}\n$"{{}}\[\]:=,+\#`^?!@*&\\/]|/(?!/))+)
+    | (?P<bad>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+NUMBER = re.compile(r"(-?[0-9]+(\.[0-9]*)?|-\.[0-9]+)([eE][+-]?[0-9]+)?")
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+Token = tuple[str, str, int]
+"""Kind (a group of the expression above, or ``end``), text, and offset."""
+
+
+def tokens(text: str, base: int, *, comments: bool = False) -> list[Token]:
+    """The tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``."""
+    found = [
+        (kind, match[kind], base + match.start())
+        for match in _TOKEN.finditer(text)
+        if (kind := match.lastgroup or "") != "comment" or comments
+    ]
+    found.append(("end", "", base + len(text)))
+    return found
+
+
+def typed(text: str) -> object:
+    """The value of an unquoted text; a whole number beyond 64 bits stays a text, as in Lightbend's parser."""
+    if text in ("true", "false"):
+        return text == "true"
+    if text == "null":
+        return None
+    if NUMBER.fullmatch(text):
+        if text.lstrip("-").isdigit():
+            number = int(text) if len(text) < 21 else 2**63
+            return number if -(2**63) <= number < 2**63 else text
+        return float(text)
+    return text

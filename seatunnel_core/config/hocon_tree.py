@@ -1,0 +1,130 @@
+"""A HOCON file as it was written: keys with all their values, before ``substitution.py`` says which one counts."""
+
+import re
+from bisect import bisect_right
+
+from attrs import define, field
+
+from seatunnel_core.config.document import Position
+
+SPACE = object()
+"""The value of the white space between two parts of a value."""
+
+
+@define(eq=False)
+class Literal:
+    value: object
+    text: str
+    offset: int
+
+
+@define(eq=False)
+class Substitution:
+    path: tuple[str, ...]
+    optional: bool
+    default: "Node | None"
+    offset: int
+    prefix: tuple[str, ...]
+    """Where the file that contains it was included: its paths are looked up below that place first."""
+
+
+@define(eq=False)
+class Concatenation:
+    parts: "list[Node]"
+    offset: int
+
+
+@define(eq=False)
+class Array:
+    items: "list[Node]"
+    offset: int
+
+
+@define(eq=False)
+class Append:
+    """The value of ``key += value``."""
+
+    item: "Node"
+    offset: int
+
+
+@define(eq=False)
+class Field:
+    """All values that a key was given, in order; ``substitution.py`` says which one counts."""
+
+    offset: int
+    values: "list[Node]" = field(factory=list)
+
+
+@define(eq=False)
+class Object:
+    offset: int
+    fields: dict[str, Field] = field(factory=dict)
+
+    def set(self, path: list[tuple[str, int]], value: "Node") -> None:
+        """Add a value below a dotted path. Adjacent objects are merged, so their order of keys is that of the text."""
+        (key, offset), *rest = path
+        target = self.fields.setdefault(key, Field(offset))
+        last = target.values[-1] if target.values else None
+        if rest:
+            if not isinstance(last, Object):
+                last = Object(offset)
+                target.values.append(last)
+            last.set(rest, value)
+        elif isinstance(last, Object) and isinstance(value, Object):
+            last.absorb(value)
+        else:
+            target.values.append(value)
+
+    def absorb(self, other: "Object") -> None:
+        for key, added in other.fields.items():
+            for value in added.values:
+                self.set([(key, added.offset)], value)
+
+
+@define(eq=False)
+class Plugins:
+    """The content of ``source { }``, ``transform { }`` or ``sink { }``: entries that may repeat."""
+
+    entries: "list[tuple[str, int, Node]]"
+    offset: int
+
+
+Node = Literal | Substitution | Concatenation | Array | Append | Object | Plugins
+
+
+@define(eq=False)
+class Texts:
+    """The texts that were read, the job file and what it includes, laid end to end: an offset names a place in one."""
+
+    starts: list[int] = field(factory=list)
+    lines: list[list[int]] = field(factory=list)
+    names: list[str] = field(factory=list)
+    end: int = 0
+
+    def add(self, name: str, text: str) -> int:
+        start = self.end
+        self.starts.append(start)
+        self.lines.append([0, *(match.end() for match in re.finditer("\n", text))])
+        self.names.append(name)
+        self.end += len(text) + 1
+        return start
+
+    def position(self, offset: int) -> Position:
+        which = bisect_right(self.starts, offset) - 1
+        local = offset - self.starts[which]
+        line = bisect_right(self.lines[which], local) - 1
+        return Position(self.names[which], line + 1, local - self.lines[which][line] + 1)
+
+
+@define(eq=False)
+class Parsed:
+    """A file as written: substitutions are still to be resolved."""
+
+    root: Object
+    texts: Texts
+
+
+def is_space(node: Node) -> bool:
+    """Whether a part of a concatenation is the white space between two others."""
+    return isinstance(node, Literal) and node.value is SPACE

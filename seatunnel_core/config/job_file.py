@@ -1,0 +1,233 @@
+"""A job as it was written: ``env`` as typed options, and the blocks of its nodes in order."""
+
+import enum
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.config.document import CODE, Block, Entry, Items, Position, Scalar, Value, from_code
+from seatunnel_core.config.engine import ENGINE
+from seatunnel_core.config.env import ENV, SHADE_IDENTIFIER, SHADE_OPTIONS, SHADE_PROPERTIES
+from seatunnel_core.config.file import load
+from seatunnel_core.config.master import refuse_master
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problems, nearest
+from seatunnel_core.config.shade import Shading, shading
+from seatunnel_core.config.validation import Place, Validated, validate
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.errors import ConfigError, UsageError
+
+
+class Kind(enum.Enum):
+    """The three kinds of nodes; the value is the name of their section."""
+
+    SOURCE = "source"
+    TRANSFORM = "transform"
+    SINK = "sink"
+
+
+@frozen(kw_only=True)
+class RawBlock:
+    """One entry of ``source``, ``transform`` or ``sink``."""
+
+    kind: Kind
+    identifier: str
+    """The name of the plugin, in the case of the file."""
+
+    block: Block = field(repr=False)
+    """May hold secrets, decrypted."""
+
+    position: Position
+
+
+@frozen(kw_only=True)
+class RawJob:
+    """What a job file, or code, asks for. Nothing in it has been compared with a plugin yet."""
+
+    origin: str
+    """The file, or ``<code>``."""
+
+    env: Options
+    spark_options: Mapping[str, str] = field(repr=False)
+    storage: Value | None = field(default=None, repr=False)
+    """The ``checkpoint.storage`` block of ``env``, if there is one."""
+
+    blocks: tuple[RawBlock, ...] = field(repr=False)
+    problems: Problems = field(repr=False)
+    """What is wrong so far; the planner adds to it, so that a person sees everything at once."""
+
+
+_SECTIONS = ("env", *(kind.value for kind in Kind))
+_ENV_PLACE = Place(
+    what="env",
+    free=("spark.",),
+    noted={"flink.": "this engine runs on Spark", "execution.": "it is an option of Flink"},
+    elsewhere={option.key: "seatunnel.yaml, under seatunnel.engine" for option in ENGINE},
+)
+
+
+def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
+    """Read a job file: HOCON, JSON or YAML.
+
+    Raises:
+        ConfigError: the file cannot be read or parsed. What is wrong with single keys is in ``problems`` of the result.
+    """
+    if path.suffix.lower() == ".sql":
+        raise ConfigError(f"{path}: jobs written in SQL are not supported yet; write the job as HOCON, JSON or YAML")
+    problems = Problems(strict=strict)
+    tree = load(path, variables or Variables(), problems)
+    return read_job(tree, str(path), problems)
+
+
+def job_from_code(
+    env: Mapping[str, Any], nodes: Sequence[tuple[Kind, str, Mapping[str, Any]]], *, strict: bool = True
+) -> RawJob:
+    """The same for a job that is built in code: options by their names, values as Python objects."""
+    problems = Problems(strict=strict)
+    blocks = tuple(Entry("", from_code(options), CODE) for _, _, options in nodes)
+    raw = tuple(
+        RawBlock(kind=kind, identifier=identifier, block=_as_block(entry.value), position=CODE)
+        for (kind, identifier, _), entry in zip(nodes, blocks, strict=True)
+    )
+    env_block = _as_block(from_code(env))
+    return _raw_job(env_block, raw, str(CODE), problems)
+
+
+def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
+    """The job that a tree describes."""
+    env, blocks = read_sections(tree, origin, problems)
+    return _raw_job(env, blocks, origin, problems)
+
+
+def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, tuple[RawBlock, ...]]:
+    """``env`` as it was written, and the blocks of all nodes in order."""
+    env = Block((), tree.position)
+    blocks: list[RawBlock] = []
+    by_kind: dict[Kind, list[RawBlock]] = {}
+    for entry in tree:
+        if entry.key == "env":
+            env = entry.value if isinstance(entry.value, Block) else env
+            if not isinstance(entry.value, Block):
+                problems.error("env takes a block of options", entry.position)
+        elif entry.key in _SECTIONS:
+            by_kind[Kind(entry.key)] = _entries(Kind(entry.key), entry.value, problems)
+        else:
+            _unknown_section(entry, problems)
+    for kind in Kind:
+        blocks += by_kind.get(kind, [])
+    for kind in (Kind.SOURCE, Kind.SINK):
+        if not by_kind.get(kind) and not problems.errors:
+            problems.error(f"the job has no {kind.value}", Position(origin), f"Add {kind.value} {{ … }}")
+    return env, tuple(blocks)
+
+
+def _raw_job(env: Block, blocks: tuple[RawBlock, ...], origin: str, problems: Problems) -> RawJob:
+    validated = read_env(env, problems)
+    refuse_master(env.get("spark.master") or _below(env, ("spark", "master")), problems)
+    try:
+        found = read_shading(validated.options)
+        blocks = blocks if found is None else decrypted(blocks, found, problems)
+    except UsageError as error:
+        named = env.get("shade.identifier") or _below(env, ("shade", "identifier")) or env
+        problems.error(str(error), named.position)
+    return RawJob(
+        origin=origin,
+        env=validated.options,
+        spark_options=validated.free,
+        storage=env.get("checkpoint.storage") or _below(env, ("checkpoint", "storage")),
+        blocks=blocks,
+        problems=problems,
+    )
+
+
+def read_env(env: Block, problems: Problems) -> Validated:
+    """The options of ``env``, and what it says to Spark."""
+    return validate(env, ENV, _ENV_PLACE, problems)
+
+
+def read_shading(env: Options) -> Shading | None:
+    """What ``env`` says about encryption. Raises ``UsageError`` when that cannot be had."""
+    return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
+
+
+def shaded(raw: RawBlock) -> bool:
+    """Whether encryption concerns the block: that of a source or a sink."""
+    return raw.kind is not Kind.TRANSFORM
+
+
+def decrypted(blocks: tuple[RawBlock, ...], found: Shading, problems: Problems) -> tuple[RawBlock, ...]:
+    """The blocks with what the shade covers in the clear."""
+
+    def problem(key: str, scalar: Scalar) -> None:
+        problems.error(
+            f"{key!r} is not encrypted with the shade {found.shade.identifier!r} (the value is not shown)",
+            scalar.position,
+            "Encrypt the file with seatunnel --encrypt -c FILE, and the values of its variables, or remove "
+            "shade.identifier",
+        )
+
+    return tuple(evolve(raw, block=found.decrypted(raw.block, problem)) if shaded(raw) else raw for raw in blocks)
+
+
+def _below(block: Block, path: tuple[str, ...]) -> Value | None:
+    found: Value | None = block
+    for key in path:
+        found = found.get(key) if isinstance(found, Block) else None
+    return found
+
+
+def _unknown_section(entry: Entry, problems: Problems) -> None:
+    """Other keys may be variables for ``${…}``; what looks like a mistake is one."""
+    close = nearest(entry.key, _SECTIONS)
+    message = f"a job file has no section {entry.key!r}"
+    if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):
+        problems.error(message, entry.position, "It belongs into env")
+    elif close:
+        problems.error(message, entry.position, f"Did you mean {close!r}?")
+    elif isinstance(entry.value, Block):
+        problems.lenient(message, entry.position, f"A job file has {', '.join(_SECTIONS)}")
+
+
+def _entries(kind: Kind, section: Value, problems: Problems) -> list[RawBlock]:
+    """The plugins of a section: ``Name { … }`` one after the other, or a list with ``plugin_name``."""
+    if isinstance(section, Items):
+        return [raw for item in section.values if (raw := _listed(kind, item, problems)) is not None]
+    if isinstance(section, Block):
+        return [raw for entry in section if (raw := _named(kind, entry, problems)) is not None]
+    if section.value is not None:
+        problems.error(f"{kind.value} takes blocks: {kind.value} {{ Name {{ … }} }}", section.position)
+    return []
+
+
+def _named(kind: Kind, entry: Entry, problems: Problems) -> RawBlock | None:
+    value = entry.value
+    if isinstance(value, Scalar) and value.value is None:
+        value = Block((), entry.position)
+    if not isinstance(value, Block):
+        problems.error(
+            f"{kind.value} {entry.key!r} takes a block of options", entry.position, f"Write {entry.key} {{ … }}"
+        )
+        return None
+    return RawBlock(kind=kind, identifier=entry.key, block=value, position=entry.position)
+
+
+def _listed(kind: Kind, item: Value, problems: Problems) -> RawBlock | None:
+    """``{plugin_name: X, …}``, or (in YAML) ``X: {…}``."""
+    if not isinstance(item, Block):
+        problems.error(f"each entry of the list {kind.value!r} is a block with plugin_name", item.position)
+        return None
+    name = item.get("plugin_name")
+    if isinstance(name, Scalar) and name.value is not None:
+        rest = Block(tuple(entry for entry in item if entry.key != "plugin_name"), item.position)
+        return RawBlock(kind=kind, identifier=name.text, block=rest, position=item.position)
+    if len(item.entries) == 1 and isinstance(item.entries[0].value, Block | Scalar):
+        return _named(kind, item.entries[0], problems)
+    problems.error(f"this {kind.value} does not say which plugin it is", item.position, "Add plugin_name")
+    return None
+
+
+def _as_block(value: Value) -> Block:
+    assert isinstance(value, Block)
+    return value

@@ -1,0 +1,309 @@
+"""Typed options, declared in one place each: parsing, ``--check``, help and documentation all read the declaration."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, Generic, TypeVar
+
+from attrs import field, frozen
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class OptionType(Generic[T]):
+    """How a value of the configuration becomes a Python value."""
+
+    name: str
+    """What a person calls it: ``"integer"``, ``"one of FAIL, SKIP"``."""
+
+    parse: Callable[[Any], T]
+    """Raises ``ValueError`` with a sentence that says what was expected."""
+
+    textual: bool = False
+    """``parse`` gets scalars as the text of the file: a password ``007`` stays ``"007"``, ``1.10`` stays ``"1.10"``."""
+
+    nested: bool = False
+    """The value is a block of its own, whose keys are not options of the surrounding block."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _parsed_elsewhere, (self.name,)
+
+
+def _parsed_elsewhere(name: str) -> OptionType[Any]:
+    """The type of an option that travelled to a task: its value is parsed already."""
+
+    def refuse(_: Any) -> Any:
+        raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")
+
+    return OptionType(name=name, parse=refuse)
+
+
+@frozen
+class Option(Generic[T]):
+    """One option of an engine, a job's ``env``, a connector or a transform."""
+
+    key: str
+    """The name in configuration files; may contain dots."""
+
+    type: OptionType[T]
+
+    default: T | None = field(default=None, kw_only=True)
+    required: bool = field(default=False, kw_only=True)
+    doc: str = field(kw_only=True)
+    """One or two sentences in plain words, shown by ``--check``, help and the generated documentation."""
+
+    unit: str = field(default="", kw_only=True)
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    """Older names that still work, each with a note."""
+
+    no_effect: str = field(default="", kw_only=True)
+    """Why the option is accepted and does nothing yet; empty when it works. Said as a warning when it is set."""
+
+    secret: bool = field(default=False, kw_only=True)
+    """Never printed, logged or shown in a ``repr``."""
+
+
+class Options(Mapping[str, Any]):
+    """The validated options of one block: ``options[PATH]`` by declaration, or ``options["path"]`` by name.
+
+    Immutable, and its ``repr`` hides secrets. A declared option without a value gives its default. A pickle of it is
+    small, because it travels to every task: it has the values and the defaults, and leaves the declarations behind.
+    """
+
+    def __init__(self, values: Mapping[str, Any], declared: tuple[Option[Any], ...]) -> None:
+        self._values = dict(values)
+        self._declared = declared
+        self._defaults = {option.key: option.default for option in declared}
+        self._secrets = frozenset(option.key for option in declared if option.secret)
+
+    def __getitem__(self, key: "str | Option[Any]") -> Any:
+        name = key.key if isinstance(key, Option) else key
+        return self._values[name] if name in self._values else self._defaults[name]
+
+    def is_set(self, key: "str | Option[Any]") -> bool:
+        """Whether the configuration names the option, rather than leaving it at its default."""
+        return (key.key if isinstance(key, Option) else key) in self._values
+
+    @property
+    def declared(self) -> tuple[Option[Any], ...]:
+        """The options that the block may have, in the order of their declaration; none in a copy in a task."""
+        return self._declared
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._defaults)
+
+    def __len__(self) -> int:
+        return len(self._defaults)
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{key}={'***' if key in self._secrets else self[key]!r}" for key in self._defaults if self.is_set(key)
+        )
+        return f"Options({', '.join(shown)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_declared": ()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float, PurePath)):
+        return str(value)
+    raise ValueError(f"expected text, found {_found(value)}")
+
+
+def _found(value: Any) -> str:
+    """Name a wrong value without printing what may be long or secret."""
+    if isinstance(value, Mapping):
+        return "a block"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_LONG = 2**63
+
+
+def _whole(value: Any, low: int, high: int, what: str) -> int:
+    written = isinstance(value, str) and _WHOLE.fullmatch(value.strip())
+    counted = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1
+    if not (written or counted):
+        raise ValueError(f"expected {what}, found {_found(value)}")
+    number = int(value)
+    if not low <= number < high:
+        bounds = f"of at least {low}" if high == _LONG and low > -_LONG else f"from {low} to {high - 1}"
+        raise ValueError(f"expected {what} {bounds}, found {number}")
+    return number
+
+
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in _FLAGS:
+        return _FLAGS[value.strip().lower()]
+    raise ValueError(f"expected true or false, found {_found(value)}")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str) and re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value.strip()):
+        return float(value)
+    raise ValueError(f"expected a number, found {_found(value)}")
+
+
+_MILLISECONDS = (
+    {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+    | {
+        word + plural: size
+        for word, size in (("milli", 1), ("millisecond", 1), ("second", 1_000), ("minute", 60_000), ("hour", 3_600_000))
+        for plural in ("", "s")
+    }
+    | {"day": 86_400_000, "days": 86_400_000}
+)
+
+_POWERS = "kmgtpe"
+_BYTES = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
+    letter + unit: base ** (power + 1)
+    for power, letter in enumerate(_POWERS)
+    for unit, base in (("", 1024), ("i", 1024), ("ib", 1024), ("b", 1000))
+}
+
+
+def _measured(value: Any, units: Mapping[str, int], what: str, *, low: int) -> int:
+    """A whole number, or a number with a unit, in the smallest unit."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"([+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?) *([A-Za-z]*)", value.strip())
+        scale = units.get(match[2].lower()) if match else None
+        if match is None or scale is None:
+            raise ValueError(f"expected {what}, found {_found(value)}")
+        whole, _, fraction = match[1].partition(".")
+        number = int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+        return _whole(number, low, _LONG, what)
+    return _whole(value, low, _LONG, what)
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1]
+        return [part.strip().strip("'\"") for part in text.split(",") if part.strip()]
+    return [value]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {str(key): part for key, part in value.items()}
+    raise ValueError(f"expected a block {{ key = value }}, found {_found(value)}")
+
+
+def _flat(block: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, part in block.items():
+        if isinstance(part, Mapping):
+            yield from _flat(part, f"{prefix}{key}.")
+        elif part is not None:
+            yield prefix + str(key), _text(part)
+
+
+def _function(value: Any) -> Callable[..., Any]:
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    wanted = 'expected a function as "package.module:name"'
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value):
+        raise ValueError(f"{wanted}, found {_found(value)}")
+    module_name, _, path = value.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise ValueError(f"{wanted}; importing {module_name!r} failed: {error}") from error
+    except AttributeError as error:
+        raise ValueError(f"{wanted}; module {module_name!r} has no {path!r}") from error
+    if not callable(found):
+        raise ValueError(f"{wanted}; {value!r} cannot be called")
+    return found  # type: ignore[no-any-return]
+
+
+STRING: OptionType[str] = OptionType(name="text", parse=_text, textual=True)
+INTEGER: OptionType[int] = OptionType(
+    name="integer", parse=lambda value: _whole(value, -(2**31), 2**31, "a whole number")
+)
+LONG: OptionType[int] = OptionType(name="long", parse=lambda value: _whole(value, -_LONG, _LONG, "a whole number"))
+NUMBER: OptionType[float] = OptionType(name="number", parse=_number)
+BOOLEAN: OptionType[bool] = OptionType(name="true or false", parse=_boolean)
+DURATION_MS: OptionType[int] = OptionType(
+    name="duration",
+    parse=lambda value: _measured(value, _MILLISECONDS, 'milliseconds, or a duration such as "10s"', low=0),
+)
+"""Whole milliseconds; a text may carry a unit: ``"10s"``, ``"5 min"``."""
+
+SIZE: OptionType[int] = OptionType(
+    name="size", parse=lambda value: _measured(value, _BYTES, 'bytes, or a size such as "128MB"', low=0)
+)
+"""Whole bytes; units as in HOCON: ``MB`` is 1,000,000 and ``MiB`` or ``M`` is 1,048,576."""
+
+FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function)
+"""A callable in code, ``"package.module:name"`` in a file."""
+
+MAP: OptionType[dict[str, str]] = OptionType(
+    name="block of texts",
+    parse=lambda value: dict(_flat(_mapping(value))),
+    textual=True,
+    nested=True,
+)
+"""Keys to texts. Blocks below become dotted keys, and ``null`` is the same as no key."""
+
+SCHEMA: OptionType[dict[str, Any]] = OptionType(name="schema", parse=_mapping, textual=True, nested=True)
+"""A nested block, as plain dicts, lists and texts."""
+
+NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, nested=True)
+"""A nested block, as plain dicts, lists, texts, numbers, truth values and ``None``."""
+
+ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, nested=True)
+
+
+def within(low: int, high: int) -> OptionType[int]:
+    """A whole number from ``low`` to ``high``, both included."""
+    return OptionType(
+        name=f"integer from {low} to {high}", parse=lambda value: _whole(value, low, high + 1, "a whole number")
+    )
+
+
+def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the types
+    """One of ``words``, written in any case; the value is the word as it stands here."""
+    by_lower = {word.lower(): word for word in words}
+    shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
+
+    def parse(value: Any) -> str:
+        word = by_lower.get(_text(value).strip().lower())
+        if word is None:
+            raise ValueError(f"expected one of {shown}, found {_found(value)}")
+        return word
+
+    return OptionType(name=f"one of {shown}", parse=parse, textual=True)
+
+
+def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: ignore[assignment]  # noqa: N802
+    """A list, or one text with commas; a single value is a list of one. The value is a tuple."""
+
+    def parse(value: Any) -> tuple[T, ...]:
+        return tuple(of.parse(part) for part in _listed(value))
+
+    return OptionType(name=f"list of {of.name}", parse=parse, textual=of.textual, nested=of.nested)

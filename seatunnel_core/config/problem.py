@@ -1,0 +1,89 @@
+"""What is wrong in a configuration: collected, so that a person sees every problem of a file at once."""
+
+import difflib
+import enum
+from collections.abc import Iterable
+
+from attrs import define, field, frozen
+
+from seatunnel_core.config.document import Position
+from seatunnel_core.errors import ConfigError, UsageError
+
+
+class Severity(enum.Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@frozen
+class Problem:
+    """One sentence about one place, and what to write instead."""
+
+    message: str
+    position: Position | None = None
+    suggestion: str = ""
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else ""
+        message = " ".join(self.message.splitlines())
+        return f"{place}{message}" + (f". {self.suggestion}" if self.suggestion else "")
+
+
+@define
+class Problems:
+    """The problems of one run, in the order in which they were found."""
+
+    found: list[Problem] = field(factory=list)
+
+    strict: bool = False
+    """What ``lenient`` reports is an error."""
+
+    _said: set[str] = field(factory=set, init=False, repr=False)
+    _known: set[Problem] = field(factory=set, init=False, repr=False)
+
+    def error(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        self._add(Problem(message, position, suggestion))
+
+    def warn(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        self._add(Problem(message, position, suggestion, Severity.WARNING))
+
+    def _add(self, problem: Problem) -> None:
+        """The same thing at the same place is one problem, whoever finds it again."""
+        if problem not in self._known:
+            self._known.add(problem)
+            self.found.append(problem)
+
+    def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        """Warn at the first place only: a job of a thousand tables repeats itself."""
+        if message not in self._said:
+            self._said.add(message)
+            self.warn(message, position, suggestion)
+
+    def lenient(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        """Report what existing files may carry: a warning, and an error under ``--strict``."""
+        (self.error if self.strict else self.warn)(message, position, suggestion)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.found if problem.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.found if problem.severity is Severity.WARNING)
+
+    def raise_errors(self, kind: type[UsageError] = ConfigError) -> None:
+        """Raise ``kind`` with every error, one a line; do nothing when there is none."""
+        if self.errors:
+            raise kind("\n".join(str(problem) for problem in self.errors))
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that ``word`` probably means, without regard to case, ``-``, ``_`` and ``.``."""
+    folded = {_folded(candidate): candidate for candidate in known}
+    close = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.75)
+    return folded[close[0]] if close else None
+
+
+def _folded(word: str) -> str:
+    return word.lower().replace("-", "_").replace(".", "_")

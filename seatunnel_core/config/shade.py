@@ -1,0 +1,180 @@
+"""Encrypted values in job files, as SeaTunnel has them: a *shade* encrypts and decrypts some options of each connector.
+
+::
+
+    env { shade.identifier = base64 }      # which shade; `default` is none
+    env { shade.options = [api_key] }      # options besides the usual ones, dotted where they are nested
+    env { shade.properties { salt = x } }  # what the shade itself is told
+
+A shade of one's own is a subclass of ``Shade`` behind an entry point in the group ``seatunnel.config_shade`` whose name
+is its identifier. ``base64`` is built in, because existing files have it; it hides nothing from anybody who looks.
+"""
+
+import base64
+import binascii
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, ClassVar
+
+from attrs import evolve, frozen
+
+from seatunnel_core.config.document import Block, Entry, Items, Scalar, Value
+from seatunnel_core.config.variables import has_variable
+from seatunnel_core.errors import UsageError
+
+GROUP = "seatunnel.config_shade"
+NO_SHADE = "default"
+SENSITIVE = ("username", "password", "auth", "token", "access_key", "secret_key")
+"""The options that every shade covers."""
+
+
+class Shade(ABC):
+    """Encrypts texts, and decrypts what it encrypted."""
+
+    identifier: ClassVar[str]
+    """As ``shade.identifier`` names it, equal to the entry point's name."""
+
+    sensitive_options: ClassVar[tuple[str, ...]] = ()
+    """Options that it covers besides ``SENSITIVE`` and the job's own ``shade.options``."""
+
+    def open(self, properties: Mapping[str, str]) -> None:
+        """Take ``shade.properties``, before anything else is asked.
+
+        Raises:
+            ValueError: one is missing or wrong; the message is shown.
+        """
+
+    @abstractmethod
+    def encrypt(self, text: str) -> str:
+        """What stands in the file instead of ``text``."""
+
+    @abstractmethod
+    def decrypt(self, text: str) -> str:
+        """The text behind what stands in the file.
+
+        Raises:
+            ValueError: this shade did not encrypt it. The message is not shown: it may hold the text.
+        """
+
+
+class Base64Shade(Shade):
+    """Encodes; whoever sees the file can decode it. For files that exist, never for protection."""
+
+    identifier = "base64"
+
+    def encrypt(self, text: str) -> str:
+        return base64.b64encode(text.encode()).decode("ascii")
+
+    def decrypt(self, text: str) -> str:
+        return base64.b64decode(text, validate=True).decode()
+
+
+@frozen(kw_only=True)
+class Shading:
+    """A shade, opened, and the options that it covers."""
+
+    shade: Shade
+    options: frozenset[str]
+
+    def encrypted(self, block: Block, left: Callable[[str, Scalar, str], None]) -> Block:
+        """The block of a connector with the covered options encrypted.
+
+        Args:
+            left: is told of each option that stays as it is written, by key, value and reason.
+        """
+
+        def encrypt(key: str, scalar: Scalar) -> Scalar:
+            if has_variable(scalar.text):
+                left(key, scalar, "it holds a variable, whose value has to be given encrypted")
+            elif self._is_encrypted(scalar.text):
+                left(key, scalar, f"it is encrypted with the shade {self.shade.identifier!r} already")
+            else:
+                return _text(scalar, self.shade.encrypt(scalar.text))
+            return scalar
+
+        return _changed(block, "", self.options, encrypt)
+
+    def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
+        """The block of a connector with the covered options decrypted; a variable that nobody filled in stays.
+
+        Args:
+            problem: is told of each option that is not encrypted with this shade, by key and value.
+        """
+
+        def decrypt(key: str, scalar: Scalar) -> Scalar:
+            if has_variable(scalar.text):
+                return scalar
+            try:
+                return _text(scalar, self.shade.decrypt(scalar.text))
+            except (ValueError, binascii.Error):
+                problem(key, scalar)
+                return scalar
+
+        return _changed(block, "", self.options, decrypt)
+
+    def _is_encrypted(self, text: str) -> bool:
+        try:
+            clear = self.shade.decrypt(text)
+        except (ValueError, binascii.Error):
+            return False
+        return all(letter.isprintable() or letter.isspace() for letter in clear)  # many words are base64 of rubbish
+
+
+def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, str]) -> Shading | None:
+    """What a job's ``env`` asks for; ``None`` when it asks for no encryption.
+
+    Raises:
+        UsageError: no installed package has this shade, it cannot be loaded, or it refuses the properties.
+    """
+    if identifier.lower() in (NO_SHADE, "null", ""):
+        return None
+    shade = _find(identifier)()
+    try:
+        shade.open(properties)
+    except ValueError as error:
+        raise UsageError(f"the shade {identifier!r} refuses shade.properties: {error}") from error
+    return Shading(shade=shade, options=frozenset((*SENSITIVE, *shade.sensitive_options, *options)))
+
+
+def _find(identifier: str) -> type[Shade]:
+    if identifier.lower() == Base64Shade.identifier:
+        return Base64Shade
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    point = points.get(identifier)
+    if point is None:
+        known = ", ".join(sorted({Base64Shade.identifier, NO_SHADE, *points}))
+        raise UsageError(
+            f"there is no shade {identifier!r}; there are {known}. One of your own is a package with an entry point in "
+            f"the group {GROUP}"
+        )
+    try:
+        found: Any = point.load()
+    except Exception as error:  # a plugin is foreign code: it may raise anything
+        raise UsageError(f"the shade {identifier!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(found, type) or not issubclass(found, Shade) or getattr(found, "identifier", "") != identifier:
+        raise UsageError(f"the shade {identifier!r} is not a subclass of Shade with this identifier: {point.value}")
+    return found
+
+
+def _changed(block: Block, prefix: str, options: frozenset[str], change: Callable[[str, Scalar], Scalar]) -> Block:
+    def entry(each: Entry) -> Entry:
+        key = prefix + each.key
+        if key in options:
+            return evolve(each, value=_each_scalar(each.value, lambda scalar: change(key, scalar)))
+        if isinstance(each.value, Block):
+            return evolve(each, value=_changed(each.value, f"{key}.", options, change))
+        return each
+
+    return Block(tuple(map(entry, block)), block.position)
+
+
+def _each_scalar(value: Value, change: Callable[[Scalar], Scalar]) -> Value:
+    """A text, or each text of a list; a block and ``null`` stay what they are."""
+    if isinstance(value, Items):
+        return Items(tuple(_each_scalar(part, change) for part in value.values), value.position)
+    return change(value) if isinstance(value, Scalar) and value.value is not None else value
+
+
+def _text(scalar: Scalar, text: str) -> Scalar:
+    return Scalar(text, text, scalar.position)

@@ -1,0 +1,304 @@
+"""The second half of HOCON: which value of a key counts, and what ``${path}`` stands for.
+
+A key may be given several values. The last one counts; objects are merged; a ``${…}`` that refers to its own key sees
+what the key was before. Values are resolved when they are needed, so that the order of the text does not matter, and
+a value that is hidden by a later one is never looked at.
+"""
+
+from itertools import pairwise
+
+from attrs import define, field
+
+from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
+from seatunnel_core.config.hocon_tree import (
+    Append,
+    Array,
+    Concatenation,
+    Field,
+    Literal,
+    Node,
+    Object,
+    Parsed,
+    Plugins,
+    Substitution,
+    is_space,
+)
+from seatunnel_core.config.problem import Problem, Problems
+from seatunnel_core.config.variables import RESERVED, Variables, filled_scalar, stays
+from seatunnel_core.errors import ConfigError
+
+_MAX_STEPS = 96
+"""How deep values may lead to values: nesting and chains of substitutions together."""
+
+_MAX_WEIGHT = 5_000_000
+"""Scalars and 16-character pieces of text that substitutions may add: a few lines can ask for billions."""
+
+
+def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
+    """The tree that a parsed file means. Missing variables are reported to ``problems``.
+
+    Raises:
+        ConfigError: values refer to each other in a circle, or cannot be joined.
+    """
+    return _Resolver(parsed, variables, problems).object(parsed.root)
+
+
+@define(eq=False)
+class _Progress:
+    """A key while its values are looked at, one after the other."""
+
+    so_far: Value | None = None
+    failed: ConfigError | None = None
+    """An error in an earlier value counts only if a later one needs that value."""
+
+    done: bool = False
+
+
+@define(eq=False)
+class _Resolver:
+    parsed: Parsed
+    variables: Variables
+    problems: Problems
+    progress: dict[Field, _Progress] = field(factory=dict)
+    steps: int = 0
+    weight: int = 0
+    measures: dict[int, tuple[Value, int, int]] = field(factory=dict)
+    """By identity; the values are kept so that no other gets the same."""
+
+    def object(self, node: Object) -> Block:
+        entries = []
+        for key, target in node.fields.items():
+            value = self.field(target)
+            if value is not None:
+                entries.append(Entry(key, value, self.place(target.offset)))
+        return Block(tuple(entries), self.place(node.offset))
+
+    def field(self, target: Field) -> Value | None:
+        """The value of a key; ``None`` when it has none. Asked for while it is resolved: what it was before."""
+        only = target.values[0] if len(target.values) == 1 else None
+        if isinstance(only, Literal):
+            return self._literal(only)
+        progress = self.progress.get(target)
+        if progress is None:
+            progress = self.progress[target] = _Progress()
+            self._fold(target, progress)
+            progress.done = True
+        if progress.failed:
+            raise progress.failed
+        return progress.so_far
+
+    def _fold(self, target: Field, progress: _Progress) -> None:
+        first = len(target.values) - 1
+        while first and not _hides(target.values[first], target.values[first - 1]):
+            first -= 1
+        self._warn_of_hidden(target)
+        for node in target.values[first:]:
+            try:
+                self._merge(node, progress)
+                progress.failed = None if not isinstance(node, Object) else progress.failed
+            except ConfigError as error:
+                progress.failed, progress.so_far = error, None
+
+    def _warn_of_hidden(self, target: Field) -> None:
+        """``spark.speculation = true`` and ``spark.speculation.interval = 1s`` cannot both hold in HOCON."""
+        for earlier, later in pairwise(target.values):
+            if {type(earlier), type(later)} == {Literal, Object}:
+                self.problems.warn(
+                    f"the value at {self.place(earlier.offset)} is hidden by this one",
+                    self.place(later.offset),
+                    "A key cannot have a value and keys below it: put the longer key in quotes to keep both",
+                )
+
+    def _merge(self, node: Node, progress: _Progress) -> None:
+        earlier = progress.so_far
+        if isinstance(node, Append):
+            progress.so_far = self._appended(node, earlier, progress)
+            return
+        if isinstance(node, Plugins) and earlier is not None:
+            raise self.error(f"this section stands twice, first at {earlier.position}: put all into one", node.offset)
+        value = self.node(node)
+        if value is None:
+            return
+        both = isinstance(earlier, Block) and isinstance(value, Block)
+        progress.so_far = earlier.merged(value) if both else value  # type: ignore[union-attr, arg-type]
+
+    def _appended(self, node: Append, earlier: Value | None, progress: _Progress) -> Items:
+        if progress.failed:
+            raise progress.failed
+        if earlier is not None and not isinstance(earlier, Items):
+            raise self.error("'+=' adds to a list, and the key has another value", node.offset)
+        item = self.node(node.item)
+        values = earlier.values if earlier else ()
+        position = earlier.position if earlier else self.place(node.offset)
+        return Items(values if item is None else (*values, item), position)
+
+    def node(self, node: Node) -> Value | None:
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise self.error(f"values lead to values more than {_MAX_STEPS} levels deep", node.offset)
+        try:
+            return self._node(node)
+        finally:
+            self.steps -= 1
+
+    def _node(self, node: Node) -> Value | None:
+        if isinstance(node, Literal):
+            return self._literal(node)
+        if isinstance(node, Object):
+            return self.object(node)
+        if isinstance(node, Array):
+            values = (self.node(item) for item in node.items)
+            return Items(tuple(value for value in values if value is not None), self.place(node.offset))
+        if isinstance(node, Substitution):
+            return self._substitution(node)
+        if isinstance(node, Concatenation):
+            return self._concatenation(node)
+        if isinstance(node, Plugins):
+            return self._plugins(node)
+        raise AssertionError(node)
+
+    def _literal(self, node: Literal) -> Scalar:
+        """Inside quotes ``${…}`` is text to HOCON, and a variable to SeaTunnel."""
+        return filled_scalar(Scalar(node.value, node.text, self.place(node.offset)), self.variables, self.problems)
+
+    def _plugins(self, node: Plugins) -> Block:
+        entries = []
+        for name, offset, content in node.entries:
+            value = self.node(content)
+            if value is not None:
+                entries.append(Entry(name, value, self.place(offset)))
+        return Block(tuple(entries), self.place(node.offset))
+
+    # -- ${…} ---------------------------------------------------------------------------------------------------------
+
+    def _substitution(self, node: Substitution) -> Value | None:
+        name = ".".join(node.path)
+        if name in RESERVED:
+            return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
+        given = self.variables.given.get(name)
+        if given is not None:
+            return Scalar(given, given, self.place(node.offset))
+        value = self._lookup(node)
+        if value is not None:
+            return self._weighed(value, node.offset)
+        if self.variables.kept:
+            return self._kept(node, name)
+        known = self.variables.environment.get(name)
+        if known is not None:
+            return Scalar(known, known, self.place(node.offset))
+        if node.default is not None:
+            return self.node(node.default)
+        if node.optional:
+            return None
+        if not stays(name):
+            self.problems.error(
+                self.variables.missing(name)[0], self.place(node.offset), self.variables.missing(name)[1]
+            )
+        return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
+
+    def _kept(self, node: Substitution, name: str) -> Scalar:
+        """As text inside quotes, where it means the same; only what may be missing has no such form."""
+        if node.optional:
+            self.problems.error(
+                f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Write ${{{name}:default}}"
+            )
+        default = self.node(node.default) if node.default is not None else None
+        text = f"${{{name}:{default.text}}}" if isinstance(default, Scalar) else f"${{{name}}}"
+        return Scalar(text, text, self.place(node.offset))
+
+    def _lookup(self, node: Substitution) -> Value | None:
+        paths = [node.prefix + node.path, node.path] if node.prefix else [node.path]
+        for path in paths:
+            value = self._at(self.parsed.root, path, node)
+            if value is not None:
+                return value
+        return None
+
+    def _at(self, place: Object, path: tuple[str, ...], node: Substitution) -> Value | None:
+        target = place.fields.get(path[0])
+        if target is None:
+            return None
+        if len(path) > 1 and len(target.values) == 1 and isinstance(target.values[0], Object):
+            return self._at(target.values[0], path[1:], node)
+        progress = self.progress.get(target)
+        if progress and not progress.done and progress.so_far is None and not progress.failed and not node.optional:
+            raise self.error(f"${{{'.'.join(node.path)}}} refers to itself", node.offset)
+        value = self.field(target)
+        for key in path[1:]:
+            value = value.get(key) if isinstance(value, Block) else None
+        return value
+
+    def _weighed(self, value: Value, offset: int) -> Value:
+        """Bound what substitutions add, in size and in depth."""
+        weight, depth = self._measured(value)
+        self.weight += weight
+        if self.weight > _MAX_WEIGHT:
+            raise self.error("substitutions make this file too large", offset)
+        if depth > _MAX_STEPS:
+            raise self.error(f"substitutions nest values more than {_MAX_STEPS} levels deep", offset)
+        return value
+
+    def _measured(self, value: Value) -> tuple[int, int]:
+        """The weight of a value and its levels of nesting."""
+        if isinstance(value, Scalar):
+            return 1 + len(value.text) // 16, 0
+        known = self.measures.get(id(value))
+        if known is None:
+            parts = value.values if isinstance(value, Items) else tuple(entry.value for entry in value.entries)
+            below = [self._measured(part) for part in parts]
+            weight, depth = 1 + sum(each[0] for each in below), 1 + max((each[1] for each in below), default=0)
+            known = self.measures[id(value)] = (value, weight, depth)
+        return known[1], known[2]
+
+    # -- joined values ------------------------------------------------------------------------------------------------
+
+    def _concatenation(self, node: Concatenation) -> Value | None:
+        resolved = [(part, self.node(part)) for part in node.parts]
+        solid = [value for part, value in resolved if value is not None and not is_space(part)]
+        if not solid and not any(isinstance(part, Literal) for part in node.parts):
+            return None
+        if any(isinstance(value, (Block, Items)) for value in solid):
+            return self._joined(solid, node)
+        present = [value for _, value in resolved if isinstance(value, Scalar)]
+        if len(present) == 1 and solid:
+            return present[0]
+        text = "".join(value.text for value in present)
+        return Scalar(text, text, self.place(node.offset))
+
+    def _joined(self, solid: list[Value], node: Concatenation) -> Value:
+        first, *others = solid
+        for other in others:
+            if isinstance(first, Block) and isinstance(other, Block):
+                first = first.merged(other)
+            elif isinstance(first, Items) and isinstance(other, Items):
+                first = Items(first.values + other.values, first.position)
+            else:
+                raise self.error(
+                    "a block, a list and a text cannot be joined to one value: is a line end or a comma missing?",
+                    node.offset,
+                )
+        return first
+
+    def place(self, offset: int) -> Position:
+        return self.parsed.texts.position(offset)
+
+    def error(self, message: str, offset: int) -> ConfigError:
+        return ConfigError(str(Problem(message, self.place(offset))))
+
+
+def _hides(later: Node, earlier: Node) -> bool:
+    """Whether the earlier value of a key cannot matter, so that nothing is said about variables in it."""
+    if isinstance(earlier, Plugins):
+        return False
+    if isinstance(later, (Literal, Array)):
+        return not _refers(later)
+    return isinstance(later, Object) and isinstance(earlier, (Literal, Array)) and not _refers(later)
+
+
+def _refers(node: Node) -> bool:
+    """Whether there is a substitution in a value."""
+    if isinstance(node, Object):
+        return any(_refers(value) for target in node.fields.values() for value in target.values)
+    if isinstance(node, Array):
+        return any(_refers(item) for item in node.items)
+    return not isinstance(node, Literal)

@@ -1,0 +1,204 @@
+"""YAML files as a tree with positions. Read from the parser's events: no objects are made, no recursion, any depth."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import yaml
+from attrs import define, field
+
+from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
+from seatunnel_core.config.problem import Problem, Problems
+from seatunnel_core.errors import ConfigError
+
+MAX_DEPTH = 64
+_MAX_ALIASES = 1_000
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][+-]?[0-9]+)?")
+_FENCES = re.compile(r"\A(?:\s*^```[ \w-]*$)+|(?:^```[ \t]*$\s*)+\Z", re.MULTILINE)
+_SLASHES = re.compile(r"^ *//", re.MULTILINE)
+_TAB = re.compile(r" *\t")
+_AT_A_TAB = ("found character that cannot start any token", "found a tab", "mapping values are not allowed")
+_WORDS = {
+    "": None,
+    "~": None,
+    "null": None,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@define(eq=False)
+class _Open:
+    """A block or a list whose end has not been read."""
+
+    position: Position
+    is_block: bool
+    anchor: str | None
+    entries: list[Entry] = field(factory=list)
+    values: list[Value] = field(factory=list)
+    key: Scalar | None = None
+    keys: set[str] = field(factory=set)
+    merged: list[Block] = field(factory=list)
+    """What ``<<`` brings: the first block that has a key counts, and the block's own keys count more."""
+
+    def closed(self) -> Value:
+        if not self.is_block:
+            return Items(tuple(self.values), self.position)
+        block = Block(tuple(self.entries), self.position)
+        for below in self.merged:
+            own = {entry.key for entry in block}
+            block = Block((*block, *(entry for entry in below if entry.key not in own)), self.position)
+        return block
+
+
+def parse_yaml(text: str, name: str, problems: Problems) -> Value:
+    """Parse the text of a file; an empty file is an empty block.
+
+    A key that begins with ``//`` is taken for a comment, and so is a code fence around the text, with a warning: the
+    documentation of the engine's configuration has both.
+
+    Raises:
+        ConfigError: the text is not YAML, or asks for what a configuration does not need (tags, several documents).
+    """
+    return _Reader(name, problems).read(_unfenced(text, name, problems))
+
+
+def _unfenced(text: str, name: str, problems: Problems) -> str:
+    """The text with empty lines instead of the code fences at its beginning and its end, so that lines keep numbers."""
+
+    def emptied(found: re.Match[str]) -> str:
+        line = text.count("\n", 0, text.index("```", found.start())) + 1
+        problems.warn("the code fence of a page is taken for a comment", Position(name, line, 1), "Remove the line")
+        return "\n" * found[0].count("\n")
+
+    return _FENCES.sub(emptied, text) if "```" in text else text
+
+
+@define(eq=False)
+class _Reader:
+    name: str
+    problems: Problems
+    open: list[_Open] = field(factory=list)
+    anchors: dict[str, Value] = field(factory=dict)
+    aliases: int = 0
+    root: Value | None = None
+    documents: int = 0
+
+    def read(self, text: str) -> Value:
+        for event in self._events(text):
+            if isinstance(event, yaml.DocumentStartEvent):
+                self.documents += 1
+                if self.documents > 1:
+                    self._fail("a second document begins here: a configuration is one document", self._place(event))
+            elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                self._begin(event)
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                closed = self.open.pop()
+                self._add(closed.closed(), closed.anchor)
+            elif isinstance(event, yaml.ScalarEvent):
+                self._add(self._scalar(event), event.anchor)
+            elif isinstance(event, yaml.AliasEvent):
+                self._add(self._alias(event), None)
+        return self.root if self.root is not None else Block((), Position(self.name, 1, 1))
+
+    def _events(self, text: str) -> Iterator[yaml.Event]:
+        try:
+            yield from yaml.parse(text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            self._refuse_tab(error, text)
+            place = Position(self.name, mark.line + 1, mark.column + 1) if mark else Position(self.name)
+            hint = " (comments begin with '#')" if _SLASHES.search(text) else ""
+            self._fail(f"this is not YAML: {error.problem or error.context}{hint}", place)
+        except yaml.reader.ReaderError as error:
+            self._fail(f"this is not YAML: {error.reason}", Position(self.name))
+
+    def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
+        """The parser stops at a line that a tab indents, and calls the tab, which nobody sees, a character."""
+        if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
+            return
+        line, lines = error.problem_mark.line, text.splitlines()
+        tab = _TAB.match(lines[line]) if line < len(lines) else None
+        if tab:
+            self._fail(
+                "this line begins with a tab: YAML is indented with spaces only. Write spaces instead of the tab",
+                Position(self.name, line + 1, tab.end()),
+            )
+
+    def _begin(self, event: Any) -> None:
+        place = self._place(event)
+        if len(self.open) >= MAX_DEPTH:
+            self._fail(f"nested more than {MAX_DEPTH} levels deep", place)
+        if event.tag:
+            self._fail(f"the tag {event.tag} has no meaning in a configuration", place)
+        self.open.append(_Open(place, isinstance(event, yaml.MappingStartEvent), event.anchor))
+
+    def _scalar(self, event: Any) -> Scalar:
+        place = self._place(event)
+        if event.tag and event.tag != "!":
+            self._fail(f"the tag {event.tag} has no meaning in a configuration", place)
+        return Scalar(_typed(event.value) if not event.style and not event.tag else event.value, event.value, place)
+
+    def _alias(self, event: Any) -> Value:
+        self.aliases += 1
+        if event.anchor not in self.anchors:
+            self._fail(f"*{event.anchor} names no &{event.anchor} above it", self._place(event))
+        nested = not isinstance(self.anchors[event.anchor], Scalar) and any(level.anchor for level in self.open)
+        if nested or self.aliases > _MAX_ALIASES:
+            self._fail("aliases inside what has an anchor are not supported", self._place(event))
+        return self.anchors[event.anchor]
+
+    def _add(self, value: Value, anchor: str | None) -> None:
+        if anchor:
+            self.anchors[anchor] = value
+        if not self.open:
+            self.root = value
+            return
+        parent = self.open[-1]
+        if not parent.is_block:
+            parent.values.append(value)
+        elif parent.key is None:
+            if not isinstance(value, Scalar):
+                self._fail("a key is a text, not a block or a list", value.position)
+            parent.key = value
+        else:
+            self._entry(parent, parent.key, value)
+            parent.key = None
+
+    def _entry(self, parent: _Open, key: Scalar, value: Value) -> None:
+        if key.text.startswith("//"):
+            self.problems.warn(f"{key.text!r} is taken for a comment", key.position, "Begin comments with '#'")
+        elif key.text == "<<":
+            for block in value.values if isinstance(value, Items) else (value,):
+                if not isinstance(block, Block):
+                    self._fail("'<<' takes a block", key.position)
+                parent.merged.append(block)
+        elif key.text in parent.keys:
+            self._fail(
+                f"the key {key.text!r} stands twice in this block; write a list ('- {key.text}: …') to have it twice",
+                key.position,
+            )
+        else:
+            parent.keys.add(key.text)
+            parent.entries.append(Entry(key.text, value, key.position))
+
+    def _place(self, event: Any) -> Position:
+        return Position(self.name, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _fail(self, message: str, place: Position) -> NoReturn:
+        raise ConfigError(str(Problem(message, place)))
+
+
+def _typed(text: str) -> Any:
+    """The value of a plain scalar: only what nobody misreads is a number (``12:30`` and ``0x1F`` stay texts)."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
