@@ -1,0 +1,32 @@
+"""The unit in which rows travel between source, transforms and sink inside one task."""
+
+import pyarrow as pa
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class TableSchema:
+    """The columns of one table and its identity."""
+
+    table: str
+    """The table's path, ``database.schema.table`` as far as known; ``"default"`` when a job names none."""
+
+    columns: pa.Schema
+    """Arrow types; see ``rows/types.py`` for the SeaTunnel names of each."""
+
+    primary_key: tuple[str, ...] = ()
+    """Names of the columns of the primary key, in its order; empty when there is none."""
+
+
+@frozen(kw_only=True)
+class Batch:
+    """Some consecutive rows of one table."""
+
+    table: str
+    """The identity of the table, equal to ``TableSchema.table`` of the schema that the rows follow."""
+
+    rows: pa.RecordBatch = field(repr=False)
+    """The rows; the schema equals ``TableSchema.columns`` of the table."""
+
+    kinds: pa.Int8Array | None = field(default=None, repr=False)
+    """``RowKind`` of each row, as many as there are rows; ``None`` says that all are ``INSERT``."""

@@ -1,0 +1,23 @@
+"""An Arrow schema as a text that JSON can carry: its IPC message in base64."""
+
+import base64
+
+import pyarrow as pa
+
+from seatunnel_core.errors import StoredValueError
+
+
+def schema_to_text(columns: pa.Schema) -> str:
+    return base64.b64encode(columns.serialize().to_pybytes()).decode("ascii")
+
+
+def schema_from_text(text: str) -> pa.Schema:
+    """What ``schema_to_text`` wrote.
+
+    Raises:
+        StoredValueError: it did not write this.
+    """
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise StoredValueError(f"these columns are not an Arrow schema: {error}") from error
