@@ -1,0 +1,1 @@
+"""A sink that checks rows and writes nothing."""

@@ -1,0 +1,256 @@
+"""The rules of ``Assert``: what a job expects of values, types, tables and numbers of rows."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from seatunnel_core.errors import RuleError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type, type_name
+from seatunnel_core.rows.values import plain
+
+_NO_VALUE = ("NOT_NULL", "NULL")
+_LIMITS = ("MIN", "MAX", "MIN_LENGTH", "MAX_LENGTH")
+_ROW_RULES = ("MIN_ROW", "MAX_ROW")
+
+
+@frozen(kw_only=True)
+class ValueRule:
+    """One rule about the values of one column."""
+
+    kind: str | None
+    """``NOT_NULL``, ``NULL``, ``MIN``, ``MAX``, ``MIN_LENGTH``, ``MAX_LENGTH``; ``None`` for ``equals_to`` alone."""
+
+    limit: float | None = None
+    compares: bool = False
+    """Whether there is an ``equals_to``; it may be null."""
+
+    expected: Any = None
+
+    def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
+        """The first row that breaks the rule, and what was expected; ``None`` when all keep it."""
+        if self.kind is not None:
+            found = _first(_broken(self, values))
+            if found is not None:
+                return found, self.kind if self.limit is None else f"{self.kind} {_number(self.limit)}"
+        if self.compares:
+            found = _first(_different(values, self.expected))
+            if found is not None:
+                return found, f"equals_to {self.expected!r}"
+        return None
+
+
+@frozen(kw_only=True)
+class FieldRule:
+    """What is expected of one column."""
+
+    name: str
+    type: pa.DataType | None
+    values: tuple[ValueRule, ...]
+
+    def check_schema(self, schema: TableSchema) -> None:
+        if self.name not in schema.columns.names:
+            raise RuleError(
+                f"Assert: table {schema.table} has no column {self.name!r}; it has {', '.join(schema.columns.names)}"
+            )
+        found = schema.columns.field(self.name).type
+        if self.type is not None and found != self.type:
+            raise RuleError(
+                f"Assert: column {self.name!r} of table {schema.table} is of type {type_name(found)}, expected "
+                f"{type_name(self.type)}"
+            )
+
+    def check(self, table: str, rows: pa.RecordBatch) -> None:
+        values = rows.column(self.name)
+        for rule in self.values:
+            broken = rule.broken_at(values)
+            if broken is not None:
+                row, wanted = broken
+                shown = repr(values[row].as_py())
+                raise RuleError(
+                    f"Assert: column {self.name!r} of table {table}: found {shown[:200]}, expected {wanted}"
+                )
+
+
+@frozen(kw_only=True)
+class RowRule:
+    """How many rows are expected."""
+
+    kind: str
+    count: int
+
+    def check(self, rows: int) -> None:
+        if (self.kind == "MIN_ROW" and rows < self.count) or (self.kind == "MAX_ROW" and rows > self.count):
+            raise RuleError(f"Assert: {rows} rows, expected {self.kind} {self.count}")
+
+
+@frozen(kw_only=True)
+class TableRules:
+    """All that is expected of one table, or of every table."""
+
+    table: str | None
+    """``None``: of every table."""
+
+    fields: tuple[FieldRule, ...]
+    rows: tuple[RowRule, ...]
+    primary_key: tuple[str, ...] | None = None
+    columns: tuple[tuple[str, pa.DataType | None], ...] | None = None
+    """Names and types of all columns, in order."""
+
+    def concerns(self, table: str) -> bool:
+        return self.table is None or self.table == table
+
+    def check_schema(self, schema: TableSchema) -> None:
+        for rule in self.fields:
+            rule.check_schema(schema)
+        if self.primary_key is not None and schema.primary_key != self.primary_key:
+            raise RuleError(
+                f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
+                f"{list(self.primary_key)}"
+            )
+        if self.columns is not None:
+            found = [(column.name, column.type) for column in schema.columns]
+            kept = [name for name, _ in found] == [name for name, _ in self.columns] and all(
+                kind in (None, of_column) for (_, kind), (_, of_column) in zip(self.columns, found, strict=True)
+            )
+            if not kept:
+                shown = ", ".join(f"{name} {type_name(kind)}" for name, kind in found)
+                wanted = ", ".join(f"{name} {type_name(kind) if kind else ''}".strip() for name, kind in self.columns)
+                raise RuleError(f"Assert: the columns of table {schema.table} are {shown}; expected {wanted}")
+
+
+def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
+    """The rules as a job writes them.
+
+    Raises:
+        ValueError: says which part cannot be understood.
+    """
+    known = {"field_rules", "row_rules", "catalog_table_rule", "table-names", "table_names", "tables_configs"}
+    unknown = sorted(set(rules) - known)
+    if unknown:
+        raise ValueError(f"rules.{unknown[0]} is not known; there are {', '.join(sorted(known))}")
+    found = [_table(rules, None)]
+    for each in rules.get("tables_configs") or ():
+        if "table_path" not in each:
+            raise ValueError("each of rules.tables_configs needs a table_path")
+        found.append(_table(each, str(each["table_path"])))
+    return tuple(found)
+
+
+def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
+    catalog = rules.get("catalog_table_rule") or {}
+    if catalog.get("constraint_key_rule"):
+        raise ValueError("rules.catalog_table_rule.constraint_key_rule is not supported; remove it")
+    key = (catalog.get("primary_key_rule") or {}).get("primary_key_columns")
+    columns = catalog.get("column_rule")
+    return TableRules(
+        table=table,
+        fields=tuple(_field_rule(rule) for rule in rules.get("field_rules") or ()),
+        rows=tuple(_row_rule(rule) for rule in rules.get("row_rules") or ()),
+        primary_key=None if key is None else tuple(key),
+        columns=None
+        if columns is None
+        else tuple((str(each["name"]), arrow_type(each["type"]) if "type" in each else None) for each in columns),
+    )
+
+
+def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
+    if "field_name" not in rule:
+        raise ValueError("each of rules.field_rules needs a field_name")
+    name = str(rule["field_name"])
+    try:
+        kind = arrow_type(rule["field_type"]) if rule.get("field_type") is not None else None
+        return FieldRule(
+            name=name, type=kind, values=tuple(_value_rule(each) for each in rule.get("field_value") or ())
+        )
+    except ValueError as error:
+        raise ValueError(f"rules.field_rules, field {name!r}: {error}") from None
+
+
+def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
+    kind = str(rule["rule_type"]).upper() if "rule_type" in rule else None
+    compares = "equals_to" in rule
+    if kind not in (*_NO_VALUE, *_LIMITS) and not (kind is None and compares):
+        raise ValueError(f"expected a rule_type of {', '.join((*_NO_VALUE, *_LIMITS))} or an equals_to, found {kind}")
+    limit = None
+    if kind in _LIMITS:
+        limit = _limit(kind, rule.get("rule_value"))
+    return ValueRule(kind=kind, limit=limit, compares=compares, expected=rule.get("equals_to"))
+
+
+def _row_rule(rule: Mapping[str, Any]) -> RowRule:
+    kind = str(rule.get("rule_type")).upper()
+    if kind not in _ROW_RULES:
+        raise ValueError(f"rules.row_rules: expected a rule_type of {' or '.join(_ROW_RULES)}, found {kind}")
+    return RowRule(kind=kind, count=int(_limit(kind, rule.get("rule_value"))))
+
+
+def _limit(kind: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{kind} needs a number as rule_value, found {value!r}") from None
+    return int(number) if number.is_integer() else number
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+_BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
+    "NOT_NULL": lambda values, _: pc.is_null(values),
+    "NULL": lambda values, _: pc.is_valid(values),
+    "MIN": lambda values, limit: pc.less(_comparable(values), limit),
+    "MAX": lambda values, limit: pc.greater(_comparable(values), limit),
+    "MIN_LENGTH": lambda values, limit: pc.less(_lengths(values), limit),
+    "MAX_LENGTH": lambda values, limit: pc.greater(_lengths(values), limit),
+}
+
+
+def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
+    """Which values break a rule; nulls break ``NOT_NULL`` alone."""
+    assert rule.kind is not None
+    try:
+        return _BROKEN[rule.kind](values, rule.limit)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise RuleError(f"Assert: {rule.kind} cannot be checked on type {type_name(values.type)}: {error}") from error
+
+
+def _comparable(values: pa.Array) -> pa.Array:
+    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+
+
+def _lengths(values: pa.Array) -> pa.Array:
+    return pc.utf8_length(values) if pa.types.is_string(values.type) else pc.binary_length(values)
+
+
+def _different(values: pa.Array, expected: Any) -> pa.Array:
+    if expected is None:
+        return pc.is_valid(values)
+    try:
+        wanted = pa.array([plain(expected, values.type)], values.type)
+    except (ValueError, pa.ArrowException) as error:
+        raise RuleError(f"Assert: equals_to cannot be compared: {error}") from error
+    if pa.types.is_nested(values.type):
+        value = _sorted_maps(wanted[0].as_py())
+        return pa.array([_sorted_maps(each) != value for each in values.to_pylist()], pa.bool_())
+    return pc.fill_null(pc.not_equal(values, wanted[0]), True)
+
+
+def _sorted_maps(value: Any) -> Any:
+    """Nested values with maps, which Arrow gives as lists of pairs, in an order that does not matter."""
+    if isinstance(value, dict):
+        return {key: _sorted_maps(part) for key, part in value.items()}
+    if isinstance(value, list):
+        if value and all(isinstance(pair, tuple) for pair in value):
+            return sorted(((key, _sorted_maps(part)) for key, part in value), key=repr)
+        return [_sorted_maps(part) for part in value]
+    return value
+
+
+def _first(broken: pa.Array) -> int | None:
+    place = pc.index(pc.fill_null(broken, False), True).as_py()
+    return None if place < 0 else int(place)

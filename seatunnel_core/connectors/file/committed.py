@@ -1,0 +1,70 @@
+"""The body of a file sink's committable: ``{"files": [[name, folder], …]}``, and what it may name.
+
+Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target. A
+body comes back from a checkpoint, whose seal does not say who made it. So a name must be one that this sink gave to
+files of this unit, and a folder must lie below the target: no committable reaches anything else.
+"""
+
+import os
+import re
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.file.staged_name import STAGING
+from seatunnel_core.connectors.file.staging import Target
+from seatunnel_core.errors import CommitError, StoredValueError
+
+
+@frozen
+class StagedFile:
+    """One file that waits in the staging folder of an epoch."""
+
+    epoch: int
+    name: str
+    folder: str
+    """Below the target, with ``/``; empty for the target itself."""
+
+
+def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
+    """The files that a committable names, in order.
+
+    Raises:
+        CommitError: it names something that this sink did not stage for it, or a place outside the target.
+    """
+    try:
+        return [_file(pair, committable, target) for pair in stored.items(committable.body, "files")]
+    except StoredValueError as error:
+        raise CommitError(
+            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} is not one that "
+            f"this sink made: {error}. Nothing of it was published; the checkpoint was made by another program or for "
+            "another sink, so restore an older one"
+        ) from error
+
+
+def _file(pair: object, committable: Committable, target: Target) -> StagedFile:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise StoredValueError("'files' must be a list of [name, folder]")
+    written = {"name": pair[0], "folder": pair[1]}
+    name, folder = stored.path(written, "name"), stored.path(written, "folder")
+    if "/" in name or not _given_by(name, committable, target):
+        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
+    parts = folder.split("/") if folder else []
+    if STAGING in parts[:1] or {"", ".", ".."}.intersection(parts):
+        raise StoredValueError(f"the folder {ascii(folder)[:200]} is not one below the target")
+    if parts and not _stays_inside(target.root, folder):
+        raise StoredValueError(f"the folder {ascii(folder)[:200]} is a link that leads out of {target.root}")
+    return StagedFile(committable.epoch, name, folder)
+
+
+def _given_by(name: str, committable: Committable, target: Target) -> bool:
+    """Whether ``staged_name`` says that the name is one of this sink's, epoch's and unit's."""
+    sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
+    unit = f"-e{committable.epoch}-u{committable.unit}-a"
+    return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None
+
+
+def _stays_inside(root: str, folder: str) -> bool:
+    real_root = os.path.realpath(root)
+    return os.path.commonpath([real_root, os.path.realpath(os.path.join(root, folder))]) == real_root

@@ -1,0 +1,337 @@
+"""Reads delimited text (``csv``, ``text``) at the speed of Arrow's parser, and says which row is wrong when it fails.
+
+The fast way parses a range in blocks. When it meets something it cannot convert, the careful way goes on from the first
+row that was not handed out: it cuts the range into records, and halves what cannot be parsed until single bad records
+are left. Both ways give the same rows for everything that both can read.
+"""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+from attrs import field, frozen
+
+from seatunnel_core.connectors.file.dialect import Dialect
+from seatunnel_core.connectors.file.filesystem import OpenFile
+from seatunnel_core.connectors.file.records import Record, line_ends, records
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.types import type_name
+
+BLOCK_BYTES = 1 << 20
+"""How much text becomes one batch: enough rows for good columns, little enough to stay in the cache."""
+
+RECORDS_PER_TRIAL = 4096
+"""How many records the careful way tries at once."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@frozen(kw_only=True)
+class DelimitedReader:
+    """Reads ranges of one file."""
+
+    dialect: Dialect
+    names: tuple[str, ...]
+    """The names of the columns in the order of the file."""
+
+    columns: pa.Schema
+    """The wanted columns, with their types, in the wanted order; each is one of ``names``."""
+
+    file: OpenFile = field(repr=False)
+    context: ReadContext = field(repr=False)
+
+    def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The rows that lie in the bytes from ``start`` to ``end``: both are line ends, or the ends of the file."""
+        done = 0
+        try:
+            for batch in self._fast(start, end):
+                yield batch
+                done += batch.num_rows
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            yield from self._careful(start, end, done)
+        self.file.check()
+
+    # -- the fast way ---------------------------------------------------------------------------------------------
+
+    def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """Parse the range in blocks.
+
+        Arrow takes a quote that is never closed for closed at the end. So one more row of empty values follows the last
+        one of the file: an open quote swallows it, and then the last value is not the null that it should be.
+        """
+        quoted = bool(self.dialect.quote)
+        marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
+        if self.dialect.seekable:
+            data = _without_bom_trap(self.file.read_range(start, end), start)
+            quoted = quoted and self.dialect.quote_byte in data
+            marked = quoted and end == self.file.version.size
+            stream: pa.NativeFile = pa.BufferReader(data + marker if marked else data)
+            if quoted and b"\r\n" in data:
+                stream = pa.PythonFile(_Quoted(stream, b""))
+        else:
+            marked = quoted
+            stream = self.dialect.text_stream(self.file, start)
+            stream = pa.PythonFile(_Quoted(stream, marker)) if quoted else stream
+        if marked and len(self.names) == 1:
+            raise pa.ArrowInvalid("an empty line marks no end")
+        with stream:
+            batches = self._parsed(stream, multiline=quoted)
+            for batch in _unmarked(batches, self.names[-1]) if marked else batches:
+                if batch.num_rows:
+                    yield self._conform(batch)
+
+    def _parsed(self, stream: pa.NativeFile, *, multiline: bool) -> Iterator[pa.RecordBatch]:
+        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=BLOCK_BYTES)
+        columns = self.columns
+        if self.names[-1] not in columns.names:
+            columns = columns.append(pa.field(self.names[-1], pa.binary()))
+        parse, convert = self.dialect.parse_options(multiline=multiline), self._convert(columns)
+        try:
+            reader = csv.open_csv(stream, options, parse, convert)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                return
+            raise
+        yield from reader
+
+    def _convert(self, columns: pa.Schema, *, quoted_null: bool = False) -> csv.ConvertOptions:
+        return csv.ConvertOptions(
+            include_columns=columns.names,
+            column_types={column.name: self.dialect.parsed_type(column.type) for column in columns},
+            null_values=self.dialect.null_values,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=quoted_null,
+            timestamp_parsers=self.dialect.timestamp_parsers,
+        )
+
+    def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Give the batch the wanted types, where the parser has none for them, and the wanted nullability."""
+        arrays = []
+        for column in self.columns:
+            array = batch.column(column.name)
+            array = array if array.type == column.type else pc.cast(array, column.type)
+            if not column.nullable and array.null_count:
+                raise pa.ArrowInvalid(f"column {column.name!r} is not nullable")
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
+
+    # -- the careful way ------------------------------------------------------------------------------------------
+
+    def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
+        """The rows after the first ``done``; bad ones go to ``context.skip``."""
+        for trial in self._trials(start, end):
+            for batch in self._try(trial):
+                skipped = min(done, batch.num_rows)
+                done -= skipped
+                if batch.num_rows > skipped:
+                    yield batch.slice(skipped)
+
+    def _trials(self, start: int, end: int) -> Iterator[Sequence[Record]]:
+        line = 1 + self._lines_before(start)
+        trial: list[Record] = []
+        try:
+            for record in records(self._pieces(start, end), self.dialect, line):
+                trial.append(record)
+                if len(trial) == RECORDS_PER_TRIAL:
+                    yield trial
+                    trial = []
+        except RowError as error:
+            raise RowError(f"{self.file.version.path}, {error}") from None
+        if trial:
+            yield trial
+
+    def _pieces(self, start: int, end: int) -> Iterator[bytes]:
+        if self.dialect.seekable:
+            yield self.file.read_range(start, end)
+            return
+        with self.dialect.text_stream(self.file, start) as stream:
+            while piece := stream.read(BLOCK_BYTES):
+                yield piece
+
+    def _lines_before(self, start: int) -> int:
+        if not self.dialect.seekable:
+            return self.dialect.lines_of_preamble(self.file, start)
+        return sum(
+            line_ends(self.file.read_range(place, min(place + BLOCK_BYTES, start)))
+            for place in range(0, start, BLOCK_BYTES)
+        )
+
+    def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        try:
+            if any(record.problem for record in trial):
+                raise pa.ArrowInvalid("a record that cannot be told from the next")
+            batch = self._parse(b"".join(record.text for record in trial))
+            if batch.num_rows != len(trial):
+                raise pa.ArrowInvalid("records were read as another number of rows")
+            yield batch
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            if len(trial) == 1:
+                self.context.skip(self._explain(trial[0], error))
+                return
+            middle = len(trial) // 2
+            yield from self._try(trial[:middle])
+            yield from self._try(trial[middle:])
+
+    def _parse(self, text: bytes) -> pa.RecordBatch:
+        """Parse whole records. A quoted empty value is null in every column but those of texts and bytes."""
+        texts = [column for column in self.columns if _is_text(column.type)]
+        others = [column for column in self.columns if not _is_text(column.type)]
+        found: dict[str, pa.ChunkedArray] = {}
+        for columns, quoted_null in ((texts, False), (others, True)):
+            if columns:
+                table = self._read_all(text, self._convert(pa.schema(columns), quoted_null=quoted_null))
+                found |= {name: table.column(name) for name in table.column_names}
+        arrays = [found[name].combine_chunks() for name in self.columns.names]
+        return self._conform(pa.RecordBatch.from_arrays(arrays, names=self.columns.names))
+
+    def _read_all(self, text: bytes, convert: csv.ConvertOptions) -> pa.Table:
+        # Without a line end at the end of the text Arrow takes an empty last value for a quoted one, if the one before
+        # it was quoted.
+        text = b"\n" + text + b"\n"
+        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1)
+        parse = self.dialect.parse_options(multiline=bool(self.dialect.quote))
+        return csv.read_csv(pa.BufferReader(text), options, parse, convert)
+
+    # -- errors ---------------------------------------------------------------------------------------------------
+
+    def _explain(self, record: Record, error: Exception) -> RowError:
+        where = f"{self.file.version.path}, line {record.line}"
+        if record.problem:
+            return RowError(f"{where}: {record.problem}")
+        for column in self.columns:
+            problem = self._problem(record, column)
+            if problem:
+                return RowError(f"{where}, column {column.name!r}: {problem}")
+        fields = self._fields(record)
+        if fields is not None and fields != len(self.names):
+            return RowError(f"{where}: found {fields} values, expected {len(self.names)} ({', '.join(self.names)})")
+        return RowError(f"{where}: {error}")
+
+    def _problem(self, record: Record, column: pa.Field) -> str | None:
+        """What is wrong with one column of a record that has the right number of values; ``None`` when nothing is."""
+        as_bytes = pa.schema([pa.field(column.name, pa.binary())])
+        try:
+            value = self._read_all(record.text, self._convert(as_bytes)).column(0)[0].as_py()
+        except pa.ArrowInvalid:
+            return None
+        if value is None:
+            return None if column.nullable else "is null, and the schema says nullable = false"
+        wanted = pa.schema([column])
+        reader = DelimitedReader(
+            dialect=self.dialect, names=self.names, columns=wanted, file=self.file, context=self.context
+        )
+        try:
+            reader._parse(record.text)
+        except pa.ArrowInvalid:
+            shown = value.decode("utf-8", "backslashreplace")
+            hint = self.dialect.hint(column.type)
+            return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}"
+        return None
+
+    def _fields(self, record: Record) -> int | None:
+        """How many values a record has."""
+        options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=len(record.text) + 2)
+        parse = self.dialect.parse_options(multiline=bool(self.dialect.quote))
+        try:
+            return int(csv.read_csv(pa.BufferReader(b"\n" + record.text), options, parse).num_columns)
+        except pa.ArrowInvalid:
+            return None
+
+
+def infer(text: bytes, names: Sequence[str] | None, dialect: Dialect) -> Mapping[str, pa.DataType]:
+    """The columns and types that some whole lines of text suggest.
+
+    Raises:
+        RowError: the lines do not have the same number of values.
+    """
+    if not text.strip(b"\r\n"):
+        return dict.fromkeys(names or (), pa.string())
+    options = csv.ReadOptions(
+        column_names=names,
+        autogenerate_column_names=names is None,
+        use_threads=False,
+        block_size=len(text) + 2,
+    )
+    convert = csv.ConvertOptions(
+        null_values=dialect.null_values, strings_can_be_null=True, timestamp_parsers=dialect.timestamp_parsers
+    )
+    try:
+        parse = dialect.parse_options(multiline=bool(dialect.quote))
+        table = csv.read_csv(pa.BufferReader(b"\n" + text), options, parse, convert)
+    except pa.ArrowInvalid as error:
+        raise RowError(f"the columns cannot be inferred: {error}") from error
+    found = names or [f"column_{position}" for position in range(1, table.num_columns + 1)]
+    return {name: _inferred(column.type) for name, column in zip(found, table.columns, strict=True)}
+
+
+def _inferred(found: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(found):
+        return pa.timestamp("us", tz="UTC" if found.tz else None)
+    if pa.types.is_time(found):
+        return pa.time64("us")
+    if pa.types.is_null(found) or not (pa.types.is_primitive(found)):
+        return pa.string()
+    return found
+
+
+class _Quoted(io.RawIOBase):
+    r"""A stream for Arrow's parser of quoted text, with some more bytes at its end.
+
+    A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece when the one
+    before it ended with ``\r``, inside of quotes too, where both are a part of the value.
+    """
+
+    def __init__(self, stream: pa.NativeFile, marker: bytes) -> None:
+        self._stream = stream
+        self._marker = marker
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._held
+        while len(piece) < size:
+            more = self._more(size - len(piece))
+            piece += more
+            whole = piece.rstrip(b"\r") if more else piece
+            if whole or not more:
+                self._held = piece[len(whole) :]
+                return whole
+        raise pa.ArrowInvalid(f"{size} carriage returns without another byte")
+
+    def _more(self, size: int) -> bytes:
+        found = bytes(self._stream.read(size))
+        if found or not self._marker:
+            return found
+        found, self._marker = self._marker, b""
+        return found
+
+
+def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[pa.RecordBatch]:
+    """All rows but the last one, which must be the marker."""
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows:
+            if held is not None:
+                yield held
+            held = batch
+    if held is None or held.column(last_column)[-1].is_valid:
+        raise pa.ArrowInvalid("a quote is never closed")
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def _without_bom_trap(data: bytes, start: int) -> bytes:
+    """Arrow takes a byte-order mark off the beginning of what it reads; inside a file it is part of a value."""
+    return b"\n" + data if start and data.startswith(_BOM) else data

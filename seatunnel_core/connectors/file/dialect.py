@@ -1,0 +1,229 @@
+"""How a delimited text file is written: delimiter, quotes, nulls, dates, encoding, compression, header."""
+
+import codecs
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.csv as csv
+from attrs import frozen
+
+from seatunnel_core.connectors.file.filesystem import OpenFile
+from seatunnel_core.errors import SourceError
+
+PREAMBLE_BYTES = 1 << 20
+"""The header and the lines that are skipped before it must lie within this many bytes."""
+
+_BOM = b"\xef\xbb\xbf"
+_JAVA_PATTERNS = (
+    ("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S")
+)  # fmt: skip
+_ISO_LIKE = {"yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "HH:mm:ss", "HH:mm:ss.SSS"}
+
+
+@frozen(kw_only=True)
+class Dialect:
+    """Every field in the words of the connector's options."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    """Empty: there are no quotes, and every line end ends a row."""
+
+    escape: str = ""
+    null_marker: str | None = None
+    skip_lines: int = 0
+    header: bool = False
+    """Whether the first line (after the skipped ones) names the columns."""
+
+    encoding: str = "utf-8"
+    compression: str | None = None
+    date_format: str = "yyyy-MM-dd"
+    datetime_format: str = "yyyy-MM-dd HH:mm:ss"
+
+    @property
+    def seekable(self) -> bool:
+        """Whether bytes of the file are bytes of the text, so that a range of it can be read by itself."""
+        return self.compression is None and codecs.lookup(self.encoding).name in ("utf-8", "ascii")
+
+    @property
+    def splittable(self) -> bool:
+        """Whether the places where rows end can be found; with escapes they cannot."""
+        return self.seekable and not self.escape
+
+    @property
+    def delimiter_byte(self) -> bytes:
+        return self.delimiter.encode()
+
+    @property
+    def quote_byte(self) -> bytes:
+        return self.quote.encode()
+
+    @property
+    def escape_byte(self) -> bytes:
+        return self.escape.encode()
+
+    @property
+    def null_values(self) -> list[str]:
+        return ["", *([self.null_marker] if self.null_marker else [])]
+
+    @property
+    def timestamp_parsers(self) -> list[object]:
+        formats = (self.date_format, self.datetime_format)
+        return [csv.ISO8601, *(strptime_format(each) for each in formats if each not in _ISO_LIKE)]
+
+    def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
+        """The type as which Arrow's parser reads a column; it knows dates only in ISO form."""
+        if pa.types.is_date32(wanted) and self.date_format not in _ISO_LIKE:
+            return pa.timestamp("s")
+        return wanted
+
+    def hint(self, wanted: pa.DataType) -> str:
+        """What a value of this type should look like, where that is an option."""
+        if pa.types.is_date(wanted):
+            return f" of the form {self.date_format} (date_format)"
+        if pa.types.is_timestamp(wanted):
+            zone = " with a zone such as Z or +02:00" if wanted.tz else " without a zone"
+            return f" of the form {self.datetime_format} (datetime_format){zone}"
+        return ""
+
+    def parse_options(self, *, multiline: bool) -> csv.ParseOptions:
+        return csv.ParseOptions(
+            delimiter=self.delimiter,
+            quote_char=self.quote or False,
+            double_quote=bool(self.quote),
+            escape_char=self.escape or False,
+            newlines_in_values=multiline,
+        )
+
+    def text_stream(self, file: OpenFile, start: int = 0) -> pa.NativeFile:
+        """The text from byte ``start`` of the unpacked UTF-8 on."""
+        stream = file.stream()
+        if self.compression:
+            stream = pa.CompressedInputStream(stream, self.compression)
+        if codecs.lookup(self.encoding).name not in ("utf-8", "ascii"):
+            stream = pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+        if start:
+            stream.read(start)
+        return stream
+
+    def check(self) -> None:
+        """Refuse what cannot be read.
+
+        Raises:
+            SourceError: an unknown encoding or date format.
+        """
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise SourceError(f"the encoding {self.encoding!r} is not known; use UTF-8, GBK or ISO-8859-1") from None
+        for each in (self.date_format, self.datetime_format):
+            if each not in _ISO_LIKE:
+                strptime_format(each)
+
+    def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
+        """The names in the header (``None`` without one), and where the rows begin.
+
+        Raises:
+            SourceError: the file ends, or goes on for too long, before its header.
+        """
+        if not (self.skip_lines or self.header):
+            start = 3 if self._head(file, 3) == _BOM else 0
+            return None, start
+        head = self._head(file, PREAMBLE_BYTES)
+        position = 3 if head.startswith(_BOM) else 0
+        for _ in range(self.skip_lines):
+            position = _after_line(head, position)
+        if not self.header:
+            return None, position
+        end = self._end_of_header(head, position)
+        if end == position:
+            return None, position
+        return self._names(head[position:end], file.version.path), end
+
+    def lines_of_preamble(self, file: OpenFile, start: int) -> int:
+        head = self._head(file, start)
+        return head.count(b"\n") + head.count(b"\r") - head.count(b"\r\n")
+
+    def _head(self, file: OpenFile, length: int) -> bytes:
+        if self.seekable:
+            return file.read_range(0, min(length, file.version.size))
+        with self.text_stream(file) as stream:
+            return bytes(stream.read(length))
+
+    def _end_of_header(self, head: bytes, position: int) -> int:
+        end = _after_line(head, position)
+        while self.quote and head.count(self.quote_byte, position, end) % 2 and end < len(head):
+            end = _after_line(head, end)
+        return end
+
+    def _names(self, line: bytes, path: str) -> list[str]:
+        try:
+            names = [value.strip() for value in self._values(line)]
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise SourceError(f"{path}: its header line cannot be read: {error}") from error
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise SourceError(f"{path}: its header names {', '.join(doubled)} more than once")
+        return names
+
+    def _values(self, line: bytes) -> list[str]:
+        """The values of a header. Arrow's parser takes milliseconds to start, so it is asked about quotes only."""
+        if not line.strip():
+            raise pa.ArrowInvalid("it is empty")
+        if not any(sign and sign in line for sign in (self.quote_byte, self.escape_byte)):
+            return line.rstrip(b"\r\n").decode().split(self.delimiter)
+        options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False)
+        parse = self.parse_options(multiline=True)
+        # Arrow infers types, and a name "1.50" would become 1.5: so the number of columns comes first, then all texts.
+        number = csv.read_csv(pa.BufferReader(line), options, parse).num_columns
+        convert = csv.ConvertOptions(null_values=[], column_types={f"f{each}": pa.string() for each in range(number)})
+        return [column[0].as_py() for column in csv.read_csv(pa.BufferReader(line), options, parse, convert).columns]
+
+
+def strptime_format(java: str) -> str:
+    """A date format in Java's letters as one of C's.
+
+    Raises:
+        SourceError: it uses letters other than ``yyyy MM dd HH mm ss``.
+    """
+    found = java.replace("'", "")
+    for letters, directive in _JAVA_PATTERNS:
+        found = found.replace(letters, directive)
+    rest = found
+    for _, directive in _JAVA_PATTERNS:
+        rest = rest.replace(directive, "")
+    if any(letter.isalpha() and letter != "T" for letter in rest):
+        raise SourceError(
+            f"the format {java!r} is not understood; use yyyy MM dd HH mm ss, such as yyyy/MM/dd HH:mm:ss"
+        )
+    return found
+
+
+def check_delimiter(delimiter: str) -> str:
+    """The delimiter itself.
+
+    Raises:
+        SourceError: it is not one ASCII character.
+    """
+    delimiter = {"\\t": "\t", "\\001": "\x01", "\\u0001": "\x01"}.get(delimiter, delimiter)
+    if len(delimiter.encode()) != 1 or delimiter in "\r\n":
+        raise SourceError(f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'")
+    return delimiter
+
+
+def _after_line(text: bytes, position: int) -> int:
+    for place in range(position, len(text)):
+        if text[place] in b"\r\n":
+            return place + (2 if text[place : place + 2] == b"\r\n" else 1)
+    return len(text)
+
+
+def unify(found: Sequence[pa.DataType]) -> pa.DataType:
+    """The narrowest type that holds the values of all the types: numbers widen, everything else becomes text."""
+    kinds = list(dict.fromkeys(found))
+    if len(kinds) == 1:
+        return kinds[0]
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.float64()
+    if all(pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None) for kind in kinds):
+        return pa.timestamp("us")
+    return pa.string()

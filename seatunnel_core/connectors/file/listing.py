@@ -1,0 +1,66 @@
+"""Which files a source reads, and what the names of their folders say."""
+
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from seatunnel_core.connectors.file.filesystem import FileVersion, local_path, walk
+from seatunnel_core.errors import SourceError
+
+
+@frozen(kw_only=True)
+class Listing:
+    """How to list. Nothing is opened."""
+
+    path: str
+    recursive: bool = True
+    pattern: str | None = None
+    """A regular expression for the name, or for the whole path when it contains a ``/``."""
+
+    extension: str | None = None
+    """``csv`` or ``.csv``: other files are left out."""
+
+    def files(self) -> list[FileVersion]:
+        """The files, sorted by path; empty for an empty folder.
+
+        Raises:
+            SourceError: the path is not there, cannot be listed, or the pattern is not a regular expression.
+        """
+        return sorted(self.found(), key=lambda version: version.path)
+
+    def found(self) -> Iterator[FileVersion]:
+        """The files one by one, in no order, for whom the first ones are enough.
+
+        Raises:
+            SourceError: as ``files`` does.
+        """
+        try:
+            expression = re.compile(self.pattern) if self.pattern else None
+        except re.error as error:
+            raise SourceError(
+                f"file_filter_pattern {self.pattern!r} is not a regular expression ({error}); for all .csv files write "
+                "'.*\\.csv'"
+            ) from error
+        suffix = f".{self.extension.lstrip('.')}" if self.extension else ""
+        for version in walk(self.path, recursive=self.recursive):
+            name = version.path.rpartition("/")[2]
+            subject = version.path if "/" in (self.pattern or "") else name
+            if name.endswith(suffix) and (expression is None or expression.fullmatch(subject)):
+                yield version
+
+
+def partitions(path: str) -> dict[str, str]:
+    """The ``key=value`` folders of a path, outermost first: ``…/year=2013/month=1/a.csv`` gives two.
+
+    Values are as a sink wrote them before it escaped what a folder's name cannot hold (``%2F`` for a slash).
+    """
+    folders = local_path(path).split("/")[:-1]
+    found = (folder.split("=", 1) for folder in folders if re.fullmatch(r"[^=]+=.*", folder))
+    return {key: unquote(value) for key, value in found}
+
+
+def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:
+    """The keys of all files' folders, in the order in which they first appear."""
+    return tuple(dict.fromkeys(key for version in files for key in partitions(version.path)))

@@ -1,0 +1,69 @@
+"""What a file sink has published, told by the names of the files alone, and how it takes that back (rule R10)."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.connectors.file.staged_name import OWNER, STAGING, committable_id
+from seatunnel_core.connectors.file.staging import Target, sync_folder
+
+_ID = "A-Za-z0-9._-"
+"""Of what ids of jobs are made: ``job`` is the end of ``another-job``, whose files are not its own."""
+
+
+def retract(target: Target, expression: str, retraction: Retraction) -> int:
+    """Remove the files that ``retraction`` takes, so that they stay away when the machine crashes, and count them.
+
+    Args:
+        expression: of the sink's file names, with ``${transactionId}`` or without.
+
+    Raises:
+        SinkError: names the folder and what stands in the way.
+    """
+    own = _own_name(target, expression)
+    try:
+        return sum(_retract_in(folder, names, own, retraction) for folder, names in _folders(target.root))
+    except OSError as error:
+        raise target.failed("cannot be taken back", error, target.root) from error
+
+
+def _retract_in(folder: str, names: list[str], own: re.Pattern[str], retraction: Retraction) -> int:
+    """The folder is made durable also when nothing goes: an attempt that was killed may have removed what it held."""
+    removed = 0
+    mine = [found for found in map(own.match, names) if found is not None]
+    for found in mine:
+        source, epoch, unit = int(found["source"]), int(found["epoch"]), int(found["unit"])
+        if retraction.takes(committable_id(found), source=source, epoch=epoch, unit=unit):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, found.string))
+                removed += 1
+    with suppress(FileNotFoundError):
+        sync_folder(folder)
+    return removed
+
+
+def _own_name(target: Target, expression: str) -> re.Pattern[str]:
+    """The beginning of the name of each file that this sink published for this pipeline, whatever stands before its id:
+    nothing, what the option says now, or what said it apart from the id when the option was another."""
+    before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
+    said = re.escape(before).replace(re.escape("${now}"), ".+?").replace(re.escape("${uuid}"), "[0-9a-f]{32}")
+    ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
+        r"(?P<sink>\d+)", str(target.sink_ordinal)
+    )
+    return re.compile(f"(?:{said}|.*[^{_ID}]|){re.escape(target.job_id)}{ours}")
+
+
+def _folders(root: str) -> Iterator[tuple[str, list[str]]]:
+    """The target and the folders below it, without what is staged. A link is not followed: it leads to one of them."""
+    for folder, below, names in os.walk(root, onerror=_tell):
+        if folder == root and STAGING in below:
+            below.remove(STAGING)
+        yield folder, names
+
+
+def _tell(error: OSError) -> None:
+    """A folder that somebody removed meanwhile holds nothing; every other one has to be looked into."""
+    if not isinstance(error, FileNotFoundError):
+        raise error

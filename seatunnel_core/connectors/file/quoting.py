@@ -1,0 +1,137 @@
+"""Finds places where a CSV file can be cut, looking at one chunk of it without knowing what came before.
+
+Whether a line end ends a row depends on whether it stands inside quotes, so on everything before it. But where quotes
+only enclose values (doubled inside them), being inside is the parity of the number of quotes so far. So a chunk is
+examined twice: as if it began outside quotes, and as if it began inside. The chunks' parities, put together in the
+order of the file, then tell which of the two was true (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
+Big Data Analytics", SIGMOD 2019, do for whole files).
+
+A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not cut at all.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+_LONGEST_SEARCH = 4096
+"""How many quotes behind a wanted place are looked at; under the wrong assumption there may be no line end at all."""
+
+OUTSIDE, INSIDE = 0, 1
+"""The two assumptions about the beginning of a chunk, and the index of what follows from each."""
+
+
+@frozen(kw_only=True)
+class ChunkQuotes:
+    """What one chunk says."""
+
+    odd: bool
+    """Whether the state at its end differs from the state at its beginning."""
+
+    sound: tuple[bool, bool]
+    """Whether every quote that opens a value stands at its beginning, under each assumption."""
+
+    cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
+    """For each wanted place the offset in the file behind the next line end that ends a row, under each assumption;
+    ``None`` when the chunk has none."""
+
+    def body(self) -> dict[str, Any]:
+        return {"odd": self.odd, "sound": list(self.sound), "cuts": [list(cuts) for cuts in self.cuts]}
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "ChunkQuotes":
+        outside, inside = body["cuts"]
+        return cls(odd=body["odd"], sound=(body["sound"][0], body["sound"][1]), cuts=(tuple(outside), tuple(inside)))
+
+
+def examine(
+    data: bytes, offset: int, wanted: Sequence[int], quote: bytes, delimiter: bytes, before: bytes
+) -> ChunkQuotes:
+    """Examine the chunk ``data``, which begins at ``offset`` of the file.
+
+    Args:
+        wanted: offsets in the file, rising, near which a cut is wanted.
+        before: the byte before the chunk, empty at the beginning of the file. A run of quotes that began there belongs
+            to the chunk before; one that reaches the end of ``data`` must be complete.
+    """
+    if not quote or quote not in data:
+        cuts = tuple(_next_line(data, offset, place) for place in wanted)
+        return ChunkQuotes(odd=False, sound=(True, True), cuts=(cuts, tuple(None for _ in wanted) if quote else cuts))
+    toggles, sound = _toggles(data, quote, delimiter, before)
+    cuts_outside = tuple(_cut(data, offset, place, toggles, OUTSIDE) for place in wanted)
+    cuts_inside = tuple(_cut(data, offset, place, toggles, INSIDE) for place in wanted)
+    return ChunkQuotes(odd=len(toggles) % 2 == 1, sound=sound, cuts=(cuts_outside, cuts_inside))
+
+
+def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
+    """The cuts of a file, rising, from all its chunks in order; empty when its quoting does not tell where rows end."""
+    state = OUTSIDE
+    cuts: list[int] = []
+    for chunk in chunks:
+        if not chunk.sound[state]:
+            return []
+        cuts.extend(cut for cut in chunk.cuts[state] if cut is not None and (not cuts or cut > cuts[-1]))
+        state ^= chunk.odd
+    return cuts
+
+
+def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[pa.Array, tuple[bool, bool]]:
+    """Where runs of an odd number of quotes begin, and whether those that open a value stand at its beginning.
+
+    A run of an even number is an empty value, or quotes that are doubled inside one. Of the others every second one
+    opens a value, beginning with the first or with the second, as the chunk begins outside or inside quotes.
+    """
+    everything = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
+    quotes = pc.indices_nonzero(pc.equal(everything, pa.scalar(quote[0], pa.uint8())))
+    first = _firsts(quotes)
+    runs = quotes.take(first)
+    lengths = pc.subtract(pa.concat_arrays([first.slice(1), pa.array([len(quotes)], pa.uint64())]), first)
+    odd = pc.equal(pc.bit_wise_and(lengths, pa.scalar(1, pa.uint64())), pa.scalar(1, pa.uint64()))
+    toggles = runs.filter(odd)
+    if before == quote and len(toggles) and toggles[0].as_py() == 0:
+        toggles = toggles.slice(1)
+    misplaced = pc.indices_nonzero(pc.invert(_at_beginning(everything, toggles, delimiter + b"\r\n", before)))
+    parities = set(pc.unique(pc.bit_wise_and(misplaced, pa.scalar(1, pa.uint64()))).to_pylist())
+    return toggles, (0 not in parities, 1 not in parities)
+
+
+def _firsts(quotes: pa.Array) -> pa.Array:
+    """The positions in ``quotes`` at which a run of neighbours begins."""
+    gaps = pc.subtract(quotes.slice(1), quotes.slice(0, len(quotes) - 1))
+    begins = pa.concat_arrays([pa.array([True]), pc.not_equal(gaps, pa.scalar(1, pa.uint64()))])
+    return pc.indices_nonzero(begins)
+
+
+def _at_beginning(everything: pa.Array, places: pa.Array, boundaries: bytes, before: bytes) -> pa.Array:
+    """Whether what stands before each place ends a value."""
+    if not len(places):
+        return pa.array([], pa.bool_())
+    ends = pa.array(list(boundaries), pa.uint8())
+    if places[0].as_py() > 0:
+        return pc.is_in(everything.take(pc.subtract(places, pa.scalar(1, pa.uint64()))), value_set=ends)
+    rest = pc.subtract(places.slice(1), pa.scalar(1, pa.uint64()))
+    first = pa.array([not before or before in boundaries])
+    return pa.concat_arrays([first, pc.is_in(everything.take(rest), value_set=ends)])
+
+
+def _next_line(data: bytes, offset: int, place: int) -> int | None:
+    found = data.find(b"\n", max(place - offset - 1, 0))
+    return offset + found + 1 if found >= 0 else None
+
+
+def _cut(data: bytes, offset: int, place: int, toggles: pa.Array, state: int) -> int | None:
+    position = max(place - offset - 1, 0)
+    passed = bisect_left(toggles, position, key=lambda toggle: toggle.as_py())
+    state = (passed + state) % 2
+    near = toggles.slice(passed, _LONGEST_SEARCH).to_pylist()
+    ends = near if passed + len(near) < len(toggles) else [*near, len(data)]
+    for end in ends:
+        line_end = data.find(b"\n", position, end) if state == OUTSIDE else -1
+        if line_end >= 0:
+            return offset + line_end + 1
+        state ^= 1
+        position = end
+    return None

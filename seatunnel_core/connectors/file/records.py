@@ -1,0 +1,84 @@
+"""Cuts delimited text into records with line numbers: slower than a parser, used to find what a parser refused."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.file.dialect import Dialect
+from seatunnel_core.errors import RowError
+
+_LONGEST_RECORD = 64 << 20
+"""How many bytes are held in the search for the end of a record."""
+
+
+@frozen(kw_only=True)
+class Record:
+    line: int
+    """The line of the file on which it begins, from 1."""
+
+    text: bytes = field(repr=False)
+    """With its line end, if it has one."""
+
+    problem: str | None = None
+    """Why it is no record."""
+
+
+def line_ends(text: bytes) -> int:
+    """How many lines end in ``text``; ``\\r\\n`` is one end, and so is a lone ``\\r``."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
+    """The records of consecutive pieces of text, the first of which begins on ``line``. Empty lines are no records.
+
+    Raises:
+        RowError: a record is too long to be held; what follows it cannot be found.
+    """
+    expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
+    held = b""
+    for piece in pieces:
+        if len(held) > _LONGEST_RECORD:
+            raise RowError(
+                f"line {line}: the row has more than {_LONGEST_RECORD} bytes, or a quote that it opens is never closed"
+            )
+        text = held + piece
+        position = 0
+        while match := expression.match(text, position):
+            if match.end() >= len(text) - 1:  # it may go on in the next piece, if only with the \n of a \r\n
+                break
+            if match.group().strip(b"\r\n"):
+                yield Record(line=line, text=match.group())
+            line += line_ends(match.group())
+            position = match.end()
+        held = text[position:]
+    yield from _last(held, expression, line)
+
+
+def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Record]:
+    position = 0
+    while position < len(text):
+        match = expression.match(text, position)
+        if match is None or match.end() == position:
+            yield Record(line=line, text=text[position:], problem="a quote is opened here and never closed")
+            return
+        if match.group().strip(b"\r\n"):
+            yield Record(line=line, text=match.group())
+        line += line_ends(match.group())
+        position = match.end()
+
+
+@lru_cache(maxsize=16)
+def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
+    """One record with its line end, as Arrow's parser sees it: quotes count only at the beginning of a value."""
+    d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
+    escaped = e + rb"(?s:.)|" if escape else b""
+    bare = rb"(?:" + escaped + rb"[^" + d + e + rb"\r\n])"
+    if quote:
+        first = rb"(?:" + escaped + rb"[^" + d + q + e + rb"\r\n])"
+        quoted = q + rb"(?:" + escaped + rb"[^" + q + e + rb"]|" + q + q + rb")*+" + q + bare + rb"*+"
+        value = rb"(?:" + quoted + rb"|" + first + bare + rb"*+)?"
+    else:
+        value = bare + rb"*+"
+    return re.compile(value + rb"(?:" + d + value + rb")*+(?:\r\n|\r|\n|\Z)")

@@ -1,0 +1,287 @@
+"""The sink ``LocalFile``: files that appear when the checkpoint that holds them is complete, each once."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.committed import staged_files
+from seatunnel_core.connectors.file.dialect import check_delimiter
+from seatunnel_core.connectors.file.filesystem import named_path
+from seatunnel_core.connectors.file.formats import FileStyle, FileWriter
+from seatunnel_core.connectors.file.naming import check_expression, file_name, folders, split_path, table_folder
+from seatunnel_core.connectors.file.published import retract
+from seatunnel_core.connectors.file.staged_name import PROBE
+from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+OPEN_FILES = 64
+"""How many files one unit of work writes at the same time; more partitions make more, smaller files."""
+
+
+_SHARED = "path must be a folder that all workers share with the driver, such as a network disk"
+
+
+class LocalFileSink(Sink):
+    """Writes files into a folder that every task and the driver reach under the same path."""
+
+    identifier: ClassVar[str] = "LocalFile"
+    declared = opt.SINK_OPTIONS
+    guarantee = Guarantee.EXACTLY_ONCE
+    retracts = True
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.root, self.template = split_path(os.path.abspath(named_path(options[opt.PATH])))
+        if self.root.strip("/") == "":
+            raise UsageError(
+                f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
+                "could empty; write a folder of its own, such as /data/out"
+            )
+        self.style = _style(options)
+        for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
+            if "/" in (options[key] or ""):
+                raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
+        self.expression = "${transactionId}"
+        if options[opt.CUSTOM_FILENAME] or options.is_set(opt.FILE_NAME):
+            self.expression = check_expression(options[opt.FILE_NAME])
+        self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
+        self.sink_columns: tuple[str, ...] = tuple(options[opt.SINK_COLUMNS] or ())
+        if options.is_set(opt.HAVE_PARTITION) and not options[opt.HAVE_PARTITION]:
+            self.partition_by = ()
+        elif options[opt.HAVE_PARTITION] and not self.partition_by:
+            raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
+
+    @property
+    def target_folder(self) -> str:
+        return self.root
+
+    @property
+    def emptied_folder(self) -> str | None:
+        return self.root if self.options[opt.DATA_SAVE_MODE] == "DROP_DATA" else None
+
+    def check_schema(self, schema: TableSchema) -> None:
+        known = schema.columns.names
+        for key, names in ((opt.PARTITION_BY.key, self.partition_by), (opt.SINK_COLUMNS.key, self.sink_columns)):
+            for name in names:
+                if name not in known:
+                    meant = nearest(name, known)
+                    raise SinkError(
+                        f"option {key!r}: the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
+                        + (f"; did you mean {meant}?" if meant else "")
+                    )
+
+    # -- in the driver --------------------------------------------------------------------------------------------
+
+    def prepare(self, place: SinkPlace) -> None:
+        Target.of(self.root, place).create(place.epoch)
+
+    def prove(self, place: SinkPlace, token: str) -> None:
+        target = Target.of(self.root, place)
+        probe = _probe(target, place, token)
+        if not os.path.exists(probe):
+            raise SinkError(f"{target.who}: a task wrote {probe} and the driver does not see it: {_SHARED}")
+        os.unlink(probe)
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        mode, target = self.options[opt.DATA_SAVE_MODE], Target.of(self.root, place)
+        if mode == "APPEND_DATA":
+            return
+        try:
+            found = list(target.existing())
+            if mode == "DROP_DATA":
+                target.drop(found)
+            elif found:
+                raise SinkError(
+                    f"{target.who}: {self.root} holds {found[0].name!r} and data_save_mode is ERROR_WHEN_DATA_EXISTS; "
+                    "empty the folder, choose another, or write APPEND_DATA"
+                )
+        except OSError as error:
+            raise target.failed("cannot be emptied", error, self.root) from error
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        target = Target.of(self.root, place)
+        files = [file for committable in committables for file in staged_files(committable, target)]
+        touched: set[str] = set()
+        try:
+            for file in files:
+                touched.add(target.publish(file.epoch, file.name, file.folder, again=again))
+        finally:
+            for folder in touched:
+                with suppress(FileNotFoundError):  # published before, and taken away since
+                    sync_folder(folder)
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        return Target.of(self.root, place).sweep(place.epoch + final, keep)
+
+    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+        return retract(Target.of(self.root, place), self.expression, retraction)
+
+    def clear(self, place: SinkPlace) -> None:
+        Target.of(self.root, place).clear()
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def probe(self, place: SinkPlace, token: str) -> None:
+        target = Target.of(self.root, place)
+        try:
+            with open(_probe(target, place, token), "wb"):
+                pass
+        except FileNotFoundError as error:
+            staging = target.staging(place.epoch)
+            raise SinkError(f"{target.who}: the driver made {staging} and a task does not see it: {_SHARED}") from error
+        except OSError as error:
+            raise target.failed("cannot be written by a task", error, self.root) from error
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "LocalFileSinkWriter":
+        return LocalFileSinkWriter(self, schemas, place)
+
+
+class LocalFileSinkWriter(SinkWriter):
+    """Writes the rows of one attempt of one unit into files of the staging folder."""
+
+    def __init__(self, sink: LocalFileSink, schemas: Sequence[TableSchema], place: StagingPlace) -> None:
+        self._sink = sink
+        self._target = Target.of(sink.root, place)
+        self._epoch = place.epoch
+        self._folder = self._target.staging(place.epoch)
+        self._unique = unique_name(place)
+        self._columns = {schema.table: self._written(schema) for schema in schemas}
+        single = sink.options[opt.SINGLE_FILE]
+        self._rows_per_file = 2**62 if single else sink.options[opt.BATCH_SIZE]
+        self._open: OrderedDict[str, _OpenFile] = OrderedDict()
+        self._files: list[tuple[str, str]] = []
+        self._rows = self._bytes = 0
+        if not os.path.isdir(self._folder):
+            self._target.create(place.epoch)
+
+    def write(self, batch: Batch) -> None:
+        chosen = self._columns[batch.table]
+        folder = table_folder(self._sink.template, batch.table)
+        try:
+            if self._sink.partition_by:
+                self._write_partitioned(folder, batch.rows, chosen)
+            else:
+                self._write(folder, batch.rows.select(chosen.names))
+        except RowError as error:
+            raise RowError(f"{self._target.who}, {error}") from error
+        except SinkError as error:
+            raise SinkError(f"{self._target.who}: {error}") from error
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(error) from error
+        self._rows += batch.rows.num_rows
+
+    def finish(self) -> Staged:
+        try:
+            while self._open:
+                self._close_oldest()
+            self._target.make_durable(self._epoch)
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(error) from error
+        return Staged(body={"files": [list(file) for file in self._files]}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        for file in self._open.values():
+            with suppress(Exception):
+                file.writer.close()
+        for name, _ in self._files:
+            with suppress(OSError):
+                os.unlink(os.path.join(self._folder, name))
+
+    def _written(self, schema: TableSchema) -> pa.Schema:
+        """The columns that go into the files of a table."""
+        try:
+            self._sink.check_schema(schema)
+        except SinkError as error:
+            raise SinkError(f"{self._target.who}: {error}") from error
+        wanted = self._sink.sink_columns or schema.columns.names
+        if not self._sink.options[opt.PARTITION_IN_FILE]:
+            wanted = [name for name in wanted if name not in self._sink.partition_by]
+        return pa.schema([schema.columns.field(name) for name in wanted])
+
+    def _write_partitioned(self, folder: str, rows: pa.RecordBatch, columns: pa.Schema) -> None:
+        named = folders(rows, self._sink.partition_by, self._sink.options[opt.PARTITION_DIR]).dictionary_encode()
+        order = pc.sort_indices(named.indices)
+        sorted_rows, sorted_names = rows.select(columns.names).take(order), named.indices.take(order)
+        start = 0
+        for run in pc.run_end_encode(sorted_names).run_ends.to_pylist():
+            name = named.dictionary[sorted_names[start].as_py()].as_py()
+            self._write("/".join(part for part in (folder, name) if part), sorted_rows.slice(start, run - start))
+            start = run
+
+    def _write(self, folder: str, rows: pa.RecordBatch) -> None:
+        while rows.num_rows:
+            file = self._file(folder, rows.schema)
+            some = rows.slice(0, self._rows_per_file - file.rows)
+            file.writer.write(some)
+            file.rows += some.num_rows
+            rows = rows.slice(some.num_rows)
+            if file.rows >= self._rows_per_file:
+                self._close(self._open.pop(folder))
+
+    def _file(self, folder: str, columns: pa.Schema) -> "_OpenFile":
+        found = self._open.get(folder)
+        if found is not None:
+            self._open.move_to_end(folder)
+            return found
+        if len(self._open) >= OPEN_FILES:
+            self._close_oldest()
+        options = self._sink.options
+        name = file_name(
+            self._sink.expression, options[opt.TIME_FORMAT], self._unique, len(self._files), self._sink.style.suffix
+        )
+        path = os.path.join(self._folder, name)
+        self._files.append((name, folder))
+        found = self._open[folder] = _OpenFile(path, self._sink.style.open(path, columns))
+        return found
+
+    def _close_oldest(self) -> None:
+        self._close(self._open.popitem(last=False)[1])
+
+    def _close(self, file: "_OpenFile") -> None:
+        file.writer.close()
+        sync_file(file.path)
+        self._bytes += os.stat(file.path).st_size
+
+    def _failed(self, error: Exception) -> SinkError:
+        if isinstance(error, OSError):
+            return self._target.failed("cannot be written", error, self._folder)
+        return SinkError(f"{self._target.who}: {self._folder}: {error}")
+
+
+class _OpenFile:
+    def __init__(self, path: str, writer: FileWriter) -> None:
+        self.path = path
+        self.writer = writer
+        self.rows = 0
+
+
+def _probe(target: Target, place: SinkPlace, token: str) -> str:
+    return os.path.join(target.staging(place.epoch), f"{PROBE}{place.sink_ordinal}-{token}")
+
+
+def _style(options: Options) -> FileStyle:
+    format = options[opt.FORMAT]
+    codec = options[opt.COMPRESS] or ("snappy" if format == "parquet" else "none")
+    if (codec == "snappy" and format != "parquet") or (codec == "bz2" and format == "parquet"):
+        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; use gzip or zstd")
+    line_end = options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n")
+    shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
+    return FileStyle(
+        delimiter=check_delimiter(options[opt.FIELD_DELIMITER] or ("\x01" if format == "text" else ",")),
+        header=options[opt.HEADER],
+        quote_all=options[opt.QUOTE_MODE] == "ALL",
+        codec=None if codec == "none" else codec,
+        **shared,
+    )

@@ -1,0 +1,123 @@
+"""The options of the sink ``LocalFile``, with SeaTunnel's names where it has them."""
+
+from typing import Any
+
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+
+PATH = Option(
+    "path",
+    STRING,
+    required=True,
+    doc="The folder to write to; ${table_name}, ${schema_name} and ${database_name} stand for the table's.",
+)
+FORMAT = Option(
+    "file_format_type",
+    ENUM("csv", "text", "json", "parquet"),
+    default="csv",
+    aliases=("file_format", "format"),
+    doc="What the files hold; json means one object per line.",
+)
+CUSTOM_FILENAME = Option(
+    "custom_filename", BOOLEAN, default=False, doc="Whether file_name_expression decides about file names."
+)
+FILE_NAME = Option(
+    "file_name_expression",
+    STRING,
+    default="${transactionId}",
+    doc="File names, with ${transactionId}, ${now} and ${uuid}; ${transactionId}_ is put in front when it is absent.",
+)
+TIME_FORMAT = Option(
+    "filename_time_format", STRING, default="yyyy.MM.dd", doc="How ${now} is written, in Java's letters."
+)
+EXTENSION = Option("filename_extension", STRING, doc="The end of file names, instead of the format's own.")
+FIELD_DELIMITER = Option(
+    "field_delimiter",
+    STRING,
+    aliases=("delimiter",),
+    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+)
+ROW_DELIMITER = Option(
+    "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."
+)
+HAVE_PARTITION = Option("have_partition", BOOLEAN, default=False, doc="Whether partition_by is used.")
+PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns whose values decide about the folder of a row.")
+PARTITION_DIR = Option(
+    "partition_dir_expression",
+    STRING,
+    default="${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/",
+    doc="The folders of a row: ${k0} is the name of the first partition column and ${v0} its value.",
+)
+PARTITION_IN_FILE = Option(
+    "is_partition_field_write_in_file",
+    BOOLEAN,
+    default=False,
+    doc="Whether partition columns are written into the files too.",
+)
+SINK_COLUMNS = Option("sink_columns", LIST(STRING), doc="The columns to write, in this order; all when it is not set.")
+BATCH_SIZE = Option(
+    "batch_size", within(1, 2**31 - 1), default=1_000_000, unit="rows", doc="How many rows one file has at most."
+)
+SINGLE_FILE = Option(
+    "single_file_mode", BOOLEAN, default=False, doc="Whether a unit of work writes one file, whatever batch_size says."
+)
+COMPRESS = Option(
+    "compress_codec",
+    ENUM("none", "snappy", "gzip", "zstd", "lz4", "bz2", "brotli"),
+    doc="How files are packed; snappy for parquet and none for the others when it is not set.",
+)
+HEADER = Option("enable_header_write", BOOLEAN, default=False, doc="Whether csv and text files begin with the names.")
+QUOTE_MODE = Option(
+    "csv_string_quote_mode",
+    ENUM("MINIMAL", "ALL"),
+    default="MINIMAL",
+    doc="MINIMAL quotes texts, so that null and the empty text differ; ALL quotes everything that is not null.",
+)
+ENCODING = Option("encoding", ENUM("UTF-8"), default="UTF-8", doc="The character encoding of text files.")
+DATA_SAVE_MODE = Option(
+    "data_save_mode",
+    ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
+    default="APPEND_DATA",
+    doc="What happens with files that are in the folder when the job first starts.",
+)
+SCHEMA_SAVE_MODE = Option(
+    "schema_save_mode",
+    ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
+    default="CREATE_SCHEMA_WHEN_NOT_EXIST",
+    no_effect="the folder is always created when it does not exist",
+    doc="What happens with the folder when the job first starts.",
+)
+TRANSACTION = Option(
+    "is_enable_transaction", ENUM("true"), default="true", doc="Always true: files appear when a checkpoint completes."
+)
+TMP_PATH = Option(
+    "tmp_path",
+    STRING,
+    no_effect="files are staged in the folder .seatunnel of the target, from which they can be renamed",
+    doc="Where SeaTunnel stages files.",
+)
+
+SINK_OPTIONS: tuple[Option[Any], ...] = (
+    PATH,
+    FORMAT,
+    CUSTOM_FILENAME,
+    FILE_NAME,
+    TIME_FORMAT,
+    EXTENSION,
+    FIELD_DELIMITER,
+    ROW_DELIMITER,
+    HAVE_PARTITION,
+    PARTITION_BY,
+    PARTITION_DIR,
+    PARTITION_IN_FILE,
+    SINK_COLUMNS,
+    BATCH_SIZE,
+    SINGLE_FILE,
+    COMPRESS,
+    HEADER,
+    QUOTE_MODE,
+    ENCODING,
+    DATA_SAVE_MODE,
+    SCHEMA_SAVE_MODE,
+    TRANSACTION,
+    TMP_PATH,
+)

@@ -1,0 +1,285 @@
+"""The source ``LocalFile``: files of a folder, in byte ranges or row groups.
+
+The driver lists and takes the size and time of each file; it opens none. What has to be looked at (the quotes of a
+large CSV file, a Parquet footer, the first lines when there is no schema) is looked at in tasks. The body of a split
+holds ``path``, ``size``, ``mtime_ns``, and ``start`` and ``end`` in bytes or ``groups`` of Parquet; ``columns``
+when the job declares none, and ``keys`` when folders give columns.
+"""
+
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, ClassVar, NoReturn
+
+import pyarrow as pa
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.dialect import Dialect, check_delimiter
+from seatunnel_core.connectors.file.filesystem import FileVersion, LocalOpenFile, named_path
+from seatunnel_core.connectors.file.listing import Listing, partition_keys, partitions
+from seatunnel_core.connectors.file.parquet import footer, group_ranges
+from seatunnel_core.connectors.file.planning import SplitPlan, file_ranges
+from seatunnel_core.connectors.file.reading import (
+    FileReading,
+    check_columns,
+    together,
+)
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.schema_block import table_name, table_schema
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+
+_NEVER = "\x1c"
+"""The delimiter of text that is read as whole lines: a character that no text has."""
+
+_LOOKED_INTO = 100
+"""Files that ``--check`` opens, to say what no task could read."""
+
+_DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
+
+
+class LocalFileSource(Source):
+    """Reads files that every task can reach under the same path."""
+
+    identifier: ClassVar[str] = "LocalFile"
+    declared = opt.SOURCE_OPTIONS
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        try:
+            declared = table_schema(options[opt.SCHEMA_BLOCK])
+        except ValueError as error:
+            raise UsageError(f"option 'schema': {error}") from None
+        self._format: str = options[opt.FORMAT]
+        self._table = table_name(options[opt.SCHEMA_BLOCK])
+        self._primary_key = declared.primary_key if declared else ()
+        self._listing = Listing(
+            path=named_path(options[opt.PATH]),
+            recursive=options[opt.RECURSIVE],
+            pattern=options[opt.FILTER],
+            extension=options[opt.EXTENSION],
+        )
+        whole_lines = self._format == "text" and declared is None
+        columns = pa.schema([pa.field("content", pa.string())]) if whole_lines else declared and declared.columns
+        dialect = _dialect(options, self._format, whole_lines=whole_lines)
+        self._reading = FileReading(
+            format=self._format, dialect=dialect, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ())
+        )
+        self._plan = SplitPlan(
+            format=self._format, dialect=dialect, split_size=options[opt.SPLIT_SIZE], enabled=options[opt.SPLIT]
+        )
+        if columns is not None:
+            check_columns(columns, self._format)
+        self._looked_at: Sequence[FileVersion] = ()
+        """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
+
+    @property
+    def read_path(self) -> str:
+        return self._listing.path
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        files, self._looked_at = self._looked_at or self._listing.files(), ()
+        if not any(self._must_inspect(version, planning) for version in files):
+            return ()
+        return [
+            {**version.body(), "start": start, "end": end}
+            for version in files
+            for start, end in self._plan.chunks(version, planning)
+        ]
+
+    def _must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+        return self._format == "parquet" or self._reading.declared is None or self._plan.must_examine(version, planning)
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        found = dict(item)
+        version = FileVersion.of(item)
+        with LocalOpenFile(version) as file:
+            if self._reading.declared is None and item["start"] == 0 and version.size:
+                found["columns"] = schema_to_text(self._reading.infer(file))
+            if self._format == "parquet":
+                found["groups"] = [list(group) for group in footer(file).groups]
+            elif self._plan.must_examine(version, planning):
+                found |= self._plan.examine(file, item["start"], item["end"], planning)
+        return found
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        chunks = inspected or [{**version.body(), "start": 0, "end": version.size} for version in self._listing.files()]
+        by_file = [list(of_file) for _, of_file in groupby(chunks, key=lambda item: item["path"])]
+        files = [FileVersion.of(of_file[0]) for of_file in by_file]
+        columns = self._reading.declared
+        if columns is None:
+            found = [schema_from_text(of_file[0]["columns"]) for of_file in by_file if "columns" in of_file[0]]
+            columns = together(found, self._format)
+        keys = {"keys": list(self._partition_keys(files))} if self._partition_keys(files) else {}
+        bodies = [
+            ({**body, **keys}, weight, rows)
+            for version, of_file in zip(files, by_file, strict=True)
+            for body, weight, rows in self._bodies(version, of_file, columns, planning)
+        ]
+        splits = tuple(
+            Split(index=index, weight_bytes=weight, rows=max(rows, 1), body=body)
+            for index, (body, weight, rows) in enumerate(bodies)
+        )
+        return Enumeration(schemas=(self._schema(columns, files),), splits=splits)
+
+    def _bodies(
+        self, version: FileVersion, examined: list[Item], columns: pa.Schema, planning: Planning
+    ) -> Iterator[tuple[dict[str, Any], int, int]]:
+        """The body, bytes and rows of each split of one file."""
+        body = version.body()
+        inferred = self._reading.declared is None
+        if inferred and not (self._format == "parquet" and examined[0].get("columns") == schema_to_text(columns)):
+            body["columns"] = schema_to_text(columns)
+        if self._format == "parquet":
+            size = self._plan.piece(planning) if self._plan.splittable else sys.maxsize
+            for each in group_ranges(examined[0]["groups"], size, planning.rows_per_second):
+                yield {**body, "groups": each["groups"]}, each["bytes"], each["rows"]
+            return
+        if not version.size:
+            return
+        rows = sum(chunk.get("rows", 0) for chunk in examined)
+        bytes_per_row = version.size / rows if rows else _typical_row_bytes(columns)
+        known = [dict(chunk) for chunk in examined if "rows" in chunk]
+        for start, end in file_ranges(self._plan, version, known, planning):
+            yield {**body, "start": start, "end": end}, end - start, math.ceil((end - start) / bytes_per_row)
+
+    def _schema(self, columns: pa.Schema, files: Sequence[FileVersion]) -> TableSchema:
+        chosen = self._reading.wanted(columns) if columns.names else columns
+        return TableSchema(
+            table=self._table,
+            columns=self._with_partitions(chosen, self._partition_keys(files)),
+            primary_key=self._primary_key,
+        )
+
+    def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
+        return partition_keys(files) if self.options[opt.PARTITIONS] else ()
+
+    def _with_partitions(self, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
+        return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in columns.names)])
+
+    def require_input(self) -> None:
+        """Lists until the first file that has something in it, or the first one where that is not needed."""
+        declared = self._reading.declared is not None
+        with self._what_to_write():
+            first = next((version for version in self._listing.found() if declared or version.size), None)
+        if first is None and not declared:
+            self._refuse_to_infer()
+
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        """The schema, with what can be seen of the files from here: they are listed, and the first ones opened.
+
+        Raises:
+            SourceError: there is nothing to read, it cannot be read, or its columns cannot be told.
+        """
+        with self._what_to_write():
+            files = self._looked_at = self._listing.files()
+        try:
+            for version in files[:_LOOKED_INTO]:
+                LocalOpenFile(version).close()
+        except SourceError as error:
+            raise SourceError(f"{error}. Make it readable, or leave it out with file_filter_pattern") from error
+        columns = self._reading.declared
+        if columns is None:
+            columns = self._inferred(files)
+        return (self._schema(columns, files),)
+
+    @contextmanager
+    def _what_to_write(self) -> Iterator[None]:
+        try:
+            yield
+        except SourceError as error:
+            if isinstance(error.__cause__, re.error):  # the other option, of which it says everything
+                raise
+            raise SourceError(f"{error}. Write the path of a file or a folder, or a pattern that names some") from error
+
+    def _inferred(self, files: Sequence[FileVersion]) -> pa.Schema:
+        first = next((version for version in files if version.size), None)
+        if first is None:
+            self._refuse_to_infer()
+        try:
+            with LocalOpenFile(first) as file:
+                return self._reading.infer(file)
+        except SourceError as error:
+            raise SourceError(f"{error}. {_DECLARE}") from error
+        except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
+            raise SourceError(f"the columns of {first.path} cannot be told: {error}. {_DECLARE}") from error
+
+    def _refuse_to_infer(self) -> NoReturn:
+        raise SourceError(
+            f"{self._listing.path} has no file with anything in it from which to tell the columns. {_DECLARE}"
+        )
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        by_file = groupby((split.body for split in splits), key=lambda body: FileVersion.of(body).path)
+        return [f"{path}, {self._where(list(bodies))}" for path, bodies in by_file]
+
+    def _where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
+        """In a file, from the first of its splits to the last."""
+        if self._format == "parquet":
+            groups = [group for body in bodies for group in stored.items(body, "groups")]
+            return f"row groups {groups[0]} to {groups[-1]}"
+        return f"bytes {stored.number(bodies[0], 'start')} to {stored.number(bodies[-1], 'end')}"
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        version = FileVersion.of(split.body)
+        keys = stored.texts(split.body, "keys") if "keys" in split.body else ()
+        with LocalOpenFile(version) as file:
+            found = partitions(version.path) if keys else {}
+            try:
+                for rows in self._reading.read(file, split.body, context):
+                    yield Batch(table=self._table, rows=_with_values(rows, {key: found.get(key) for key in keys}))
+            except OSError as error:
+                # Arrow has no number for what it finds in the bytes: trying again gives the same.
+                cause = error if error.errno else None
+                raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
+
+
+def _dialect(options: Options, format: str, *, whole_lines: bool) -> Dialect:
+    """How text files are written; ``whole_lines`` makes one value of each line."""
+    codec = options[opt.COMPRESS]
+    shared = {"encoding": options[opt.ENCODING], "compression": None if codec == "none" else codec}
+    if format in ("json", "parquet"):
+        return Dialect(quote="", **shared)
+    csv = format == "csv"
+    quote, escape = options[opt.QUOTE] if csv else "", (options[opt.ESCAPE] or "") if csv else ""
+    for key, sign in (("quote_char", quote), ("escape_char", escape)):
+        if sign and len(sign.encode()) != 1:
+            raise UsageError(f"option {key!r}: expected one character, found {sign!r}")
+    dialect = Dialect(
+        delimiter=_NEVER if whole_lines else check_delimiter(options[opt.FIELD_DELIMITER] or ("," if csv else "\x01")),
+        quote=quote,
+        escape=escape,
+        null_marker=options[opt.NULL_FORMAT],
+        skip_lines=options[opt.SKIP_HEADER],
+        header=csv and options[opt.USE_HEADER],
+        date_format=options[opt.DATE_FORMAT],
+        datetime_format=options[opt.DATETIME_FORMAT],
+        **shared,
+    )
+    dialect.check()
+    return dialect
+
+
+def _typical_row_bytes(columns: pa.Schema) -> float:
+    """What a row of a text file may have when nobody looked; used for predictions only."""
+    return 8.0 * max(len(columns), 1)
+
+
+def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:
+    """The rows with more columns of type string, each with one value."""
+    for name, value in values.items():
+        if name not in rows.schema.names:
+            column = pa.nulls(rows.num_rows, pa.string()) if value is None else pa.repeat(value, rows.num_rows)
+            rows = rows.append_column(pa.field(name, pa.string()), column)
+    return rows

@@ -1,0 +1,115 @@
+"""The options of the source ``LocalFile``, with SeaTunnel's names where it has them."""
+
+from typing import Any
+
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, LONG, SCHEMA, SIZE, STRING, Option
+
+PATH = Option("path", STRING, required=True, doc="A file, a folder, or a pattern with *, ? and [...].")
+FORMAT = Option(
+    "file_format_type",
+    ENUM("csv", "text", "json", "parquet"),
+    required=True,
+    aliases=("file_format", "format"),
+    doc="What the files hold; json means one object per line.",
+)
+SCHEMA_BLOCK = Option(
+    "schema", SCHEMA, doc="The columns and their types; without it they are found out from the beginning of each file."
+)
+READ_COLUMNS = Option("read_columns", LIST(STRING), doc="The columns to read; all of them when it is not set.")
+FIELD_DELIMITER = Option(
+    "field_delimiter",
+    STRING,
+    aliases=("delimiter",),
+    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+)
+ROW_DELIMITER = Option(
+    "row_delimiter",
+    ENUM("\\n", "\n", "\\r\\n", "\r\n"),
+    default="\n",
+    doc="The line end. All usual ones are recognised.",
+)
+SKIP_HEADER = Option("skip_header_row_number", LONG, default=0, doc="How many lines to skip at the start of each file.")
+USE_HEADER = Option(
+    "csv_use_header_line",
+    BOOLEAN,
+    default=False,
+    doc="Whether the first line of each csv file names its columns; they may then stand in any order.",
+)
+QUOTE = Option("quote_char", STRING, default='"', doc="The character around values in csv; empty for none.")
+ESCAPE = Option(
+    "escape_char", STRING, doc="A character that takes the next one literally. Files with escapes are not split."
+)
+NULL_FORMAT = Option(
+    "null_format", STRING, doc="A text that means null, such as NA. An empty value that is not quoted is always null."
+)
+DATE_FORMAT = Option("date_format", STRING, default="yyyy-MM-dd", doc="How dates are written.")
+DATETIME_FORMAT = Option(
+    "datetime_format", STRING, default="yyyy-MM-dd HH:mm:ss", doc="How timestamps are written; ISO 8601 always works."
+)
+TIME_FORMAT = Option(
+    "time_format",
+    ENUM("HH:mm:ss", "HH:mm:ss.SSS"),
+    default="HH:mm:ss",
+    doc="How times are written; both are recognised.",
+)
+ENCODING = Option("encoding", STRING, default="UTF-8", doc="The character encoding of text files.")
+COMPRESS = Option(
+    "compress_codec",
+    ENUM("none", "gzip", "bz2", "zstd", "lz4", "brotli"),
+    default="none",
+    doc="How text files are packed. Packed files are not split. Parquet files know it themselves.",
+)
+FILTER = Option(
+    "file_filter_pattern",
+    STRING,
+    doc="A regular expression that the name of a file must match as a whole; the whole path, when it contains a slash.",
+)
+EXTENSION = Option("filename_extension", STRING, doc="Only files that end so are read, for example csv.")
+RECURSIVE = Option("recursive_file_scan", BOOLEAN, default=True, doc="Whether folders inside the folder are read.")
+PARTITIONS = Option(
+    "parse_partition_from_path",
+    BOOLEAN,
+    default=True,
+    doc="Whether folders named key=value become columns of type string at the end.",
+)
+SPLIT = Option("enable_file_split", BOOLEAN, default=True, doc="Whether large files are read in several pieces.")
+SPLIT_SIZE = Option(
+    "split_size",
+    SIZE,
+    default=32_000_000,
+    unit="bytes",
+    aliases=("file_split_size",),
+    doc="How much of a file one piece has.",
+)
+ROW_ERRORS = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP"),
+    default="FAIL",
+    doc="What happens with a row that cannot be read: the pipeline fails, or the row is counted and left out.",
+)
+
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+    PATH,
+    FORMAT,
+    SCHEMA_BLOCK,
+    READ_COLUMNS,
+    FIELD_DELIMITER,
+    ROW_DELIMITER,
+    SKIP_HEADER,
+    USE_HEADER,
+    QUOTE,
+    ESCAPE,
+    NULL_FORMAT,
+    DATE_FORMAT,
+    DATETIME_FORMAT,
+    TIME_FORMAT,
+    ENCODING,
+    COMPRESS,
+    FILTER,
+    EXTENSION,
+    RECURSIVE,
+    PARTITIONS,
+    SPLIT,
+    SPLIT_SIZE,
+    ROW_ERRORS,
+)

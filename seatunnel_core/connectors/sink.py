@@ -1,0 +1,192 @@
+"""The interface of a sink plugin (entry-point group ``seatunnel.sink``).
+
+A two-phase sink stages in Spark tasks (``open_writer``) and publishes in the driver (``commit``), when the checkpoint
+that holds the committable is complete. Publishing consumes what was staged, in one atomic step (protocol rule R8).
+"""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+
+class Guarantee(enum.Enum):
+    """What a sink promises when work is repeated."""
+
+    EXACTLY_ONCE = "exactly-once"
+    """Two-phase: rows are staged, and published once."""
+
+    IDEMPOTENT = "idempotent"
+    """Writing a row again leaves the same result."""
+
+    AT_LEAST_ONCE = "at-least-once"
+    """A row may appear again after a failure."""
+
+
+@frozen(kw_only=True)
+class StagingPlace:
+    """Where one attempt of one work unit stages its rows. Every part goes into the names of staged and target files."""
+
+    job_id: str
+    pipeline_id: int
+    sink_ordinal: int
+    source_ordinal: int
+    epoch: int
+    unit: int
+    attempt: str
+    """Our attempt and Spark's task attempt, e.g. ``"1-37"``: no two attempts share it."""
+
+
+@frozen(kw_only=True)
+class SinkPlace:
+    """The part of a staging place that a sink knows in the driver, before any unit runs."""
+
+    job_id: str
+    pipeline_id: int
+    sink_ordinal: int
+    epoch: int
+
+
+@frozen(kw_only=True)
+class Staged:
+    """What a writer leaves behind when it is finished."""
+
+    body: Mapping[str, Any]
+    """What ``commit`` needs: JSON values only."""
+
+    rows: int
+    bytes: int
+
+
+class SinkWriter(ABC):
+    """Stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
+
+    ``finish`` may run in another thread than ``write``, while the task already writes its next unit with a writer of
+    its own: what writers share, the sink's attributes above all, must bear that.
+    """
+
+    @abstractmethod
+    def write(self, batch: Batch) -> None:
+        """Take the rows of one batch. Raises ``RowError`` for a row that the target cannot hold."""
+
+    @abstractmethod
+    def finish(self) -> Staged:
+        """Make all that was written durable and describe it. Called once, last."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Remove what was staged, as far as possible. Never raises."""
+
+
+class Sink(ABC):
+    """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
+
+    identifier: ClassVar[str]
+    declared: ClassVar[tuple[Option[Any], ...]]
+    guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
+    retracts: ClassVar[bool] = False
+    """Whether ``retract`` is there: the pipeline can go back to an older checkpoint without publishing rows twice."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    @property
+    def target_folder(self) -> str | None:
+        """The folder in which it stages, below ``.seatunnel/``; the job's manifest records it, so that what a dead job
+        left can be found. ``None`` for a sink that stages nothing, or somewhere else."""
+        return None
+
+    @property
+    def emptied_folder(self) -> str | None:
+        """The local folder that ``apply_save_mode`` empties, so that no source of the same job reads from it; ``None``
+        for a sink that removes nothing."""
+        return None
+
+    def check_schema(self, schema: TableSchema) -> None:
+        """Refuse a table whose columns do not fit to the options. In the driver: by ``--check``, where the columns are
+        known without the data, and in a run before any task writes.
+
+        Raises:
+            SinkError: says what is asked for and what there is.
+        """
+        return
+
+    @abstractmethod
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        """Begin to stage one unit. Runs in a Spark task."""
+
+    def merge(self, parts: Sequence[Staged]) -> Staged:
+        """Describe as one what several tasks staged for the same work unit, as a Spark shuffle makes them do.
+
+        As it stands here it joins the lists in the bodies, and wants everything else in them to be equal.
+
+        Raises:
+            SinkError: the bodies cannot be put together like that; a sink with such bodies says how.
+        """
+        body: dict[str, Any] = {}
+        for part in parts:
+            for key, value in part.body.items():
+                known = body.get(key, value)
+                if key in body and isinstance(value, list) and isinstance(known, list):
+                    body[key] = known + value
+                elif known == value:
+                    body[key] = value
+                else:
+                    raise SinkError(f"sink {self.identifier} does not say how to merge {key!r} of its staged parts")
+        return Staged(body=body, rows=sum(part.rows for part in parts), bytes=sum(part.bytes for part in parts))
+
+    def prepare(self, place: SinkPlace) -> None:
+        """Create the staging folder, and find out whether the target can be written. In the driver, at the start."""
+
+    def probe(self, place: SinkPlace, token: str) -> None:
+        """In a Spark task, before data moves: leave ``token`` where ``prove`` in the driver must find it."""
+
+    def prove(self, place: SinkPlace, token: str) -> None:
+        """In the driver: raise ``SinkError`` unless the probe's ``token`` can be seen (another host's disk?)."""
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        """Act as ``data_save_mode`` says. Called once in the life of a pipeline, before anything is published."""
+
+    @abstractmethod
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Publish, in order. ``again`` says that an earlier attempt, here or in a former process, may have done it.
+
+        Raises:
+            CommitError: names the committable and what stands in the way; ``retryable`` when trying again may help.
+        """
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        """Remove this pipeline's staging of older epochs (of its own too when ``final``), and say how many things went.
+
+        ``keep`` holds the ids of the committables that some live checkpoint names; what they name stays.
+        """
+        return 0
+
+    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+        """Remove from the target what ``retraction`` takes of all that this sink published for this pipeline, for good
+        when it returns, and say how many things went. What is gone already counts as taken back: it may be called again
+        after a crash in its midst, and by an engine that has been replaced while the newer one runs.
+
+        Raises:
+            SinkError: it cannot be done; ``retryable`` when trying again may help.
+        """
+        raise SinkError(f"sink {self.identifier} cannot take published rows back")
+
+    def clear(self, place: SinkPlace) -> None:
+        """Remove what the sweeps leave, empty folders for example. Called once the job is recorded as ended, when
+        nothing will be restored any more; may not be called at all, and is not repeated."""
+
+    def conclude(self, committed_rows: int) -> None:
+        """Called once, when the last rows of a bounded pipeline are committed. ``Assert`` checks its row rules here.
+
+        Raises:
+            RuleError: the pipeline fails, although its rows stay where they are.
+        """

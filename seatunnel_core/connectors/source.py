@@ -1,0 +1,136 @@
+"""The interface of a source plugin (entry-point group ``seatunnel.source``).
+
+A source is planned in three steps, so that the driver never opens data:
+
+1. ``discover`` runs in the driver and only lists (names, sizes, times).
+2. ``inspect`` runs in Spark tasks, once per discovered item, and looks inside (headers, footers, places to cut).
+3. ``enumerate`` runs in the driver and turns what was found into a schema and splits.
+
+The enumeration is frozen: it is written once and every restart reads it back (protocol rule R12).
+``read`` then runs in Spark tasks, once per split, as often as failures make necessary.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+Item = Mapping[str, Any]
+"""One discovered thing, or what a task found in it: JSON values only."""
+
+
+@frozen(kw_only=True)
+class Enumeration:
+    """All that a bounded source will read, fixed at the start of the pipeline."""
+
+    schemas: tuple[TableSchema, ...]
+    """One per table that the source reads, usually one."""
+
+    splits: tuple[Split, ...] = field(repr=False)
+    """``splits[i].index == i``."""
+
+
+@frozen(kw_only=True)
+class Planning:
+    """What the engine knows when a source is planned, for choosing the size of splits."""
+
+    parallelism: int
+    """How many tasks may read the source at the same time."""
+
+    rows_per_second: int | None = None
+    """The speed limit: a split should hold no more than about one second of it."""
+
+    bytes_per_second: int | None = None
+
+
+class Source(ABC):
+    """One entry of a job's ``source`` block. Picklable: it is shipped to the tasks that call ``read``."""
+
+    identifier: ClassVar[str]
+    """The name in job files, equal to the entry point's name; compared without regard to case."""
+
+    declared: ClassVar[tuple[Option[Any], ...]]
+    """Every option that the source understands."""
+
+    bounded: ClassVar[bool] = True
+    """False for a source that never ends by itself."""
+
+    replayable: ClassVar[bool] = True
+    """Whether reading a split again gives the same rows: without it there is no exactly-once."""
+
+    ordered: ClassVar[bool] = False
+    """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    @property
+    def read_path(self) -> str | None:
+        """The local path, or the pattern of paths, that it reads; ``None`` for a source that reads no local files."""
+        return None
+
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        """List what there is to inspect, without opening any of it. Runs in the driver.
+
+        An empty sequence (the default) needs no task: ``enumerate`` is called at once, and may list by itself.
+
+        Raises:
+            SourceError: what was asked for is not there; names it.
+        """
+        return ()
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        """Look inside one discovered item. Runs in a Spark task; must be a pure function of the item's content."""
+        raise NotImplementedError(f"{self.identifier} discovers items and does not say how to inspect them")
+
+    @abstractmethod
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        """Turn the inspected items, in the order of ``discover``, into schemas and splits. Runs in the driver."""
+
+    @abstractmethod
+    def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
+        """Yield the rows of one split, in order. Runs in a Spark task.
+
+        Raises:
+            RowError: a row cannot be read; names file, line and column. With ``row_error_handle_way = SKIP``
+                ``context.skip(error)`` is called instead, and the row left out.
+            SourceChangedError: the split's data is not what was enumerated (size, time).
+        """
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        """Which pieces of the source the splits are, for a person who looks for what cannot be read: files and where in
+        them, never rows. Neighbours may be told as one."""
+        return [f"split {split.index}" for split in splits]
+
+    def require_input(self) -> None:
+        """Find out, before a job starts on this machine, whether there is something to read. Opens no data: rows, and
+        all that has to be read of them, are the tasks'.
+
+        Raises:
+            SourceError: there is not, and what to write instead.
+        """
+
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        """The schemas as far as the options alone give them; ``None`` when only the data can tell.
+
+        ``--check`` prints it, so it must not start Spark; it may look at the beginning of a local file.
+        """
+        return None
+
+
+class ReadContext(ABC):
+    """What the engine offers to ``Source.read`` and to transforms inside a task."""
+
+    @abstractmethod
+    def skip(self, error: Exception, rows: int = 1) -> None:
+        """Count a bad row that is left out, or raise ``error`` when the job says ``FAIL`` (the default)."""
+
+
+def discovered(names: Iterable[str]) -> tuple[Item, ...]:
+    """Items that carry nothing but a name, for sources that need no more."""
+    return tuple({"name": name} for name in names)

@@ -1,0 +1,133 @@
+"""Calls a connector as the engine does: options, planning, reading, staging, committing."""
+
+import json
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from seatunnel_core.checkpoint.split import Committable, Split
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.sink import Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.source import Enumeration, Planning, ReadContext, Source
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+T = TypeVar("T")
+
+
+class Declaring(Protocol):
+    """A source, a transform or a sink: whatever declares options."""
+
+    declared: tuple[Option[Any], ...]
+
+
+class Skipped(ReadContext):
+    """Counts bad rows, or raises their error as a job without ``row_error_handle_way`` does."""
+
+    def __init__(self, *, fail: bool = True) -> None:
+        self.fail = fail
+        self.errors: list[str] = []
+
+    def skip(self, error: Exception, rows: int = 1) -> None:
+        if self.fail:
+            raise error
+        self.errors.extend([str(error)] * rows)
+
+
+def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
+    """The options of a plugin from values as a configuration file has them.
+
+    Raises:
+        KeyError: a key that the plugin does not declare.
+        ValueError: a value of the wrong type.
+    """
+    declared: tuple[Option[Any], ...] = plugin.declared  # type: ignore[union-attr]
+    by_key = {key: option for option in declared for key in (option.key, *option.aliases)}
+    return Options({by_key[key].key: by_key[key].type.parse(value) for key, value in values.items()}, declared)
+
+
+def through_json(value: T) -> T:
+    """A body as it comes back from storage; fails on anything that JSON does not keep."""
+    kept: T = json.loads(json.dumps(value))
+    assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
+    return kept
+
+
+def shipped(value: T) -> T:
+    """A value as it arrives in a task."""
+    return pickle.loads(pickle.dumps(value))  # type: ignore[no-any-return] # noqa: S301 - our own bytes
+
+
+def plan(source: Source, planning: Planning | None = None) -> Enumeration:
+    """Discover, inspect and enumerate, with everything shipped and stored on the way."""
+    planning = planning or Planning(parallelism=1)
+    in_task = shipped(source)
+    inspected = [
+        through_json(dict(in_task.inspect(item, planning))) for item in map(through_json, source.discover(planning))
+    ]
+    found = source.enumerate(inspected, planning)
+    for split in found.splits:
+        through_json(dict(split.body))
+    return found
+
+
+def read(
+    source: Source, found: Enumeration, splits: Iterable[Split] | None = None, context: ReadContext | None = None
+) -> list[dict[str, Any]]:
+    """The rows of some splits (all of them when it is not said), in order, as dicts."""
+    schemas = {schema.table: schema.columns for schema in found.schemas}
+    rows: list[dict[str, Any]] = []
+    for split in found.splits if splits is None else splits:
+        for batch in shipped(source).read(split, context or Skipped()):
+            assert batch.rows.schema.equals(schemas[batch.table]), "a batch has other columns than its table"
+            assert batch.kinds is None or len(batch.kinds) == batch.rows.num_rows, "a kind for each row"
+            rows.extend(batch.rows.to_pylist())
+    return rows
+
+
+def place(
+    *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
+) -> StagingPlace:
+    """A staging place as the engine makes them."""
+    return StagingPlace(
+        job_id=job_id,
+        pipeline_id=pipeline_id,
+        sink_ordinal=0,
+        source_ordinal=0,
+        epoch=epoch,
+        unit=unit,
+        attempt=attempt,
+    )
+
+
+def sink_place(staging: StagingPlace) -> SinkPlace:
+    """The part that the driver knows."""
+    return SinkPlace(
+        job_id=staging.job_id,
+        pipeline_id=staging.pipeline_id,
+        sink_ordinal=staging.sink_ordinal,
+        epoch=staging.epoch,
+    )
+
+
+def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: StagingPlace) -> Committable:
+    """Stage rows as a task does, and give the committable as it comes back from a checkpoint."""
+    writer = shipped(sink).open_writer((schema,), staging)
+    for rows in batches:
+        writer.write(Batch(table=schema.table, rows=rows))
+    staged = writer.finish()
+    return Committable(
+        id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",
+        epoch=staging.epoch,
+        unit=staging.unit,
+        source="source",
+        rows=staged.rows,
+        bytes=staged.bytes,
+        body=through_json(dict(staged.body)),
+    )
+
+
+def commit(sink: Sink, committables: Sequence[Committable], staging: StagingPlace, *, again: bool = False) -> None:
+    """Commit as the driver of this epoch does."""
+    sink.commit(committables, sink_place(staging), again=again)

@@ -1,0 +1,74 @@
+"""What every bounded source must hold."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.connectors.source import Planning, Source
+from seatunnel_core.connectors.testing.drive import options_of, plan, read
+
+
+class SourceConformance(ABC):
+    """Subclass it in your tests (name the class ``Test…``) and say which source, which options and which rows."""
+
+    source_class: type[Source]
+
+    @abstractmethod
+    def options(self) -> Mapping[str, Any]:
+        """Options, as a configuration file has them, for a source with at least two splits at parallelism 2."""
+
+    @abstractmethod
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        """All rows that it must give at parallelism 2, in any order."""
+
+    planning = Planning(parallelism=2)
+
+    def source(self) -> Source:
+        return self.source_class(options_of(self.source_class, self.options()))
+
+    def test_gives_every_row_once(self) -> None:
+        source = self.source()
+        found = read(source, plan(source, self.planning))
+        assert _multiset(found) == _multiset(self.expected())
+
+    def test_splits_are_numbered_from_zero_without_gaps_and_say_what_they_weigh(self) -> None:
+        splits = plan(self.source(), self.planning).splits
+        assert [split.index for split in splits] == list(range(len(splits)))
+        assert all(split.rows >= 1 and split.weight_bytes >= 0 for split in splits)
+        assert len(splits) >= 2, "give options with which the source has at least two splits"
+
+    def test_a_second_enumeration_is_equal(self) -> None:
+        first, second = plan(self.source(), self.planning), plan(self.source(), self.planning)
+        assert [split.body for split in first.splits] == [split.body for split in second.splits]
+        assert [schema.columns for schema in first.schemas] == [schema.columns for schema in second.schemas]
+
+    def test_a_split_gives_the_same_rows_again(self) -> None:
+        source = self.source()
+        found = plan(source, self.planning)
+        for split in found.splits:
+            assert repr(read(source, found, [split])) == repr(read(self.source(), found, [split]))
+
+    def test_the_order_in_which_splits_are_read_does_not_matter(self) -> None:
+        source = self.source()
+        found = plan(source, self.planning)
+        backwards = read(source, found, reversed(found.splits))
+        assert _multiset(backwards) == _multiset(self.expected())
+
+    def test_a_speed_limit_changes_no_row(self) -> None:
+        source = self.source()
+        slow = Planning(parallelism=self.planning.parallelism, rows_per_second=50, bytes_per_second=1000)
+        assert _multiset(read(source, plan(source, slow))) == _multiset(self.expected())
+
+    def test_planned_schemas_are_those_of_the_enumeration(self) -> None:
+        source = self.source()
+        planned = source.planned_schemas()
+        assert planned is None or planned == plan(source, self.planning).schemas
+
+    def test_every_option_is_documented(self) -> None:
+        for option in self.source_class.declared:
+            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
+
+
+def _multiset(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in rows)

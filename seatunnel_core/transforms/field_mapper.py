@@ -1,0 +1,44 @@
+"""The transform ``FieldMapper``: chooses, orders and renames columns."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core.config.option import MAP, Option, Options
+from seatunnel_core.errors import TransformError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.columns import check_known
+from seatunnel_core.transforms.transform import Transform
+
+MAPPER = Option(
+    "field_mapper", MAP, required=True, doc="The columns to keep, in this order: { old_name = new_name, id = id }."
+)
+
+
+class FieldMapper(Transform):
+    """Keeps the columns that ``field_mapper`` names, in its order, under their new names."""
+
+    identifier: ClassVar[str] = "FieldMapper"
+    declared = (MAPPER,)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._names: dict[str, str] = dict(options[MAPPER])
+        new = list(self._names.values())
+        doubled = sorted({name for name in new if new.count(name) > 1})
+        if doubled or not new:
+            problem = f"gives the name {', '.join(doubled)} more than once" if doubled else "names no column"
+            raise TransformError(f"option 'field_mapper' {problem}")
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_known("FieldMapper", self._names, schema)
+        columns = [schema.columns.field(old).with_name(new) for old, new in self._names.items()]
+        whole = all(name in self._names for name in schema.primary_key)
+        key = tuple(self._names[name] for name in schema.primary_key) if whole else ()
+        return evolve(schema, columns=pa.schema(columns), primary_key=key)
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        rows = batch.rows.select(list(self._names)).rename_columns(list(self._names.values()))
+        yield Batch(table=batch.table, rows=rows.replace_schema_metadata(None), kinds=batch.kinds)

@@ -1,0 +1,44 @@
+"""The transform ``Filter``: keeps some columns. (Rows are filtered with ``SparkSql`` or ``Python``.)"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import LIST, STRING, Option, Options
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.columns import check_known, with_columns
+from seatunnel_core.transforms.transform import Transform
+
+INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="The columns to keep, in the table's order.")
+EXCLUDE = Option("exclude_fields", LIST(STRING), doc="The columns to leave out; the others are kept.")
+
+
+class Filter(Transform):
+    """Keeps the columns of ``include_fields``, or all but those of ``exclude_fields``."""
+
+    identifier: ClassVar[str] = "Filter"
+    declared = (INCLUDE, EXCLUDE)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._include, self._exclude = options[INCLUDE], options[EXCLUDE]
+        if bool(self._include) == bool(self._exclude):
+            raise UsageError("set either include_fields or exclude_fields, and not both")
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_known("Filter", self._include or self._exclude, schema)
+        kept = self._kept(schema.columns)
+        if not kept:
+            raise TransformError(f"Filter: exclude_fields leaves no column of {', '.join(schema.columns.names)}")
+        return with_columns(schema, pa.schema([schema.columns.field(name) for name in kept]))
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        rows = batch.rows.select(self._kept(batch.rows.schema))
+        yield Batch(table=batch.table, rows=rows, kinds=batch.kinds)
+
+    def _kept(self, columns: pa.Schema) -> list[str]:
+        if self._include:
+            return [name for name in columns.names if name in self._include]
+        return [name for name in columns.names if name not in self._exclude]

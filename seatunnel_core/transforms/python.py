@@ -1,0 +1,98 @@
+"""The transform ``Python``: a function from a ``pyarrow.RecordBatch`` to a ``pyarrow.RecordBatch``."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import FUNCTION, SCHEMA, Option, Options
+from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.schema_block import table_schema
+from seatunnel_core.transforms.columns import with_columns
+from seatunnel_core.transforms.transform import Transform
+
+FUNCTION_OPTION = Option(
+    "function",
+    FUNCTION,
+    required=True,
+    doc='The function: a callable in code, "package.module:name" in a file. It gets and returns a '
+    "pyarrow.RecordBatch, or yields several.",
+)
+SCHEMA_BLOCK = Option(
+    "schema",
+    SCHEMA,
+    doc="The columns that it returns; without it the function is called once with an empty batch to find out.",
+)
+
+
+class PythonFunction(Transform):
+    """Calls a function with each batch. The function must give the same rows however rows are cut into batches."""
+
+    identifier: ClassVar[str] = "Python"
+    declared = (FUNCTION_OPTION, SCHEMA_BLOCK)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._function: Any = options[FUNCTION_OPTION]
+        try:
+            declared = table_schema(options[SCHEMA_BLOCK])
+        except ValueError as error:
+            raise UsageError(f"option 'schema': {error}") from None
+        self._declared: pa.Schema | None = declared.columns if declared else None
+
+    @property
+    def _name(self) -> str:
+        return f"{self._function.__module__}:{getattr(self._function, '__qualname__', type(self._function).__name__)}"
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        if self._declared is not None:
+            return with_columns(schema, self._declared)
+        empty = pa.RecordBatch.from_pylist([], schema=schema.columns)
+        found = [rows.schema for rows in self._call(empty)]
+        if not found:
+            raise TransformError(
+                f"Python: {self._name} gives nothing for an empty batch, so its columns are unknown: declare them with "
+                "schema { fields { … } }"
+            )
+        return with_columns(schema, found[0].remove_metadata())
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        for rows in self._call(batch.rows):
+            yield Batch(table=batch.table, rows=self._conform(rows), kinds=self._kinds(batch, rows))
+
+    def _call(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        try:
+            result = self._function(rows)
+            for part in (result,) if isinstance(result, (pa.RecordBatch, pa.Table)) else result:
+                if isinstance(part, pa.Table):
+                    yield from part.combine_chunks().to_batches() or [_empty(part.schema)]
+                elif isinstance(part, pa.RecordBatch):
+                    yield part
+                else:
+                    raise TransformError(f"Python: {self._name} returned a {type(part).__name__}, not a RecordBatch")
+        except SeaTunnelError:
+            raise
+        except Exception as error:
+            raise TransformError(f"Python: {self._name} failed with {type(error).__name__}: {error}") from error
+
+    def _conform(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if self._declared is None or rows.schema.equals(self._declared):
+            return rows.replace_schema_metadata(None)
+        try:
+            return rows.select(self._declared.names).cast(self._declared)
+        except (KeyError, ValueError, pa.ArrowException) as error:
+            raise TransformError(
+                f"Python: {self._name} returned other columns than schema declares: {error}"
+            ) from error
+
+    def _kinds(self, batch: Batch, rows: pa.RecordBatch) -> pa.Array | None:
+        if batch.kinds is not None and rows.num_rows != batch.rows.num_rows:
+            raise TransformError(
+                f"Python: {self._name} changed the number of rows of a change stream, so their kinds are unknown"
+            )
+        return batch.kinds
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)

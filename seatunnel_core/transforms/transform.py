@@ -1,0 +1,43 @@
+"""The interface of a transform plugin (entry-point group ``seatunnel.transform``)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Transform(ABC):
+    """One entry of a job's ``transform`` block, Arrow in and Arrow out. Picklable."""
+
+    identifier: ClassVar[str]
+    declared: ClassVar[tuple[Option[Any], ...]]
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    @abstractmethod
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        """The schema after the transform, computed without data. Raises ``TransformError`` when it cannot apply."""
+
+    @abstractmethod
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        """Change the rows of one batch. Runs in a Spark task. Must give the same rows however batches are cut."""
+
+
+class DataFrameTransform(ABC):
+    """A transform that Spark itself runs: ``DataFrame`` in, ``DataFrame`` out. Its chain takes the DataFrame path."""
+
+    identifier: ClassVar[str]
+    declared: ClassVar[tuple[Option[Any], ...]]
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    @abstractmethod
+    def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
+        """Build the new frame. Called in the driver, once per work unit: each unit is transformed by itself."""
