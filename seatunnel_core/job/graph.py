@@ -1,0 +1,207 @@
+"""The graph of a job: which node takes whose rows."""
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from attrs import field, frozen
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.config.problem import Problems, nearest
+from seatunnel_core.job.node import Node
+
+
+@frozen(kw_only=True)
+class Vertex:
+    """A node with its final name and its inputs."""
+
+    node: Node
+    name: str
+    """Unique in the job and the same in every run, as long as the node's own names are the same."""
+
+    inputs: tuple[int, ...]
+    """Indexes of the vertices whose rows it takes, each once."""
+
+
+@frozen
+class Graph:
+    """The vertices of a job in the order of the text."""
+
+    vertices: tuple[Vertex, ...] = field()
+
+
+def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = True) -> Graph:
+    """Join the nodes. Doubled names, dangling inputs, unused nodes and cycles go to ``problems``, by name and place.
+
+    Args:
+        nodes: in the order of the text.
+        problems: receives what is wrong.
+        complete: whether these are all nodes of the job; otherwise nodes are not called unused.
+    """
+    outputs = _outputs(nodes, problems)
+    inputs = [_inputs(index, nodes, outputs, problems) for index in range(len(nodes))]
+    names = _names(nodes, problems)
+    if complete and not problems.errors:
+        _refuse_unused(nodes, names, inputs, problems)
+    _refuse_circles(nodes, names, inputs, problems)
+    vertices = zip(nodes, names, inputs, strict=True)
+    return Graph(tuple(Vertex(node=node, name=name, inputs=each) for node, name, each in vertices))
+
+
+def _outputs(nodes: Sequence[Node], problems: Problems) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        if node.output is None:
+            continue
+        if node.output in found:
+            first = nodes[found[node.output]]
+            problems.error(
+                f"two nodes have the output name {node.output!r}",
+                node.position,
+                f"{first.identifier} at {first.position} has it already: give each its own plugin_output",
+            )
+        else:
+            found[node.output] = index
+    return found
+
+
+def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems: Problems) -> tuple[int, ...]:
+    node = nodes[index]
+    if node.kind is Kind.SOURCE:
+        return ()
+    found = []
+    for name in node.inputs:
+        if name in outputs:
+            found.append(outputs[name])
+        elif _is_small(nodes):
+            before = _before(index, nodes)
+            found += before
+            problems.warn(
+                f"{node.identifier} takes its rows from {name!r}, which no node gives: it gets those of the one before",
+                node.position,
+                "Correct plugin_input",
+            )
+        else:
+            close = nearest(name, outputs)
+            known = f"Did you mean {close!r}?" if close else f"There are: {', '.join(sorted(outputs)[:10]) or 'none'}"
+            problems.error(
+                f"{node.identifier} takes its rows from {name!r}, which no source or transform gives as plugin_output",
+                node.position,
+                known,
+            )
+    if not node.inputs:
+        found = list(_before(index, nodes))
+        if not found:
+            problems.error(f"{node.identifier} has no rows to take: no source or transform is before it", node.position)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_small(nodes: Sequence[Node]) -> bool:
+    """One source and one sink: a wrong name cannot mean another node."""
+    kinds = [node.kind for node in nodes]
+    return kinds.count(Kind.SOURCE) == 1 and kinds.count(Kind.SINK) == 1
+
+
+def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
+    """The last node before this one that gives rows."""
+    before = (each for each in range(index - 1, -1, -1) if nodes[each].kind is not Kind.SINK)
+    return tuple(each for each, _ in zip(before, range(1), strict=False))
+
+
+def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
+    """Names that do not change when a node is added elsewhere, wherever the file gives something to build them from."""
+    names: list[str] = []
+    taken: dict[str, Node] = {}
+    given = {node.given_name or node.output for node in nodes}
+    counts: dict[str, int] = {}
+    for node in nodes:
+        own = node.given_name or node.output
+        if own is None:
+            own = _made(node, counts, given, taken)
+        elif own in taken:
+            first = taken[own]
+            if not (node.given_name is None and first.output == node.output):
+                problems.error(
+                    f"two nodes have the name {own!r}", node.position, f"{first.identifier} at {first.position} has it"
+                )
+        taken.setdefault(own, node)
+        names.append(own)
+    return names
+
+
+def _made(node: Node, counts: dict[str, int], given: Container[str | None], taken: Container[str]) -> str:
+    """``LocalFile-sink-orders`` after the input, where there is one; else ``LocalFile-source-1``, counted."""
+    base = f"{node.identifier}-{node.kind.value}"
+    name = f"{base}-{'+'.join(node.inputs)}" if node.inputs else f"{base}-1"
+    if node.inputs:
+        base = name
+    while name in given or name in taken:
+        counts[base] = counts.get(base, 1) + 1
+        name = f"{base}-{counts[base]}"
+    return name
+
+
+def _refuse_unused(
+    nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
+) -> None:
+    used = {each for taken in inputs for each in taken}
+    for index, node in enumerate(nodes):
+        if node.kind is not Kind.SINK and index not in used:
+            problems.error(
+                f"no transform or sink takes the rows of {names[index]!r}",
+                node.position,
+                f"Name it in a plugin_input, or remove this {node.kind.value}",
+            )
+
+
+def _refuse_circles(
+    nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
+) -> None:
+    """Take away what has no open inputs until nothing changes; what is left runs in circles, or takes rows of one.
+
+    An output name that two nodes have may mean the other one, and makes no circle.
+    """
+    times = Counter(node.output for node in nodes)
+    doubled = {name for name in times if name is not None and times[name] > 1}
+    waiting = {
+        index: {each for each in taken if nodes[each].output not in doubled} for index, taken in enumerate(inputs)
+    }
+    below: dict[int, list[int]] = {}
+    for index, taken in waiting.items():
+        for each in taken:
+            below.setdefault(each, []).append(index)
+    gone = [index for index, taken in waiting.items() if not taken]
+    while True:
+        _take_away(gone, waiting, below)
+        if not waiting:
+            return
+        circle = list(_circle(waiting))
+        problems.error(
+            f"the rows run in a circle: {' -> '.join(names[each] for each in circle)}",
+            nodes[circle[0]].position,
+            "Correct one plugin_input",
+        )
+        gone = circle[1:]
+
+
+def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
+    """Take nodes out of ``waiting``, and all that wait for nothing else than them."""
+    for each in gone:
+        del waiting[each]
+    while gone:
+        done = gone.pop()
+        for each in below.get(done, ()):
+            if each in waiting:
+                waiting[each].discard(done)
+                if not waiting[each]:
+                    del waiting[each]
+                    gone.append(each)
+
+
+def _circle(waiting: Mapping[int, set[int]]) -> Iterator[int]:
+    """One circle among the nodes that are left, in the direction of the rows; its last node is the first one again."""
+    seen: list[int] = []
+    at = min(waiting)
+    while at not in seen:
+        seen.append(at)
+        at = min(waiting[at])
+    yield from reversed([*seen[seen.index(at) :], at])

@@ -1,0 +1,247 @@
+"""The manifest of a job (protocol rule R7): which vertex belongs to which pipeline, for the whole life of the job.
+
+Numbers and ordinals are part of the names of checkpoints and staged files, so they are given once and never again:
+adding a table does not renumber the others, and a dropped table's number stays its own.
+"""
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.errors import JobError, StoredValueError
+from seatunnel_core.job.graph import Vertex
+from seatunnel_core.job.pipeline import PipelineShape
+from seatunnel_core.job.restoring import Asked
+from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
+
+FORMAT = 2
+"""2 is written where an older version, which reads 1 only, would do the wrong thing."""
+
+
+@frozen
+class Seat:
+    """The place of a source or sink vertex."""
+
+    pipeline: int
+    """From 1."""
+
+    kind: Kind
+    ordinal: int
+    """Among the vertices of its kind in its pipeline, from 0."""
+
+    targets: tuple[str, ...] = ()
+    """The folders below which a sink has staged, the newest last: where to look for what a dead job left."""
+
+    dropped: bool = False
+    """Whether a person said that the job goes on without it; it keeps its place in case it comes back."""
+
+    reads: str | None = None
+    """Where a source looked when it was planned first: its enumeration is frozen, whatever it is told later."""
+
+
+@frozen(kw_only=True)
+class Manifest:
+    """One version of a job's manifest; the storage numbers the versions."""
+
+    job_name: str
+    seats: Mapping[str, Seat] = field(factory=dict)
+    """Every source and sink vertex that the job ever had, by name."""
+
+    savepoints: tuple[JobSavepoint, ...] = ()
+    """The oldest first; each name once."""
+
+    ended: Mapping[str, Any] | None = None
+    """The closing table, once all pipelines are finished: JSON values only."""
+
+    asked: Mapping[int, Asked] = field(factory=dict)
+    """By pipeline: what it was asked to go back to."""
+
+    moved_to: str | None = None
+    """The job that goes on with this one's work: this one is never started again."""
+
+    settled_below: int = 0
+    """All that checkpoints of smaller epochs name is published: the job had been recorded as ended after them, and its
+    staging folders are gone."""
+
+    _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
+
+    @_by_pipeline.default
+    def _group(self) -> Mapping[int, list[Seat]]:
+        grouped: dict[int, list[Seat]] = {}
+        for seat in self.seats.values():
+            grouped.setdefault(seat.pipeline, []).append(seat)
+        return grouped
+
+    def extended(self, pipelines: Sequence[PipelineShape]) -> "tuple[Manifest, tuple[int, ...]]":
+        """Seat the vertices that are new, and say which number each of the pipelines has.
+
+        Raises:
+            JobError: a vertex changed its kind, or pipelines of the stored job were split or merged.
+        """
+        seats = dict(self.seats)
+        numbers: list[int] = []
+        given: set[int] = set()
+        next_number = max((seat.pipeline for seat in self.seats.values()), default=0) + 1
+        for shape in pipelines:
+            members = [vertex for vertex in shape.vertices if vertex.node.kind is not Kind.TRANSFORM]
+            number = self._number(members, given)
+            if number is None:
+                number, next_number = next_number, next_number + 1
+            numbers.append(number)
+            given.add(number)
+            self._seat_new(members, number, seats)
+        return evolve(self, seats=seats), tuple(numbers)
+
+    def _seat_new(self, members: Sequence[Vertex], number: int, seats: dict[str, Seat]) -> None:
+        free = dict.fromkeys(Kind, 0)
+        for seat in self._by_pipeline.get(number, ()):
+            free[seat.kind] = max(free[seat.kind], seat.ordinal + 1)
+        for vertex in members:
+            kind = vertex.node.kind
+            if vertex.name not in self.seats:
+                seats[vertex.name] = Seat(number, kind, free[kind])
+                free[kind] += 1
+
+    def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
+        """The number that the stored job gave to these vertices; ``None`` when it had none of them."""
+        known: dict[int, str] = {}
+        for vertex in members:
+            seat = self.seats.get(vertex.name)
+            if seat is None:
+                continue
+            if seat.kind is not vertex.node.kind:
+                was, now = seat.kind.value, vertex.node.kind.value
+                raise JobError(
+                    f"{vertex.name!r} was a {was} in the stored job and is a {now} now: give it another name"
+                )
+            known.setdefault(seat.pipeline, vertex.name)
+        if len(known) > 1:
+            joined = " and ".join(f"{name!r} (pipeline {number})" for number, name in sorted(known.items()))
+            raise JobError(
+                f"{joined} were separate pipelines in the stored job and are one now. "
+                "Merging pipelines in a restore is not possible: undo it, or run the job under a new id"
+            )
+        for number, name in known.items():
+            if number in taken:
+                raise JobError(
+                    f"pipeline {number} of the stored job, to which {name!r} belongs, has become two. "
+                    "Splitting a pipeline in a restore is not possible: undo it, or run the job under a new id"
+                )
+        return next(iter(known), None)
+
+    def dropped(self, pipelines: Sequence[PipelineShape]) -> tuple[str, ...]:
+        """The vertices that the stored job had and this one has not, sorted by name; not those that a person dropped
+        before."""
+        present = {vertex.name for shape in pipelines for vertex in shape.vertices}
+        return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
+
+    def without(self, names: Container[str]) -> "Manifest":
+        """With a mark at the vertices that the job goes on without; those that came back have none any more."""
+        seats = {name: evolve(seat, dropped=name in names) for name, seat in self.seats.items()}
+        return evolve(self, seats=seats)
+
+    def placed(self, targets: Mapping[str, str]) -> "Manifest":
+        """With the folders below which the sinks stage from now on, by vertex."""
+        seats = {
+            name: evolve(self.seats[name], targets=(*(t for t in self.seats[name].targets if t != folder), folder))
+            for name, folder in targets.items()
+        }
+        return evolve(self, seats={**self.seats, **seats})
+
+    def reading(self, paths: Mapping[str, str]) -> "Manifest":
+        """With the paths that sources read, by vertex; a path that is known stays."""
+        seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
+        return evolve(self, seats={**self.seats, **seats})
+
+    def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
+        """The next version of the manifest: the savepoint is complete."""
+        return evolve(self, savepoints=(*self.savepoints, taken))
+
+    def closed(self, table: Mapping[str, Any]) -> "Manifest":
+        """The last version of the manifest: all pipelines are finished."""
+        return evolve(self, ended=dict(table))
+
+    def to_bytes(self) -> bytes:
+        """JSON, the same bytes for the same manifest."""
+        seats = {
+            name: {"pipeline": seat.pipeline, "kind": seat.kind.value, "ordinal": seat.ordinal}
+            | ({"targets": list(seat.targets)} if seat.targets else {})
+            | ({"dropped": True} if seat.dropped else {})
+            | ({"reads": seat.reads} if seat.reads is not None else {})
+            for name, seat in self.seats.items()
+        }
+        older_would_do = not (self.asked or self.moved_to or self.settled_below)
+        content = {
+            "format": 1 if older_would_do else FORMAT,
+            "job_name": self.job_name,
+            "vertices": seats,
+            "ended": self.ended,
+        }
+        if self.savepoints:
+            content["savepoints"] = [{"name": each.name, **each.record()} for each in self.savepoints]
+        if self.asked:
+            content["asked"] = {str(number): each.record() for number, each in self.asked.items()}
+        if self.moved_to is not None:
+            content["moved_to"] = self.moved_to
+        if self.settled_below:
+            content["settled_below"] = self.settled_below
+        return json.dumps(content, sort_keys=True, indent=1).encode()
+
+    @classmethod
+    def from_bytes(cls, encoded: bytes) -> "Manifest":
+        """Read what ``to_bytes`` wrote.
+
+        Raises:
+            JobError: it is not a manifest, or one of a newer format than this version knows.
+        """
+        try:
+            content = stored.parse(encoded)
+            format_version = stored.number(content, "format")
+            if format_version > FORMAT:
+                raise JobError(
+                    f"the job's manifest has format {format_version}, and this version knows up to {FORMAT}: "
+                    "run the version of seatunnel-core that wrote it, or a later one"
+                )
+            seats = {name: _seat(seat) for name, seat in stored.below(content, "vertices").items()}
+            if len({(seat.pipeline, seat.kind, seat.ordinal) for seat in seats.values()}) < len(seats):
+                raise StoredValueError("two vertices have one place")
+            ended = None if stored.member(content, "ended") is None else stored.below(content, "ended")
+            return cls(
+                job_name=stored.text(content, "job_name"),
+                seats=seats,
+                savepoints=_savepoints(content),
+                ended=ended,
+                asked=_asked(content),
+                moved_to=stored.text(content, "moved_to") if "moved_to" in content else None,
+                settled_below=stored.number(content, "settled_below") if "settled_below" in content else 0,
+            )
+        except StoredValueError as error:
+            raise JobError(f"what is stored as the job's manifest is not one: {error}") from error
+
+
+def _savepoints(content: Any) -> tuple[JobSavepoint, ...]:
+    records = stored.items(content, "savepoints") if "savepoints" in content else []
+    return tuple(JobSavepoint.from_record(stored.text(record, "name"), record) for record in records)
+
+
+def _asked(content: Any) -> dict[int, Asked]:
+    records = stored.below(content, "asked") if "asked" in content else {}
+    return {pipeline_number(number): Asked.from_record(record) for number, record in records.items()}
+
+
+def _seat(seat: Any) -> Seat:
+    kind = stored.text(seat, "kind")
+    if kind not in (Kind.SOURCE.value, Kind.SINK.value):
+        raise StoredValueError(f"a place is one of a source or a sink, not of {ascii(kind)[:60]}")
+    return Seat(
+        stored.number(seat, "pipeline", least=1),
+        Kind(kind),
+        stored.number(seat, "ordinal"),
+        tuple(stored.paths(seat, "targets")) if "targets" in seat else (),
+        stored.flag(seat, "dropped") if "dropped" in seat else False,
+        stored.path(seat, "reads") if "reads" in seat else None,
+    )

@@ -1,0 +1,69 @@
+"""The nodes of a job, and the options that every one of them has."""
+
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.config.document import Position
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+
+OUTPUT = Option(
+    "plugin_output",
+    STRING,
+    aliases=("result_table_name",),
+    doc="The name under which other nodes take this one's rows.",
+)
+INPUT = Option(
+    "plugin_input",
+    LIST(STRING),
+    aliases=("source_table_name",),
+    doc="Whose rows this node takes: one name or several. Without it, those of the node before.",
+)
+NAME = Option(
+    "name", STRING, doc="The name of the node in messages and checkpoints; without it `plugin_output`, or one is made."
+)
+PARALLELISM = Option(
+    "parallelism", within(1, 100_000), doc="How many work units of this source may run at once; unset: as in `env`."
+)
+FOLLOWS = Option(
+    "parallelism",
+    within(1, 100_000),
+    doc="Accepted for compatibility.",
+    no_effect="transforms and sinks follow their source",
+)
+ROW_ERRORS = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP"),
+    default="FAIL",
+    doc="What a row that cannot be read, transformed or written does: end the pipeline, or be counted and left out.",
+)
+EXACTLY_ONCE = Option(
+    "exactly_once",
+    BOOLEAN,
+    default=False,
+    doc="Refuse the job unless every row reaches this sink exactly once, whatever fails.",
+)
+
+COMMON: dict[Kind, tuple[Option[Any], ...]] = {
+    Kind.SOURCE: (OUTPUT, NAME, PARALLELISM, ROW_ERRORS),
+    Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS),
+    Kind.SINK: (INPUT, NAME, FOLLOWS, ROW_ERRORS, EXACTLY_ONCE),
+}
+"""Every plugin of a kind understands these; connectors do not declare them."""
+
+
+@frozen(kw_only=True)
+class Node:
+    """One source, transform or sink of a job, as far as the graph is concerned."""
+
+    kind: Kind
+    identifier: str
+    """The plugin's name."""
+
+    given_name: str | None = None
+    output: str | None = None
+    inputs: tuple[str, ...] = ()
+    """Names of outputs; empty: the node before."""
+
+    position: Position = field(eq=False)

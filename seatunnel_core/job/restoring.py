@@ -1,0 +1,143 @@
+"""What a person may ask of a restore, beside the job's id, and what of it a manifest keeps until it is done."""
+
+import re
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.errors import StoredValueError, UsageError
+from seatunnel_core.job.savepoint import require_savepoint_name
+from seatunnel_storage_api.errors import InvalidIdError
+from seatunnel_storage_api.layout import require_job_id
+from seatunnel_storage_api.state import CheckpointRef
+
+REWINDS = ("refused", "retracted", "accepted")
+"""What becomes of rows that were published after the checkpoint that is gone back to."""
+
+_CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10})[-/])?(?P<id>[0-9]{1,18})", re.ASCII)
+
+
+@frozen(kw_only=True)
+class ChosenCheckpoint:
+    """``[PIPELINE:][EPOCH-]ID``, as a person writes it."""
+
+    written: str
+    pipeline: int | None
+    """``None``: the only one that the job has."""
+
+    epoch: int | None
+    """``None``: the newest that has the id."""
+
+    checkpoint_id: int
+
+    @classmethod
+    def parse(cls, text: str) -> "ChosenCheckpoint":
+        """Read one.
+
+        Raises:
+            UsageError: it is none.
+        """
+        found = _CHECKPOINT.fullmatch(text)
+        if found is None:
+            raise UsageError(
+                f"{text!r} names no checkpoint: write an id as `seatunnel checkpoints list -j JOB_ID` shows it, such "
+                "as 100000-7, and the number of its pipeline before it where the job has several: 2:100000-7"
+            )
+        pipeline, epoch = found["pipeline"], found["epoch"]
+        return cls(
+            written=text,
+            pipeline=None if pipeline is None else int(pipeline),
+            epoch=None if epoch is None else int(epoch),
+            checkpoint_id=int(found["id"]),
+        )
+
+
+@frozen(kw_only=True)
+class SavepointName:
+    """``JOB_ID/NAME``: a savepoint of another job."""
+
+    job_id: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "SavepointName":
+        """Read one.
+
+        Raises:
+            UsageError: it is none.
+        """
+        job_id, slash, name = text.rpartition("/")
+        try:
+            if not slash:
+                raise UsageError("there is no '/' in it")
+            return cls(job_id=require_job_id(job_id), name=require_savepoint_name(name))
+        except (UsageError, InvalidIdError) as error:
+            raise UsageError(
+                f"{text!r} names no savepoint of a job ({error}): write JOB_ID/NAME, as in 9148730/before-2.0"
+            ) from error
+
+    def __str__(self) -> str:
+        return f"{self.job_id}/{self.name}"
+
+
+@frozen(kw_only=True)
+class Restore:
+    """What is asked for, beside the job's id. By default each pipeline goes on from its latest checkpoint."""
+
+    checkpoints: tuple[ChosenCheckpoint, ...] = ()
+    savepoint: str | None = None
+    """The name of one of the job's own savepoints."""
+
+    retract: bool = False
+    accept_duplicates: bool = False
+    allow_non_restored_state: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.checkpoints and self.savepoint is not None:
+            raise UsageError("checkpoints and a savepoint cannot be restored at once: name the one or the other")
+        if self.retract and self.accept_duplicates:
+            raise UsageError("rows can be taken back or accepted twice, not both: leave one of the two out")
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether a certain checkpoint or savepoint is asked for."""
+        return bool(self.checkpoints) or self.savepoint is not None
+
+    @property
+    def rewind(self) -> str:
+        """One of ``REWINDS``."""
+        return "retracted" if self.retract else "accepted" if self.accept_duplicates else "refused"
+
+
+@frozen(kw_only=True)
+class Asked:
+    """A checkpoint that a pipeline was asked to go back to. It stands in the manifest because the process that was
+    asked may be killed before the pipeline has its restore point: the next one then still goes back."""
+
+    ref: CheckpointRef
+    rewind: str
+    since: int
+    """The first epoch that may do it: once a checkpoint of this epoch or a later one exists, it is done."""
+
+    def record(self) -> dict[str, Any]:
+        """JSON values only."""
+        return {"ref": [self.ref.epoch, self.ref.checkpoint_id], "rewind": self.rewind, "since": self.since}
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Asked":
+        """Read what ``record`` gave.
+
+        Raises:
+            StoredValueError: it is something else.
+        """
+        pair = stored.items(record, "ref")
+        rewind = stored.text(record, "rewind")
+        if len(pair) != 2 or rewind not in REWINDS:
+            raise StoredValueError("what a pipeline was asked to go back to is not an epoch, an id and how")
+        ref = {"epoch": pair[0], "id": pair[1]}
+        return cls(
+            ref=CheckpointRef(stored.number(ref, "epoch"), stored.number(ref, "id")),
+            rewind=rewind,
+            since=stored.number(record, "since"),
+        )
