@@ -1,0 +1,404 @@
+"""The coordinator of one pipeline: it has it started, takes its checkpoints and ends it.
+
+Read it beside ``docs/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator does no
+I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the wiring.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from seatunnel_core.checkpoint import codec, events
+from seatunnel_core.checkpoint.base import RestoreRequest
+from seatunnel_core.checkpoint.commands import (
+    AbortKind,
+    CancelUnits,
+    CheckpointAborted,
+    CheckpointCompleted,
+    CheckpointTriggered,
+    EndPipeline,
+    Outcome,
+)
+from seatunnel_core.checkpoint.errors import IllegalEventError, StateFormatError
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.health import Health
+from seatunnel_core.checkpoint.life import Life
+from seatunnel_core.checkpoint.messages import (
+    Acknowledge,
+    Barrier,
+    Begin,
+    Broken,
+    Drained,
+    Halt,
+    Pressure,
+    Settled,
+    SourceReady,
+    ToCoordinator,
+)
+from seatunnel_core.checkpoint.pending import PendingCheckpoint
+from seatunnel_core.checkpoint.publishing import Publishing
+from seatunnel_core.checkpoint.savepoint import Savepoints
+from seatunnel_core.checkpoint.start import Start
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.trigger import CheckpointPolicy, Situation, decide
+from seatunnel_storage_api.state import CheckpointType
+
+BEFORE_RUNNING = frozenset(Phase) - {Phase.RUNNING, Phase.STOPPING, Phase.FINISHING, Phase.CLEANING, Phase.ENDED}
+
+
+class Coordinator:
+    """Chandy and Lamport's coordinator with a fence: nothing is acted on before it is durable and looked at (R5)."""
+
+    def __init__(
+        self,
+        life: Life,
+        *,
+        epoch_minimum: int,
+        policy: CheckpointPolicy,
+        restore: RestoreRequest,
+        doing: Callable[[str], tuple[str, int]],
+    ) -> None:
+        """``doing`` says of a vertex what it does, and since when in milliseconds."""
+        self.start = Start(
+            life,
+            epoch_minimum=epoch_minimum,
+            timeout_ms=policy.timeout_ms,
+            restore=restore,
+            end=self._end,
+            running=self._run,
+        )
+        self._savepoints = Savepoints(life, timeout_ms=policy.timeout_ms, over=self._end_when_all_is_published)
+        self.health = Health(life.wiring, policy, under_way=self._under_way)
+        self.pending: dict[int, PendingCheckpoint] = {}
+        """The checkpoints being taken, oldest first."""
+
+        self._life = life
+        self._wiring = life.wiring
+        self._policy = policy
+        self._doing = doing
+        self._vertices = (
+            *(f"source {source.name}" for source in life.topology.sources),
+            *(f"task {source.name}" for source in life.topology.sources),
+            *(f"sink {sink.name}" for sink in life.topology.sinks),
+        )
+        self._next_id = 1
+        self._undrained = {source.name for source in life.topology.sources}
+        self._publishing = Publishing(life)
+        self._asked = False
+        self._stopping = False
+        self._draining = False
+        self._stop_when_running = False
+        self._failures = 0
+        self._last_trigger_ms = 0
+        self._last_end_ms: int | None = None
+
+    def receive(self, message: ToCoordinator) -> None:
+        """What the vertices tell."""
+        match message:
+            case Acknowledge():
+                self._acknowledged(message)
+            case Pressure():
+                self.health.pressed(message)
+                self._consider()
+            case Settled(sink=sink, checkpoint_id=checkpoint_id):
+                self._settled(sink, checkpoint_id)
+            case Drained(task=task):
+                self._undrained.discard(task)
+                self._consider()
+            case SourceReady(source=source):
+                self.start.source_ready(source)
+            case Broken(failure=failure):
+                self._end(Outcome.FAILED, failure)
+            case _:
+                assert_never(message)
+
+    # ---- Checkpoints. ----
+
+    def _run(self) -> None:
+        """The start is done: splits may flow, and the interval begins."""
+        self._life.phase = Phase.RUNNING
+        self._next_id = self._life.base.restore_point_id + 1
+        self._last_trigger_ms = self._wiring.now_ms
+        self.health.begin()
+        self._life.tell_sources(Begin())
+        if self._stop_when_running:
+            self._begin_stop()
+        elif self._draining:
+            self._life.tell_sources(Halt())
+        self._consider()
+
+    def trigger_requested(self, _event: events.TriggerRequested) -> None:
+        self._asked = True
+        self._consider()
+
+    def _consider(self) -> None:
+        """Trigger a checkpoint when the policy says so; a timer asks again when it may say so later."""
+        if self._life.phase is not Phase.RUNNING or self._final_is_pending:
+            return
+        final = not self._undrained
+        if final and self._draining:
+            self._begin_stop()
+            return
+        pressed = not self.pending and self.health.uncovered
+        decision = decide(
+            self._policy,
+            Situation(
+                now_ms=self._wiring.now_ms,
+                pending=len(self.pending),
+                last_trigger_ms=self._last_trigger_ms,
+                last_end_ms=self._last_end_ms,
+                last_failed=self.health.last_failed,
+                asked=self._asked or self._savepoints.asked or pressed,
+                final=final,
+            ),
+        )
+        if decision.trigger:
+            self._trigger(CheckpointType.COMPLETED_POINT if final else CheckpointType.CHECKPOINT)
+            self._consider()
+        elif decision.look_again_ms is not None:
+            self._wiring.set_timer("trigger", decision.look_again_ms, self._consider)
+        else:
+            self._wiring.cancel_timer("trigger")
+
+    def _trigger(self, checkpoint_type: CheckpointType, *, last: bool = False) -> None:
+        """Open a pending checkpoint, arm its timeout, and only then inject the barrier at every source."""
+        now_ms = self._wiring.now_ms
+        checkpoint_id = self._next_id
+        self._asked = False
+        self._last_trigger_ms = now_ms
+        pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=self._vertices, triggered_ms=now_ms)
+        pending.savepoints = self._savepoints.take_asked(last=last or checkpoint_type is CheckpointType.COMPLETED_POINT)
+        self._next_id += 2 if pending.savepoints else 1  # they are stored under the id behind it
+        self.pending[checkpoint_id] = pending
+        timeout_at_ms = now_ms + self._policy.timeout_ms
+        self._wiring.set_timer(f"expire:{checkpoint_id}", timeout_at_ms, lambda: self._expire(pending))
+        self._wiring.do(CheckpointTriggered(checkpoint_id=checkpoint_id, checkpoint_type=checkpoint_type))
+        self._life.tell_sources(Barrier(checkpoint_id, last))
+
+    def _acknowledged(self, message: Acknowledge) -> None:
+        """One vertex has recorded its state; the last one completes the cut. An aborted checkpoint takes none."""
+        pending = self.pending.get(message.checkpoint_id)
+        if pending is None or not pending.acknowledge(message.vertex, message.state):
+            return
+        if self._life.phase is Phase.STOPPING:
+            self._wiring.do(CancelUnits())
+        try:
+            encoded = codec.encode(pending.states())
+        except StateFormatError as error:
+            self._close(pending)
+            self._notice_abort(pending, AbortKind.UNWRITABLE, str(error))
+            self._fail(FailureKind.BUG, f"checkpoint {pending.checkpoint_id} cannot be written: {error}")
+            return
+        pending.storing_since_ms = self._wiring.now_ms
+        pending.state_bytes = len(encoded)
+        self._life.store(pending.checkpoint_id, pending.checkpoint_type, encoded)
+
+    def checkpoint_stored(self, event: events.CheckpointStored) -> None:
+        """R5: stored, looked, and still the newest epoch. Only now is the checkpoint completed."""
+        if self._life.phase is Phase.RESTORING:
+            self.start.restore_point_stored()
+            return
+        pending = self.pending.get(event.ref.checkpoint_id)
+        if pending is not None:
+            self._complete(pending)
+        else:
+            self._savepoints.stored(event.ref)
+
+    def require_own(self, event: events.CheckpointStored) -> None:
+        """Raise ``IllegalEventError`` for a checkpoint that nobody here asked to be stored; changes nothing."""
+        restoring = self._life.phase is Phase.RESTORING
+        is_restore_point = event.ref.checkpoint_id == self._life.base.restore_point_id
+        pending = self.pending.get(event.ref.checkpoint_id)
+        too_early = pending is not None and pending.storing_since_ms is None
+        if event.ref.epoch != self._life.epoch or (restoring and not is_restore_point) or too_early:
+            raise IllegalEventError(
+                f"checkpoint {event.ref} was stored, and epoch {self._life.epoch} did not ask for it"
+            )
+
+    def _complete(self, pending: PendingCheckpoint) -> None:
+        """Sinks may publish what it contains; older pending ones are subsumed."""
+        assert pending.storing_since_ms is not None
+        self._close(pending)
+        for older in [other for other in self.pending.values() if other.checkpoint_id < pending.checkpoint_id]:
+            self._close(older)
+            self._notice_abort(older, AbortKind.SUBSUMED, f"subsumed by checkpoint {pending.checkpoint_id}")
+        self._failures = 0
+        self._life.mark_completed(pending.checkpoint_id)
+        self._wiring.do(
+            CheckpointCompleted(
+                checkpoint_id=pending.checkpoint_id,
+                checkpoint_type=pending.checkpoint_type,
+                acknowledge_ms=pending.storing_since_ms - pending.triggered_ms,
+                store_ms=self._wiring.now_ms - pending.storing_since_ms,
+                state_bytes=pending.state_bytes,
+            )
+        )
+        final = pending.checkpoint_type is CheckpointType.COMPLETED_POINT
+        self.health.completed(last=final or self._life.phase is Phase.STOPPING)
+        self._publishing.completed(pending.checkpoint_id)
+        if final:
+            self._life.phase = Phase.FINISHING
+        if pending.savepoints:
+            self._savepoints.completed(pending.checkpoint_id, pending.savepoints, pending.states())
+        self._life.publish(pending.checkpoint_id)
+        self._consider()
+
+    def _expire(self, pending: PendingCheckpoint) -> None:
+        """Name each vertex that did not acknowledge, what it was doing and since when."""
+        age_ms = self._wiring.now_ms - pending.triggered_ms
+        reason = f"expired after {age_ms} ms: {pending.awaited(self._wiring.now_ms, self._doing)}"
+        self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
+
+    def _under_way(self) -> str:
+        """Of the oldest pending checkpoint, for a person; empty when there is none."""
+        oldest = next(iter(self.pending.values()), None)
+        if oldest is None:
+            return ""
+        age_ms = self._wiring.now_ms - oldest.triggered_ms
+        awaited = oldest.awaited(self._wiring.now_ms, self._doing)
+        return f"checkpoint {oldest.checkpoint_id} is under way for {age_ms} ms: {awaited}"
+
+    def storage_failed(self, event: events.StorageFailed) -> None:
+        if self._life.phase in BEFORE_RUNNING:
+            self._end(Outcome.FAILED, event.failure)
+            return
+        assert event.ref is not None
+        pending = self.pending.get(event.ref.checkpoint_id)
+        if pending is not None:
+            self._abort(pending, AbortKind.STORAGE, event.failure)
+        else:
+            self._savepoints.store_failed(event.ref, event.failure.message)
+
+    def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
+        """Only bookkeeping is dropped: units and committables live on, and the next checkpoint has them (R1, R2)."""
+        self._close(pending)
+        self.health.failed(f"checkpoint {pending.checkpoint_id} failed: {failure.message}")
+        self._failures += 1
+        self._notice_abort(pending, kind, failure.message)
+        if self._stopping:
+            self._end(Outcome.STOPPED, failure)
+        elif self._failures > self._policy.tolerable_failures:
+            self._fail(
+                failure.kind,
+                f"checkpoints that failed in a row: {self._failures}, tolerated: {self._policy.tolerable_failures}; "
+                f"checkpoint {pending.checkpoint_id}: {failure.message}",
+            )
+        else:
+            self._consider()
+
+    def _close(self, pending: PendingCheckpoint) -> None:
+        del self.pending[pending.checkpoint_id]
+        self._last_end_ms = self._wiring.now_ms
+        self._wiring.cancel_timer(f"expire:{pending.checkpoint_id}")
+
+    def _notice_abort(self, pending: PendingCheckpoint, kind: AbortKind, reason: str) -> None:
+        self._wiring.do(CheckpointAborted(checkpoint_id=pending.checkpoint_id, kind=kind, reason=reason))
+        self._savepoints.refuse(pending.savepoints, f"its checkpoint {pending.checkpoint_id} was aborted: {reason}")
+
+    # ---- The end. ----
+
+    def _settled(self, sink: str, checkpoint_id: int) -> None:
+        """A sink has published all that the checkpoint contains; an answer for an older one came too late to count."""
+        self._savepoints.settled(sink, checkpoint_id)
+        self._publishing.settled(sink, checkpoint_id)
+        if checkpoint_id == self._life.publishing:
+            self._life.unsettled.discard(sink)
+        if self._life.phase is Phase.COMMITTING_BASE and not self._life.unsettled:
+            self.start.base_committed()
+        else:
+            self._end_when_all_is_published()
+
+    def _end_when_all_is_published(self) -> None:
+        if self._life.unsettled or self._savepoints.open:
+            return
+        if self._life.phase is Phase.FINISHING:
+            self._life.clean()
+        elif self._life.phase is Phase.STOPPING and not self.pending:
+            self._end(Outcome.STOPPED)
+
+    def swept(self, _event: events.Swept) -> None:
+        if self._life.phase is Phase.CLEANING:
+            self._end(Outcome.FINISHED)
+        else:
+            self.start.swept()
+
+    def stop_requested(self, _event: events.StopRequested) -> None:
+        """A clean stop takes a last checkpoint, also where no interval is set, within a bounded time. A pipeline whose
+        final checkpoint is under way finishes instead, within the same time."""
+        if self._life.phase in BEFORE_RUNNING:
+            self._end(Outcome.STOPPED)
+            return
+        self._begin_stop()
+
+    def _begin_stop(self) -> None:
+        if self._stopping:
+            return
+        self._stopping = True
+        self._wiring.set_timer("stop", self._wiring.now_ms + self._policy.timeout_ms, self._stop_took_too_long)
+        if self._life.phase is Phase.RUNNING and not self._final_is_pending:
+            self._take_last()
+
+    def _take_last(self) -> None:
+        """The checkpoint that nothing follows; the savepoints of those that it takes the place of are taken with it."""
+        for pending in list(self.pending.values()):
+            for name in pending.savepoints:
+                self._savepoints.ask(name)
+            pending.savepoints = ()
+            self._close(pending)
+            self._notice_abort(pending, AbortKind.REPLACED, "the pipeline stops, and its last checkpoint contains more")
+        self._life.phase = Phase.STOPPING
+        self._wiring.cancel_timer("trigger")
+        self._trigger(CheckpointType.CHECKPOINT, last=True)
+
+    def savepoint_requested(self, event: events.SavepointRequested) -> None:
+        """With the next checkpoint; with one that nothing follows when the pipeline is to stop after it."""
+        if self._stopping or self._life.phase in (Phase.FINISHING, Phase.CLEANING):
+            self._savepoints.refuse((event.name,), "the pipeline is ending already")
+            return
+        for final in self.pending.values():
+            if final.checkpoint_type is CheckpointType.COMPLETED_POINT:
+                final.savepoints = (*final.savepoints, event.name)
+                return
+        self._savepoints.ask(event.name, of_the_last=event.drain)
+        if event.drain:
+            self._draining = True
+        elif event.stop:
+            self._stop_when_running = True
+        if self._life.phase is not Phase.RUNNING:
+            return
+        if self._draining:
+            self._life.tell_sources(Halt())
+        if self._stop_when_running:
+            self._begin_stop()
+        self._consider()
+
+    def _stop_took_too_long(self) -> None:
+        """What is stored is enough: the next start publishes what is not published yet (R4)."""
+        oldest = next(iter(self.pending.values()), None)
+        if oldest is None:
+            self._end(Outcome.STOPPED)
+        else:
+            self._expire(oldest)  # which ends a pipeline that stops
+
+    def fence_lost(self, event: events.FenceLost) -> None:
+        """R5: a zombie commits nothing, prunes nothing, and says so."""
+        self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message))
+
+    def _fail(self, kind: FailureKind, message: str) -> None:
+        self._end(Outcome.FAILED, Failure(kind=kind, message=message))
+
+    def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:
+        for pending in self.pending.values():
+            self._notice_abort(pending, AbortKind.ENDED, "the pipeline ended")
+        self.pending.clear()
+        self._savepoints.end("the pipeline ended before" if failure is None else failure.message)
+        if self._life.phase in (Phase.RUNNING, Phase.STOPPING):
+            self._wiring.do(CancelUnits())
+        self._life.phase = Phase.ENDED
+        self._wiring.do(EndPipeline(outcome=outcome, failure=failure))
+        self._wiring.end()
+
+    # ---- Small facts. ----
+
+    @property
+    def _final_is_pending(self) -> bool:
+        return any(pending.checkpoint_type is CheckpointType.COMPLETED_POINT for pending in self.pending.values())

@@ -1,0 +1,101 @@
+"""The states of a checkpoint and the vertices of a job, found again by name."""
+
+from collections.abc import Iterable
+
+from attrs import evolve, frozen
+
+from seatunnel_core.checkpoint.errors import RestoreRefusedError
+from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.topology import SourceSpec, Topology
+
+
+@frozen(kw_only=True)
+class Comparison:
+    """By vertex, such as ``source flights``, each in a sorted tuple."""
+
+    matched: tuple[str, ...]
+    """In both: they go on where they were."""
+
+    new: tuple[str, ...]
+    """Only in the job: they begin."""
+
+    dropped: tuple[str, ...]
+    """Only in the states: nothing of them is restored."""
+
+
+def compare(states: VertexStates, topology: Topology) -> Comparison:
+    """Which vertices find their state; a task has the name of its source and goes with it."""
+    stored = _names(states.sources, states.sinks)
+    named = _names((source.name for source in topology.sources), (sink.name for sink in topology.sinks))
+    return Comparison(
+        matched=tuple(sorted(stored & named)), new=tuple(sorted(named - stored)), dropped=tuple(sorted(stored - named))
+    )
+
+
+def _names(sources: Iterable[str], sinks: Iterable[str]) -> set[str]:
+    return {f"source {name}" for name in sources} | {f"sink {name}" for name in sinks}
+
+
+def fitted(
+    states: VertexStates, topology: Topology, *, allow_non_restored: bool = False, is_published: bool = False
+) -> VertexStates:
+    """A state for every vertex of the job: its own, or the start state for a new one. Any parallelism fits.
+
+    Args:
+        allow_non_restored: whether states of vertices that the job no longer has may be dropped.
+        is_published: whether all that the sinks hold in ``states`` is known to be published, as behind a savepoint.
+
+    Raises:
+        RestoreRefusedError: says which vertices do not fit and what to do.
+    """
+    if not states.sources or states.sources.keys() != states.tasks.keys():
+        raise RestoreRefusedError(
+            f"it has the sources {sorted(states.sources)} and tasks of {sorted(states.tasks)}, which no job stores"
+        )
+    dropped = compare(states, topology).dropped
+    if dropped and not allow_non_restored:
+        raise RestoreRefusedError(
+            f"it also has {', '.join(dropped)}, and the job has nothing of these names: put them back, or write "
+            "--allow-non-restored-state to go on without what is stored of them"
+        )
+    if not is_published:
+        _require_published(states, topology)
+    return VertexStates(
+        sources={source.name: states.sources.get(source.name, SourceState()) for source in topology.sources},
+        tasks={
+            source.name: _fitted_task(states.tasks.get(source.name, TaskState()), source, allow_non_restored)
+            for source in topology.sources
+        },
+        sinks={sink.name: states.sinks.get(sink.name, SinkState()) for sink in topology.sinks},
+        retracting=states.retracting,
+    )
+
+
+def _require_published(states: VertexStates, topology: Topology) -> None:
+    """Nobody but the dropped sink itself could publish what it holds."""
+    named = {sink.name for sink in topology.sinks}
+    for name, sink in states.sinks.items():
+        if name not in named and sink.uncommitted:
+            raise RestoreRefusedError(
+                f"sink {name!r}, which the job has no more, may have {len(sink.uncommitted)} committables to publish: "
+                "put it back, run the job once more and stop it with a savepoint, then drop the sink"
+            )
+
+
+def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
+    """What is staged for a sink that the source does not feed any more is dropped, and swept, with permission only."""
+    for held in task.units:
+        strange = set(held.committables or ()) - set(source.sinks)
+        if strange and not allow_non_restored:
+            raise RestoreRefusedError(
+                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
+                "source does not feed any more: let it, or write --allow-non-restored-state to go on without them"
+            )
+    return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))
+
+
+def _fitted_unit(held: HeldUnit, source: SourceSpec) -> HeldUnit:
+    if held.committables is None:
+        return held
+    fed = {sink: committable for sink, committable in held.committables.items() if sink in source.sinks}
+    return evolve(held, committables=fed)

@@ -1,0 +1,59 @@
+"""A checkpoint that is being taken."""
+
+from collections.abc import Callable, Iterable
+
+from seatunnel_core.checkpoint.state import SinkState, SourceState, TaskState, VertexState, VertexStates
+from seatunnel_storage_api.state import CheckpointType
+
+
+class PendingCheckpoint:
+    """Collects the acknowledgements of one barrier; complete when every vertex has answered."""
+
+    def __init__(
+        self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[str], triggered_ms: int
+    ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.checkpoint_type = checkpoint_type
+        self.triggered_ms = triggered_ms
+        self.missing = dict.fromkeys(vertices)
+        """The vertices that have not acknowledged yet, in the order of the topology."""
+
+        self.storing_since_ms: int | None = None
+        self.state_bytes = 0
+        self.savepoints: tuple[str, ...] = ()
+        """The names of the savepoints that are taken with it."""
+
+        self._states: dict[str, VertexState] = {}
+
+    def acknowledge(self, vertex: str, state: VertexState) -> bool:
+        """Take the state of ``vertex`` and say whether it was the last one that was missing."""
+        del self.missing[vertex]
+        self._states[vertex] = state
+        return not self.missing
+
+    def awaited(self, now_ms: int, doing: Callable[[str], tuple[str, int]]) -> str:
+        """Who holds it up, for a person: each vertex that has not acknowledged, what it does and how long, or the
+        storage."""
+        if self.storing_since_ms is not None:
+            storing_ms = now_ms - self.storing_since_ms
+            return f"every vertex acknowledged, and the storage has been storing for {storing_ms} ms"
+        missing = ((vertex, *doing(vertex)) for vertex in self.missing)
+        return "no acknowledgement from " + "; ".join(
+            f"{vertex} ({what}, for {now_ms - since_ms} ms)" for vertex, what, since_ms in missing
+        )
+
+    def states(self) -> VertexStates:
+        """The states of all vertices, once nothing is missing."""
+        sources: dict[str, SourceState] = {}
+        tasks: dict[str, TaskState] = {}
+        sinks: dict[str, SinkState] = {}
+        for vertex, state in self._states.items():
+            name = vertex.partition(" ")[2]
+            match state:
+                case SourceState():
+                    sources[name] = state
+                case TaskState():
+                    tasks[name] = state
+                case _:
+                    sinks[name] = state
+        return VertexStates(sources=sources, tasks=tasks, sinks=sinks)

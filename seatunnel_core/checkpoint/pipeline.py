@@ -1,0 +1,195 @@
+"""One pipeline's protocol as a single state machine: events in, commands out."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from seatunnel_core.checkpoint import events
+from seatunnel_core.checkpoint.base import RestoreRequest
+from seatunnel_core.checkpoint.commands import Command
+from seatunnel_core.checkpoint.coordinator import BEFORE_RUNNING, Coordinator
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.checkpoint.life import Life
+from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.sink_vertex import SinkVertex
+from seatunnel_core.checkpoint.source_vertex import SourceVertex
+from seatunnel_core.checkpoint.task_vertex import TaskVertex
+from seatunnel_core.checkpoint.topology import Topology
+from seatunnel_core.checkpoint.transitions import Phase, require_legal
+from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.wiring import Channel, Wiring
+from seatunnel_storage_api.state import CheckpointType
+
+Vertex = TypeVar("Vertex", SourceVertex, TaskVertex, SinkVertex)
+
+
+class PipelineProtocol:
+    """Coordinator, vertices and channels of one pipeline, wired together.
+
+    One object serves one start: a restart builds a new one with a larger ``epoch_minimum``. It is not thread-safe, does
+    no I/O and reads no clock; the same events give the same commands.
+    """
+
+    def __init__(
+        self,
+        *,
+        job_id: str,
+        pipeline_id: int,
+        epoch_minimum: int,
+        topology: Topology,
+        policy: CheckpointPolicy,
+        limits: Limits,
+        restore: RestoreRequest,
+        wiring: Wiring | None = None,
+    ) -> None:
+        """``wiring`` decides how messages travel inside; the default delivers all of them before ``handle`` returns."""
+        self._wiring = wiring or Wiring()
+        self._sources = {spec.name: SourceVertex(spec, self._wiring) for spec in topology.sources}
+        self._tasks = {spec.name: TaskVertex(spec, limits, self._wiring) for spec in topology.sources}
+        self._sinks = {
+            spec.name: SinkVertex(spec, topology.inputs_of(spec.name), limits, self._wiring) for spec in topology.sinks
+        }
+        self._life = Life(job_id=job_id, pipeline_id=pipeline_id, topology=topology, wiring=self._wiring)
+        self._coordinator = Coordinator(
+            self._life, epoch_minimum=epoch_minimum, policy=policy, restore=restore, doing=self._doing
+        )
+        self._connect(topology)
+        self._handlers = self._handler_table()
+
+    def handle(self, event: Event) -> tuple[Command, ...]:
+        """Take one event and say what is to be done, in order.
+
+        After ``EndPipeline`` every event is ignored.
+
+        Raises:
+            IllegalEventError: the event cannot come now; nothing has changed.
+        """
+        phase = self._life.phase
+        if phase is Phase.ENDED:
+            return ()
+        require_legal(phase, event)
+        self._require_sound(event)
+        self._wiring.now_ms = max(self._wiring.now_ms, event.now_ms)
+        self._handlers[type(event)](event)
+        self._wiring.deliver()
+        return self._wiring.take_commands()
+
+    @property
+    def phase(self) -> Phase:
+        return self._life.phase
+
+    def progress(self) -> PipelineProgress:
+        """What a person wants to see, now."""
+        coordinator = self._coordinator
+        sources, tasks, sinks = self._sources.values(), self._tasks.values(), self._sinks.values()
+        totals = [source.splits_total for source in sources]
+        return PipelineProgress(
+            phase=self._life.phase,
+            epoch=self._life.epoch or None,
+            rows_read=sum(task.rows_read for task in tasks),
+            rows_written=sum(task.rows_written for task in tasks),
+            bytes_read=sum(task.bytes_read for task in tasks),
+            bytes_written=sum(task.bytes_held for task in tasks)
+            + sum(sink.uncommitted_bytes + sink.bytes_committed for sink in sinks),
+            rows_skipped=sum(task.rows_skipped for task in tasks),
+            rows_committed=sum(sink.rows_committed for sink in sinks),
+            bytes_committed=sum(sink.bytes_committed for sink in sinks),
+            rows_committed_by_sink={sink.spec.name: sink.rows_committed for sink in sinks},
+            units_in_flight=sum(task.units_in_flight for task in tasks),
+            units_running=sum(task.units_running for task in tasks),
+            units_done=sum(task.units_done for task in tasks),
+            splits_done=sum(task.splits_done for task in tasks),
+            splits_total=None if None in totals else sum(total or 0 for total in totals),
+            uncommitted=sum(sink.uncommitted for sink in sinks),
+            last_completed_id=self._life.last_completed_id,
+            last_completed_ms=self._life.last_completed_ms,
+            pending=len(coordinator.pending),
+            degraded=coordinator.health.degraded,
+        )
+
+    def _connect(self, topology: Topology) -> None:
+        channel: Callable[[Callable[[Any], None]], Channel] = partial(Channel, self._wiring)
+        to_coordinator = {name: channel(self._coordinator.receive) for name in (*self._sources, *self._sinks)}
+        for spec in topology.sources:
+            source, task = self._sources[spec.name], self._tasks[spec.name]
+            source.connect(task=channel(task.receive), coordinator=to_coordinator[spec.name])
+            task.connect(
+                source=channel(source.receive),
+                sinks={name: channel(partial(self._sinks[name].receive_from, spec.name)) for name in spec.sinks},
+                coordinator=channel(self._coordinator.receive),
+            )
+        for sink in self._sinks.values():
+            inputs = topology.inputs_of(sink.spec.name)
+            sink.connect(
+                tasks=tuple(channel(self._tasks[name].receive) for name in inputs),
+                coordinator=channel(self._coordinator.receive),
+            )
+        self._life.connect(
+            sources={name: channel(source.receive) for name, source in self._sources.items()},
+            tasks={name: channel(task.receive) for name, task in self._tasks.items()},
+            sinks={name: channel(sink.receive) for name, sink in self._sinks.items()},
+        )
+
+    def _handler_table(self) -> dict[type[Event], Callable[[Any], None]]:
+        coordinator = self._coordinator
+        return {
+            events.Started: coordinator.start.started,
+            events.EpochClaimed: coordinator.start.epoch_claimed,
+            events.CheckpointsListed: coordinator.start.checkpoints_listed,
+            events.CheckpointLoaded: coordinator.start.checkpoint_loaded,
+            events.CheckpointDamaged: coordinator.start.checkpoint_damaged,
+            events.CheckpointStored: coordinator.checkpoint_stored,
+            events.FenceLost: coordinator.fence_lost,
+            events.StorageFailed: coordinator.storage_failed,
+            events.SinksPrepared: coordinator.start.sinks_prepared,
+            events.Swept: coordinator.swept,
+            events.Retracted: coordinator.start.retracted,
+            events.PlaceFailed: coordinator.start.place_failed,
+            events.TriggerRequested: coordinator.trigger_requested,
+            events.SavepointRequested: coordinator.savepoint_requested,
+            events.StopRequested: coordinator.stop_requested,
+            events.TimerFired: lambda event: self._wiring.fire(event.key),
+            events.Enumerated: lambda event: self._sources[event.source].enumerated(event),
+            events.UnitFinished: lambda event: self._tasks[event.task].finished(event),
+            events.UnitFailed: lambda event: self._tasks[event.task].failed(event),
+            events.CommitSucceeded: lambda event: self._sinks[event.sink].succeeded(event),
+            events.CommitFailed: lambda event: self._sinks[event.sink].failed(event),
+        }
+
+    def _require_sound(self, event: Event) -> None:
+        """Everything that may be wrong with an event is found before anything changes."""
+        match event:
+            case events.UnitFinished(task=task):
+                self._known(self._tasks, task, "task").require_sound(event)
+            case events.UnitFailed(task=task):
+                self._known(self._tasks, task, "task")
+            case events.CommitSucceeded(sink=sink) | events.CommitFailed(sink=sink):
+                self._known(self._sinks, sink, "sink").require_in_flight(event)
+            case events.Enumerated(source=source):
+                self._known(self._sources, source, "source").require_awaited(event)
+            case events.EpochClaimed():
+                self._coordinator.start.require_large_enough(event)
+            case events.CheckpointLoaded():
+                self._coordinator.start.require_asked_for(event)
+            case events.CheckpointStored():
+                self._coordinator.require_own(event)
+            case events.StorageFailed(ref=None) if self.phase not in BEFORE_RUNNING:
+                raise IllegalEventError(
+                    "a running pipeline asks the storage for nothing but stores: name the checkpoint"
+                )
+            case events.TriggerRequested(checkpoint_type=kind) if kind is not CheckpointType.CHECKPOINT:
+                raise IllegalEventError(f"{CheckpointType.CHECKPOINT} can be asked for, {kind} cannot")
+
+    @staticmethod
+    def _known(vertices: dict[str, Vertex], name: str, kind: str) -> Vertex:
+        if name not in vertices:
+            raise IllegalEventError(f"the pipeline has no {kind} {name!r}; it has {', '.join(sorted(vertices))}")
+        return vertices[name]
+
+    def _doing(self, vertex: str) -> tuple[str, int]:
+        kind, _, name = vertex.partition(" ")
+        described: dict[str, Any] = {"source": self._sources, "task": self._tasks, "sink": self._sinks}
+        doing: tuple[str, int] = described[kind][name].doing()
+        return doing

@@ -1,0 +1,50 @@
+"""What a person sees of a running pipeline."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from seatunnel_core.checkpoint.transitions import Phase
+
+
+@frozen(kw_only=True)
+class PipelineProgress:
+    """Counters of one pipeline, since it first started, restarts included, where nothing else is said."""
+
+    phase: Phase
+    epoch: int | None
+    rows_read: int
+    rows_written: int
+    """Staged for all sinks together: a row that goes to two sinks counts twice."""
+
+    bytes_read: int
+    bytes_written: int
+    rows_skipped: int
+    rows_committed: int
+    """Of all sinks together: a row that goes to two sinks counts twice."""
+
+    bytes_committed: int
+    rows_committed_by_sink: Mapping[str, int] = field(factory=dict)
+    units_in_flight: int
+    """Now: being put together, queued, running, waiting for a retry, held back for order."""
+
+    units_running: int
+    units_done: int
+    splits_done: int
+    splits_total: int | None
+    """``None`` until every source of the pipeline is enumerated."""
+
+    uncommitted: int
+    """Committables handed on and not yet published, now."""
+
+    last_completed_id: int | None
+    """Of this epoch, its restore point included."""
+
+    last_completed_ms: int | None
+    """By the clock that stamps the events."""
+
+    pending: int
+    """Checkpoints that are being taken now."""
+
+    degraded: str
+    """Why the pipeline does not move as it should; empty when all is well."""

@@ -1,0 +1,120 @@
+"""Savepoints: the cut of a checkpoint once more, without what is staged, when all that it contains is published.
+
+A savepoint's barrier reserves two ids. *n* is an ordinary checkpoint with the committables; *n* + 1, the same cut
+without them, is stored as the savepoint when they are committed. So a savepoint may be stored after a later
+checkpoint, and is not the latest then; and as it names nothing that is staged, it outlives sweeps and can be moved to
+another storage.
+"""
+
+from collections.abc import Callable
+
+from attrs import define
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.commands import SavepointCompleted, SavepointFailed
+from seatunnel_core.checkpoint.life import Life
+from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType
+
+
+@define
+class _Taking:
+    """One savepoint whose checkpoint *n* is completed."""
+
+    names: tuple[str, ...]
+    states: VertexStates
+    unsettled: set[str]
+    """The sinks that have not published all that *n* contains."""
+
+
+class Savepoints:
+    """The savepoints of one pipeline, from their request to their end."""
+
+    def __init__(self, life: Life, *, timeout_ms: int, over: Callable[[], None]) -> None:
+        """``over`` is called when one was stored, or will not be."""
+        self._life = life
+        self._timeout_ms = timeout_ms
+        self._over = over
+        self._asked: list[str] = []
+        self._asked_of_the_last: list[str] = []
+        self._taking: dict[int, _Taking] = {}
+        """By the id *n* of the checkpoint."""
+
+    def ask(self, name: str, *, of_the_last: bool = False) -> None:
+        """With the next checkpoint, or only with the one that nothing follows."""
+        (self._asked_of_the_last if of_the_last else self._asked).append(name)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the next checkpoint is one for a savepoint too."""
+        return bool(self._asked)
+
+    @property
+    def open(self) -> bool:
+        """Whether one is still on its way to the storage."""
+        return bool(self._taking)
+
+    def take_asked(self, *, last: bool) -> tuple[str, ...]:
+        """The names that the checkpoint which is being triggered serves; ``last`` when nothing follows it."""
+        names, self._asked = self._asked, []
+        if last:
+            names, self._asked_of_the_last = names + self._asked_of_the_last, []
+        return tuple(names)
+
+    def completed(self, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
+        """Checkpoint *n* is durable; the sinks are being told to publish what it contains."""
+        self._taking[checkpoint_id] = _Taking(names, states, set(self._life.sinks))
+        self._life.wiring.set_timer(
+            f"savepoint:{checkpoint_id}",
+            self._life.wiring.now_ms + self._timeout_ms,
+            lambda: self._give_up(
+                checkpoint_id, f"not stored within {self._timeout_ms} ms: {self._doing(checkpoint_id)}"
+            ),
+        )
+
+    def settled(self, sink: str, checkpoint_id: int) -> None:
+        """A sink has published what checkpoint *n* contains; after the last one the savepoint is stored."""
+        taking = self._taking.get(checkpoint_id)
+        if taking is None:
+            return
+        taking.unsettled.discard(sink)
+        if not taking.unsettled:
+            encoded = codec.encode(taking.states.without_staged())
+            self._life.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, encoded)
+
+    def stored(self, ref: CheckpointRef) -> None:
+        """If ``ref`` is a savepoint of ours, it is over."""
+        taking = self._close(ref.checkpoint_id - 1)
+        if taking is not None:
+            for name in taking.names:
+                self._life.wiring.do(SavepointCompleted(name=name, ref=ref))
+            self._over()
+
+    def store_failed(self, ref: CheckpointRef, reason: str) -> None:
+        """The storage did not take it; a failure of anything else says nothing here."""
+        self._give_up(ref.checkpoint_id - 1, reason)
+
+    def refuse(self, names: tuple[str, ...], reason: str) -> None:
+        for name in names:
+            self._life.wiring.do(SavepointFailed(name=name, reason=reason))
+
+    def end(self, reason: str) -> None:
+        """The pipeline ends: what is not stored will not be."""
+        self.refuse(self.take_asked(last=True), reason)
+        for checkpoint_id in list(self._taking):
+            taking = self._close(checkpoint_id)
+            self.refuse(taking.names if taking else (), reason)
+
+    def _give_up(self, checkpoint_id: int, reason: str) -> None:
+        taking = self._close(checkpoint_id)
+        if taking is not None:
+            self.refuse(taking.names, reason)
+            self._over()
+
+    def _close(self, checkpoint_id: int) -> _Taking | None:
+        self._life.wiring.cancel_timer(f"savepoint:{checkpoint_id}")
+        return self._taking.pop(checkpoint_id, None)
+
+    def _doing(self, checkpoint_id: int) -> str:
+        unsettled = sorted(self._taking[checkpoint_id].unsettled)
+        return f"{', '.join(map(repr, unsettled))} still publishes" if unsettled else "the storage is storing it"

@@ -1,0 +1,203 @@
+"""The vertex that emits the splits of one source."""
+
+from typing import assert_never
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.commands import Enumerate
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import Enumerated
+from seatunnel_core.checkpoint.messages import (
+    Acknowledge,
+    Barrier,
+    Begin,
+    Correction,
+    Credit,
+    Halt,
+    Plan,
+    RestoreSource,
+    SourceEnded,
+    SourceReady,
+    SplitSent,
+    ToSource,
+)
+from seatunnel_core.checkpoint.speed_limit import SAVED_UP_MS, TokenBucket
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.checkpoint.state import SourceState
+from seatunnel_core.checkpoint.topology import SourceSpec
+from seatunnel_core.checkpoint.wiring import Channel, Wiring
+
+
+class SourceVertex:
+    """Emits splits in the order of a frozen enumeration, each against a credit and within the speed limit.
+
+    Its state is what is still to be emitted: the name of the enumeration and a cursor (R12). Barriers need neither
+    credit nor tokens, so they never queue behind data (R3).
+    """
+
+    def __init__(self, spec: SourceSpec, wiring: Wiring) -> None:
+        self.spec = spec
+        self.state = SourceState()
+        self.ended = False
+        self._wiring = wiring
+        self._splits: tuple[Split, ...] = ()
+        self._cursor = 0
+        self._credits = 0
+        self._running = False
+        self._awaiting_enumeration = False
+        self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
+        self._rows_bucket: TokenBucket | None = None
+        self._bytes_bucket: TokenBucket | None = None
+        self._looking_again_ms: int | None = None
+        self._since_ms = 0
+
+    def connect(self, *, task: Channel, coordinator: Channel) -> None:
+        self._task = task
+        self._coordinator = coordinator
+
+    def receive(self, message: ToSource) -> None:
+        match message:
+            case Credit(splits=splits):
+                self._credits += splits
+                self._emit()
+            case Barrier(checkpoint_id=checkpoint_id):
+                self._pass_barrier(message, checkpoint_id)
+            case Correction(rows=rows, bytes=read_bytes):
+                self._correct(rows, read_bytes)
+            case Halt():
+                self._halt()
+            case RestoreSource(state=state):
+                self.state = state
+                self._cursor = state.cursor
+            case Plan():
+                self._plan()
+            case Begin():
+                self._begin()
+            case _:
+                assert_never(message)
+
+    def require_awaited(self, event: Enumerated) -> None:
+        """Raise ``IllegalEventError`` unless ``event`` is the enumeration that was asked for, without gaps."""
+        if not self._awaiting_enumeration:
+            raise IllegalEventError(f"source {event.source!r} was not asked for its splits, and is told them")
+        if self.state.attachment not in (None, event.attachment):
+            raise IllegalEventError(
+                f"source {event.source!r} was frozen as {self.state.attachment!r}, and is told of {event.attachment!r}"
+            )
+        if self.state.total not in (None, len(event.splits)):
+            raise IllegalEventError(
+                f"source {event.source!r} was frozen with {self.state.total} splits, and is told of {len(event.splits)}"
+            )
+        for index, split in enumerate(event.splits):
+            if split.index != index:
+                raise IllegalEventError(
+                    f"the splits of source {event.source!r} must be numbered from 0 without gaps; "
+                    f"number {split.index} stands at position {index}"
+                )
+
+    def enumerated(self, event: Enumerated) -> None:
+        self._awaiting_enumeration = False
+        self._splits = event.splits
+        self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits))
+        self._ready()
+
+    def doing(self) -> tuple[str, int]:
+        """What it does, for a person, and since when in milliseconds."""
+        return f"has emitted {self._cursor} of {self.state.total} splits", self._since_ms
+
+    @property
+    def splits_total(self) -> int | None:
+        return self.state.total
+
+    def _plan(self) -> None:
+        """Also when everything has been emitted: units in flight hold their splits, the enumeration their schemas."""
+        self._awaiting_enumeration = True
+        self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment))
+
+    def _ready(self) -> None:
+        self._coordinator.send(SourceReady(self.spec.name, self.state.total or 0))
+
+    def _begin(self) -> None:
+        now_ms = self._since_ms = self._wiring.now_ms
+        self._rows_bucket = _bucket(self.spec.rows_per_second, now_ms)
+        self._bytes_bucket = _bucket(self.spec.bytes_per_second, now_ms)
+        self._running = True
+        self._task.send(Begin(to_come_bytes=sum(split.weight_bytes for split in self._splits[self._cursor :])))
+        self._end_when_empty()
+
+    def _emit(self) -> None:
+        while self._running and self._credits and not self._exhausted:
+            if self._limited and not self._within_limit():
+                return
+            split = self._splits[self._cursor]
+            self._cursor += 1
+            self._credits -= 1
+            self._since_ms = self._wiring.now_ms
+            if self._limited:
+                self._charge(split.rows, split.weight_bytes)
+            self._task.send(SplitSent(split))
+            self._end_when_empty()
+
+    @property
+    def _exhausted(self) -> bool:
+        return self._cursor == (self.state.total or 0)
+
+    def _end_when_empty(self) -> None:
+        if self.spec.bounded and self._exhausted:
+            self._halt()
+
+    def _halt(self) -> None:
+        if not self.ended:
+            self.ended = True
+            self._running = False
+            self._splits = ()
+            self._task.send(SourceEnded())
+
+    def _pass_barrier(self, barrier: Barrier, checkpoint_id: int) -> None:
+        self.state = evolve(self.state, cursor=self._cursor)
+        self._coordinator.send(Acknowledge(f"source {self.spec.name}", checkpoint_id, self.state))
+        self._task.send(barrier)
+        if barrier.last:
+            self._running = False
+
+    # The speed limit: splits are charged by their estimate when they are emitted, and corrected when they are read.
+
+    def _charge(self, rows: int, read_bytes: int) -> None:
+        if self._rows_bucket is not None:
+            self._rows_bucket = self._rows_bucket.charge(rows)
+        if self._bytes_bucket is not None:
+            self._bytes_bucket = self._bytes_bucket.charge(read_bytes)
+
+    def _correct(self, rows: int, read_bytes: int) -> None:
+        """What time has paid for by now is counted first: none of it is lost, and none of what comes back."""
+        self._look_at_buckets()
+        self._charge(rows, read_bytes)
+
+    def _look_at_buckets(self) -> None:
+        now_ms = self._wiring.now_ms
+        if self._rows_bucket is not None:
+            self._rows_bucket = self._rows_bucket.at(now_ms)
+        if self._bytes_bucket is not None:
+            self._bytes_bucket = self._bytes_bucket.at(now_ms)
+
+    def _within_limit(self) -> bool:
+        """Whether a split may be emitted now; otherwise a timer looks again when it may."""
+        self._look_at_buckets()
+        buckets = (self._rows_bucket, self._bytes_bucket)
+        ready_ms = max(bucket.ready_ms() for bucket in buckets if bucket is not None)
+        if ready_ms <= self._wiring.now_ms:
+            return True
+        if self._looking_again_ms != ready_ms:
+            self._looking_again_ms = ready_ms
+            self._wiring.set_timer(f"emit:{self.spec.name}", ready_ms, self._look_again)
+        return False
+
+    def _look_again(self) -> None:
+        self._looking_again_ms = None
+        self._emit()
+
+
+def _bucket(per_second: int | None, now_ms: int) -> TokenBucket | None:
+    if per_second is None:
+        return None
+    return TokenBucket(per_second=per_second, burst_ms=SAVED_UP_MS, updated_ms=now_ms)

@@ -1,0 +1,40 @@
+"""A limit on rows or bytes per second, as a value."""
+
+from attrs import evolve, frozen
+
+SAVED_UP_MS = 200
+"""How much of an idle stretch is made up for: timers fire late by milliseconds, which adds up with small splits."""
+
+
+@frozen(kw_only=True)
+class TokenBucket:
+    """A bucket that may go into debt: what is emitted is charged in full, and nothing follows until the debt is paid.
+
+    An idle stretch saves up at most ``burst_ms`` worth of tokens. What was charged too much comes back in full, however
+    late: it was waited for and not read. Integers only: no rounding error adds up.
+    """
+
+    per_second: int
+    """The limit; at least 1."""
+
+    burst_ms: int = 0
+    level_milli: int = 0
+    """Thousandths of a token; negative when in debt."""
+
+    updated_ms: int = 0
+
+    def at(self, now_ms: int) -> "TokenBucket":
+        """The bucket after time has passed."""
+        elapsed_ms = max(0, now_ms - self.updated_ms)
+        saved_up = min(self.level_milli + elapsed_ms * self.per_second, self.burst_ms * self.per_second)
+        return evolve(self, level_milli=max(self.level_milli, saved_up), updated_ms=max(now_ms, self.updated_ms))
+
+    def charge(self, tokens: int) -> "TokenBucket":
+        """Take ``tokens`` out; a negative number corrects an estimate that was too high."""
+        return evolve(self, level_milli=self.level_milli - tokens * 1000)
+
+    def ready_ms(self) -> int:
+        """The first moment at which something may be emitted: when no debt is left."""
+        if self.level_milli >= 0:
+            return self.updated_ms
+        return self.updated_ms + -(self.level_milli // self.per_second)

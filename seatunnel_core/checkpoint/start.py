@@ -1,0 +1,230 @@
+"""The start of a pipeline, and its restart: one and the same sequence, whatever came before (R4)."""
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint import codec, events
+from seatunnel_core.checkpoint.base import RestoreRequest, Rewind, choose_base
+from seatunnel_core.checkpoint.commands import (
+    ClaimEpoch,
+    EpochStarted,
+    ListCheckpoints,
+    LoadCheckpoint,
+    Outcome,
+    PrepareSinks,
+    Retract,
+    Sweep,
+)
+from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError, StateFormatError
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.fit import compare, fitted
+from seatunnel_core.checkpoint.life import Life
+from seatunnel_core.checkpoint.messages import Plan, Prepared, RestoreSink, RestoreSource, RestoreTask
+from seatunnel_core.checkpoint.retraction import retractions
+from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api.state import CheckpointType
+
+End = Callable[[Outcome, Failure | None], None]
+
+
+class Start:
+    """Claim, list, choose, store, look; only then prepare, commit, sweep, enumerate, run.
+
+    The letters in the comments are those of R4 in ``docs/checkpoint-protocol.md``.
+    """
+
+    def __init__(
+        self,
+        life: Life,
+        *,
+        epoch_minimum: int,
+        timeout_ms: int,
+        restore: RestoreRequest,
+        end: End,
+        running: Callable[[], None],
+    ) -> None:
+        """``end`` and ``running`` are called when the start failed, and when splits may flow."""
+        self._life = life
+        self._wiring = life.wiring
+        self._epoch_minimum = epoch_minimum
+        self._timeout_ms = timeout_ms
+        self._restore = restore
+        self._end = end
+        self._running = running
+        self._restored = VertexStates()
+        self._unready: set[str] = set()
+
+    def started(self, _event: events.Started) -> None:
+        self._life.phase = Phase.CLAIMING
+        self._wiring.do(ClaimEpoch(minimum=self._epoch_minimum))
+
+    def require_large_enough(self, event: events.EpochClaimed) -> None:
+        if event.epoch < self._epoch_minimum:
+            raise IllegalEventError(
+                f"epoch {event.epoch} was claimed, and at least {self._epoch_minimum} was asked for"
+            )
+
+    def epoch_claimed(self, event: events.EpochClaimed) -> None:
+        """(a) The marker stands: from here on every older engine that looks will see it."""
+        self._life.epoch = event.epoch
+        self._life.phase = Phase.LISTING
+        self._wiring.do(ListCheckpoints())
+
+    def checkpoints_listed(self, event: events.CheckpointsListed) -> None:
+        """(b) A newer engine goes first. (c) The base is the latest that exists, or what a person asked for (R10)."""
+        newest = max(event.newest_epoch or 0, max((info.epoch for info in event.checkpoints), default=0))
+        if newest > self._life.epoch:
+            message = (
+                f"epoch {newest} was claimed after epoch {self._life.epoch}: another engine runs this pipeline now"
+            )
+            self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message))
+            return
+        request = self._restore.as_of(event.checkpoints)
+        try:
+            self._life.base = choose_base(event.checkpoints, request)
+            self._require_retracting_sinks()
+            if self._life.base.cut is not None:
+                self._life.phase = Phase.LOADING
+                self._wiring.do(LoadCheckpoint(ref=self._life.base.cut.ref))
+            elif request.foreign is not None:
+                self._restore_states(evolve(codec.decode(request.foreign), retracting=None), is_published=True)
+            else:
+                self._store_restore_point(VertexStates.at_start(self._life.topology))
+        except RestoreRefusedError as error:
+            self._fail(FailureKind.USAGE, str(error))
+        except StateFormatError as error:
+            self._fail(FailureKind.USAGE, f"the savepoint of the other job cannot be restored: {error}")
+
+    def _require_retracting_sinks(self) -> None:
+        """Before the restore point says that rows are to be taken back: every later start would have to do it."""
+        unable = [repr(sink.name) for sink in self._life.topology.sinks if not sink.retracts]
+        if self._life.base.rewind is Rewind.RETRACTED and unable:
+            raise RestoreRefusedError(
+                f"going back to checkpoint {self._life.base.ref} with --retract needs sinks that take back what they "
+                f"published, and {', '.join(unable)} cannot: write --accept-duplicates, and rows come twice there"
+            )
+
+    def require_asked_for(self, event: events.CheckpointLoaded) -> None:
+        asked = None if self._life.base.cut is None else self._life.base.cut.ref
+        if event.state.ref != asked:
+            raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
+
+    def checkpoint_loaded(self, event: events.CheckpointLoaded) -> None:
+        """A savepoint is stored when all that its cut names is published: that is known without asking the sinks."""
+        try:
+            states = codec.decode(event.state.states)
+            self._restore_states(states, is_published=self._life.base.cut is not self._life.base.info)
+        except (RestoreRefusedError, StateFormatError) as error:
+            self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}")
+
+    def _restore_states(self, states: VertexStates, *, is_published: bool) -> None:
+        """Found again by name; what goes back further than the base wins, because it takes more back."""
+        topology = self._life.topology
+        fitting = fitted(
+            states, topology, allow_non_restored=self._restore.allow_non_restored, is_published=is_published
+        )
+        self._life.is_extended = bool(compare(states, topology).new)
+        if self._life.base.rewind is Rewind.RETRACTED and fitting.retracting is None:
+            fitting = evolve(fitting, retracting=self._life.base.ref)
+        self._store_restore_point(fitting)
+
+    def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
+        """An older checkpoint would be a rewind (R10): nobody but a person decides that."""
+        which = "the latest checkpoint" if self._life.base.rewind is None else "the checkpoint that was asked for,"
+        intact = (
+            "none that is stored can be read" if event.intact is None else f"the newest intact one is {event.intact}"
+        )
+        self._fail(
+            FailureKind.USAGE,
+            f"{which} {event.ref} is damaged ({event.message}); {intact}. Going back to an older one may "
+            "publish rows a second time, so it has to be asked for: restore that one with --retract, which deletes "
+            "from the targets first what was published after it, or with --accept-duplicates, which leaves it there",
+        )
+
+    def _store_restore_point(self, states: VertexStates) -> None:
+        """(d) The base's state becomes the first checkpoint of its epoch; a finished pipeline stays final (R7)."""
+        self._restored = states
+        self._life.phase = Phase.RESTORING
+        self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
+        kind = CheckpointType.COMPLETED_POINT if self._life.base_is_final else CheckpointType.RESTORE_POINT
+        self._life.store(self._life.base.restore_point_id, kind, codec.encode(states))
+
+    def _restore_point_expired(self) -> None:
+        self._fail(FailureKind.STORAGE, f"the restore point was not stored within {self._timeout_ms} ms")
+
+    def restore_point_stored(self) -> None:
+        """(e) Durable, and no newer marker: the pipeline exists. Now, and not before, may anything else be touched."""
+        self._wiring.cancel_timer("restore")
+        self._life.mark_completed(self._life.base.restore_point_id)
+        states = self._restored
+        for name, channel in self._life.sources.items():
+            channel.send(RestoreSource(states.sources[name]))
+        for name, channel in self._life.tasks.items():
+            channel.send(RestoreTask(states.tasks[name], self._life.epoch))
+        for name, channel in self._life.sinks.items():
+            channel.send(RestoreSink(states.sinks[name], self._life.epoch))
+        self._wiring.do(
+            EpochStarted(
+                epoch=self._life.epoch,
+                base=self._life.base.ref,
+                restored_units=sum(len(task.units) for task in states.tasks.values()),
+                restored_committables=sum(len(sink.uncommitted) for sink in states.sinks.values()),
+            )
+        )
+        self._life.phase = Phase.PREPARING
+        pending = frozenset(name for name, sink in states.sinks.items() if sink.save_mode_pending)
+        self._wiring.do(PrepareSinks(epoch=self._life.epoch, save_mode_pending=pending))
+
+    def sinks_prepared(self, _event: events.SinksPrepared) -> None:
+        """The sinks know the epoch. What the base had not committed comes first."""
+        self._life.phase = Phase.COMMITTING_BASE
+        self._life.tell_sinks(Prepared())
+        self._life.publish(self._life.base.restore_point_id)
+
+    def base_committed(self) -> None:
+        """R9: what the restored state still names stays. Older live checkpoints name nothing more that is staged: what
+        they name beyond the base is committed, and publishing consumed it (R8)."""
+        if self._life.base_is_final and self._restored.retracting is None:
+            self._life.clean()
+            return
+        held = (unit for task in self._restored.tasks.values() for unit in task.units)
+        keep = frozenset(committable.id for unit in held for committable in (unit.committables or {}).values())
+        self._life.phase = Phase.SWEEPING
+        self._wiring.do(Sweep(epoch=self._life.epoch, keep=keep, final=False))
+
+    def swept(self) -> None:
+        """R10: nothing is staged any more that an older engine could publish, so what is published now is all."""
+        base = self._restored.retracting
+        if base is None:
+            self._enumerate()
+            return
+        self._life.phase = Phase.RETRACTING
+        epoch, topology = self._life.epoch, self._life.topology
+        gone = retractions(self._restored, topology, epoch=epoch, base_epoch=base.epoch)
+        self._wiring.do(Retract(epoch=epoch, retractions=gone))
+
+    def retracted(self, _event: events.Retracted) -> None:
+        if self._life.base_is_final:
+            self._life.clean()
+        else:
+            self._enumerate()
+
+    def _enumerate(self) -> None:
+        self._life.phase = Phase.ENUMERATING
+        self._unready = set(self._life.sources)
+        self._life.tell_sources(Plan())
+
+    def source_ready(self, source: str) -> None:
+        self._unready.discard(source)
+        if self._unready:
+            return
+        self._restored = VertexStates()
+        self._running()
+
+    def place_failed(self, event: events.PlaceFailed) -> None:
+        self._end(Outcome.FAILED, event.failure)
+
+    def _fail(self, kind: FailureKind, message: str) -> None:
+        self._end(Outcome.FAILED, Failure(kind=kind, message=message))

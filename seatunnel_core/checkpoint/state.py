@@ -1,0 +1,121 @@
+"""What each vertex remembers in a checkpoint."""
+
+from collections.abc import Mapping
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint.split import Committable, WorkUnit
+from seatunnel_core.checkpoint.topology import Topology
+from seatunnel_storage_api.state import CheckpointRef
+
+
+@frozen(kw_only=True)
+class SourceState:
+    """What is still to be emitted (R12): a cursor into a frozen enumeration."""
+
+    attachment: str | None = None
+    """The name of the frozen enumeration; ``None`` before there is one."""
+
+    cursor: int = 0
+    """The index of the next split to emit."""
+
+    total: int | None = None
+    """How many splits the enumeration has."""
+
+
+@frozen(kw_only=True)
+class HeldUnit:
+    """A unit in flight. Its splits are enough to run it again; its committables, to hand it on without that."""
+
+    unit: WorkUnit
+    committables: Mapping[str, Committable] | None = None
+    """By sink, when the unit is finished and held back for order; else ``None``, and the unit runs again."""
+
+
+@frozen(kw_only=True)
+class TaskState:
+    """The content of the channel between a source and its tasks (R2), and what the tasks have counted."""
+
+    next_unit: int = 1
+    """The number of the next unit to be put together."""
+
+    units: tuple[HeldUnit, ...] = ()
+    """Every split received whose result has not been handed on, by unit, in the order of the numbers."""
+
+    units_done: int = 0
+    splits_done: int = 0
+    rows_read: int = 0
+    rows_written: int = 0
+    """Staged for sinks, by units whose result counts: a row that goes to two sinks counts twice."""
+
+    bytes_read: int = 0
+    rows_skipped: int = 0
+
+
+@frozen(kw_only=True)
+class SinkState:
+    """All that is not known to be committed (R1), in order of arrival, and what is known to be."""
+
+    save_mode_pending: bool = True
+    """Whether ``data_save_mode`` has still to act (R4)."""
+
+    uncommitted: tuple[Committable, ...] = ()
+    rows_committed: int = 0
+    bytes_committed: int = 0
+
+
+VertexState = SourceState | TaskState | SinkState
+
+
+@frozen(kw_only=True)
+class VertexStates:
+    """The states of all vertices of one pipeline, by name. A task has the name of its source."""
+
+    sources: Mapping[str, SourceState] = field(factory=dict)
+    tasks: Mapping[str, TaskState] = field(factory=dict)
+    sinks: Mapping[str, SinkState] = field(factory=dict)
+    retracting: CheckpointRef | None = None
+    """Set in the restore point of a start that went back to this checkpoint and takes back what was published after it:
+    until a checkpoint of the run is stored, that is not known to be done (R10)."""
+
+    @classmethod
+    def at_start(cls, topology: Topology) -> "VertexStates":
+        """The states of a pipeline that never ran."""
+        return cls(
+            sources={source.name: SourceState() for source in topology.sources},
+            tasks={source.name: TaskState() for source in topology.sources},
+            sinks={sink.name: SinkState() for sink in topology.sinks},
+        )
+
+    def without_staged(self) -> "VertexStates":
+        """The same cut, once all its committables are published, without naming anything that is staged.
+
+        A finished unit that was held back for order is in flight again: it will run once more, and count once more as
+        read.
+        """
+        return evolve(
+            self,
+            tasks={name: _unfinished(task) for name, task in self.tasks.items()},
+            sinks={name: _published(sink) for name, sink in self.sinks.items()},
+        )
+
+
+def _unfinished(task: TaskState) -> TaskState:
+    finished = [held for held in task.units if held.committables is not None]
+    staged = [committable for held in finished for committable in (held.committables or {}).values()]
+    return evolve(
+        task,
+        units=tuple(HeldUnit(unit=held.unit) for held in task.units),
+        units_done=task.units_done - len(finished),
+        splits_done=task.splits_done - sum(len(held.unit.splits) for held in finished),
+        rows_written=task.rows_written - sum(committable.rows for committable in staged),
+    )
+
+
+def _published(sink: SinkState) -> SinkState:
+    return evolve(
+        sink,
+        uncommitted=(),
+        rows_committed=sink.rows_committed + sum(committable.rows for committable in sink.uncommitted),
+        bytes_committed=sink.bytes_committed + sum(committable.bytes for committable in sink.uncommitted),
+    )

@@ -1,0 +1,197 @@
+"""The life of a pipeline as a table: in which phase which event is legal, and where it may lead.
+
+This is the whole order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
+``PipelineProtocol.handle`` raises and changes nothing. ``docs/checkpoint-protocol.md`` shows it as a drawing.
+"""
+
+import enum
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint import events
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import Event
+
+
+class Phase(enum.Enum):
+    """Where a pipeline is in its life, in this process."""
+
+    CREATED = "created"
+    CLAIMING = "claiming"
+    """Its epoch is being claimed (R4a)."""
+
+    LISTING = "listing"
+    """What is stored is being listed (R4b)."""
+
+    LOADING = "loading"
+    """Its base is being read (R4c)."""
+
+    RESTORING = "restoring"
+    """Its restore point is being stored, and the fence looked at (R4d, R4e)."""
+
+    PREPARING = "preparing"
+    """Sinks are fenced and prepared; the save mode acts."""
+
+    COMMITTING_BASE = "committing-base"
+    """What the base had not committed is being published."""
+
+    SWEEPING = "sweeping"
+    """What older epochs left behind is being removed (R9)."""
+
+    RETRACTING = "retracting"
+    """What was published after the checkpoint to which it went back is being taken back (R10)."""
+
+    ENUMERATING = "enumerating"
+    """Sources are finding out what they hold (R12)."""
+
+    RUNNING = "running"
+    """Splits are emitted, units run, checkpoints are taken."""
+
+    STOPPING = "stopping"
+    """A last checkpoint is taken and published, because someone asked to stop."""
+
+    FINISHING = "finishing"
+    """The final checkpoint is stored; its committables are being published."""
+
+    CLEANING = "cleaning"
+    """Everything is published; the last sweep runs."""
+
+    ENDED = "ended"
+
+
+@frozen(kw_only=True)
+class Transition:
+    """One row of the table."""
+
+    phase: Phase
+    event: type[Event]
+    to: tuple[Phase, ...]
+    """Every phase that the pipeline may be in after the event; staying is named too."""
+
+
+_P = Phase
+_STARTED = tuple(phase for phase in Phase if phase not in (Phase.CREATED, Phase.ENDED))
+_BEFORE_RUNNING = _STARTED[: _STARTED.index(Phase.RUNNING)]
+_AFTER_RUNNING = (_P.FINISHING, _P.CLEANING)
+
+
+def _on(event: type[Event], moves: dict[Phase, tuple[Phase, ...]]) -> tuple[Transition, ...]:
+    return tuple(Transition(phase=phase, event=event, to=to) for phase, to in moves.items())
+
+
+def _stay(*phases: Phase) -> dict[Phase, tuple[Phase, ...]]:
+    return {phase: (phase,) for phase in phases}
+
+
+def _end(*phases: Phase) -> dict[Phase, tuple[Phase, ...]]:
+    return dict.fromkeys(phases, (_P.ENDED,))
+
+
+TRANSITIONS: tuple[Transition, ...] = (
+    # The start, step by step (R4).
+    *_on(events.Started, {_P.CREATED: (_P.CLAIMING,)}),
+    *_on(events.EpochClaimed, {_P.CLAIMING: (_P.LISTING,)}),
+    *_on(events.CheckpointsListed, {_P.LISTING: (_P.LOADING, _P.RESTORING, _P.ENDED)}),
+    *_on(events.CheckpointLoaded, {_P.LOADING: (_P.RESTORING, _P.ENDED)}),
+    *_on(events.CheckpointDamaged, _end(_P.LOADING)),
+    *_on(events.SinksPrepared, {_P.PREPARING: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING)}),
+    *_on(events.Swept, {_P.SWEEPING: (_P.RETRACTING, _P.ENUMERATING), _P.CLEANING: (_P.ENDED,)}),
+    *_on(events.Retracted, {_P.RETRACTING: (_P.ENUMERATING, _P.CLEANING)}),
+    *_on(events.Enumerated, {_P.ENUMERATING: (_P.ENUMERATING, _P.RUNNING, _P.STOPPING)}),
+    *_on(events.PlaceFailed, _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.CLEANING)),
+    # Checkpoints: the restore point, those of the run, and answers that come after their checkpoint was aborted.
+    *_on(
+        events.CheckpointStored,
+        {
+            _P.RESTORING: (_P.PREPARING,),
+            _P.RUNNING: (_P.RUNNING, _P.FINISHING, _P.CLEANING),
+            _P.STOPPING: (_P.STOPPING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
+            _P.CLEANING: (_P.CLEANING,),
+        },
+    ),
+    *_on(
+        events.StorageFailed,
+        {
+            **_end(*_BEFORE_RUNNING),
+            _P.RUNNING: (_P.RUNNING, _P.ENDED),
+            _P.STOPPING: (_P.STOPPING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
+            _P.CLEANING: (_P.CLEANING,),
+        },
+    ),
+    *_on(events.FenceLost, _end(*_STARTED)),
+    *_on(events.TriggerRequested, _stay(*_STARTED)),
+    *_on(
+        events.SavepointRequested,
+        {
+            **_stay(*_BEFORE_RUNNING, _P.STOPPING, *_AFTER_RUNNING),
+            _P.RUNNING: (_P.RUNNING, _P.STOPPING),
+        },
+    ),
+    # Results of units are claims (R14): those of another epoch may arrive at any time and change nothing.
+    *_on(events.UnitFinished, {**_stay(*_STARTED), _P.RUNNING: (_P.RUNNING, _P.STOPPING)}),
+    *_on(
+        events.UnitFailed,
+        {**_stay(*_BEFORE_RUNNING, _P.STOPPING, *_AFTER_RUNNING), _P.RUNNING: (_P.RUNNING, _P.ENDED)},
+    ),
+    *_on(
+        events.CommitSucceeded,
+        {
+            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING),
+            _P.RUNNING: (_P.RUNNING,),
+            _P.STOPPING: (_P.STOPPING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.CLEANING),
+        },
+    ),
+    *_on(
+        events.CommitFailed,
+        {
+            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.ENDED),
+            _P.RUNNING: (_P.RUNNING, _P.ENDED),
+            _P.STOPPING: (_P.STOPPING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.ENDED),
+        },
+    ),
+    *_on(
+        events.TimerFired,
+        {
+            **_stay(*_BEFORE_RUNNING),
+            _P.RESTORING: (_P.RESTORING, _P.ENDED),
+            _P.COMMITTING_BASE: (_P.COMMITTING_BASE, _P.SWEEPING, _P.CLEANING),
+            _P.RUNNING: (_P.RUNNING, _P.ENDED),
+            _P.STOPPING: (_P.STOPPING, _P.ENDED),
+            _P.FINISHING: (_P.FINISHING, _P.CLEANING, _P.ENDED),
+            _P.CLEANING: (_P.CLEANING, _P.ENDED),
+        },
+    ),
+    *_on(
+        events.StopRequested,
+        {
+            **_end(_P.CREATED, *_BEFORE_RUNNING),
+            _P.RUNNING: (_P.STOPPING, _P.RUNNING),
+            **_stay(_P.STOPPING, *_AFTER_RUNNING),
+        },
+    ),
+)
+"""Every legal step. An event that comes after the end is legal too, and ignored."""
+
+_LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): row for row in TRANSITIONS}
+
+
+def require_legal(phase: Phase, event: Event) -> None:
+    """Raise ``IllegalEventError`` unless ``event`` may come in ``phase``."""
+    if (phase, type(event)) not in _LEGAL:
+        legal = sorted(row.event.__name__ for row in TRANSITIONS if row.phase is phase)
+        raise IllegalEventError(
+            f"{type(event).__name__} cannot come while the pipeline is {phase.value}; "
+            f"what may come then: {', '.join(legal)}"
+        )
+
+
+def targets(phase: Phase, event: type[Event]) -> tuple[Phase, ...]:
+    """Where ``event`` may lead from ``phase``; empty when it is illegal there."""
+    if phase is Phase.ENDED:
+        return (Phase.ENDED,)
+    row = _LEGAL.get((phase, event))
+    return () if row is None else row.to
