@@ -1,0 +1,51 @@
+"""From an exception inside a task to a ``Failure`` that says what kind it is and where it happened."""
+
+import errno
+import traceback
+
+import pyarrow as pa
+
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
+
+_PLACE_IS_WRONG = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+)
+"""What trying again cannot mend. Everything else that an operating system says — a full disk too — may pass."""
+
+
+def failure_of(error: BaseException, where: str) -> Failure:
+    """``where`` names pipeline and source or sink, unless the error does; its text names file, line and column."""
+    kind = kind_of(error)
+    text = str(error) or type(error).__name__
+    if kind is FailureKind.BUG:
+        text = f"{type(error).__name__}: {text}"
+    message = text if text.startswith("pipeline ") else f"{where}: {text}"
+    return Failure(kind=kind, message=message, detail="".join(traceback.format_exception(error)))
+
+
+def kind_of(error: BaseException) -> FailureKind:
+    """Classify one error; an error of ours that wraps an operating system's is as retryable as that one."""
+    if isinstance(error, SeaTunnelError):
+        return _kind_of_ours(error)
+    if isinstance(error, OSError):
+        return FailureKind.USAGE if error.errno in _PLACE_IS_WRONG else FailureKind.TRANSIENT
+    if isinstance(error, MemoryError):
+        return FailureKind.TRANSIENT
+    if isinstance(error, pa.ArrowException | UnicodeError):
+        return FailureKind.DATA
+    return FailureKind.BUG
+
+
+def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
+    if error.ends_job:
+        return FailureKind.JOB
+    if error.retryable:
+        return FailureKind.TRANSIENT
+    if isinstance(error, UsageError | PlatformError):
+        return FailureKind.USAGE
+    if isinstance(error.__cause__, OSError):
+        return kind_of(error.__cause__)
+    if isinstance(error, SourceError | TransformError | RuleError):
+        return FailureKind.DATA
+    return FailureKind.USAGE

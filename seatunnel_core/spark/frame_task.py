@@ -1,0 +1,144 @@
+"""What runs on an executor for the DataFrame path: the functions that Spark maps over Arrow batches.
+
+One function reads splits and gives their rows to Spark; one stands between two DataFrame transforms; one stages what
+the last of them gives. They use the same ``UnitRun`` as the fused path, so both paths read and stage alike.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import asdict, frozen
+
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.connectors.sink import Staged
+from seatunnel_core.errors import TransformError
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@frozen(kw_only=True)
+class Noted:
+    """What one task that gives rows to Spark says beside them: an error of the data must not become one of Spark's,
+    which would run the task again three times and tell the cause as a text."""
+
+    rows: int = 0
+    skipped: int = 0
+    bytes: int = 0
+    failure: Failure | None = None
+
+
+Note = Callable[[Noted], None]
+
+
+@frozen(kw_only=True)
+class FrameWork:
+    """Which attempt of which unit the functions work for."""
+
+    program: str
+    """The key of the program's parcel."""
+
+    carrier: Any
+    unit: WorkUnit
+    epoch: int
+    attempt: int
+
+    def run(self) -> "tuple[Program, UnitRun]":
+        program: Program = unwrapped(self.program, {self.program: self.carrier})
+        return program, UnitRun(program, self.unit, self.epoch, self.attempt, task_attempt_number())
+
+
+def read_to(work: FrameWork, step: str, columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
+    """A function from split numbers to the rows that reach a DataFrame transform."""
+
+    def read(numbers: Batches) -> Batches:
+        program, run = work.run()
+        failure = None
+        try:
+            for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+                for batch in run.read_split(work.unit.splits[number]):
+                    for arriving in run.flow(program.source_name, batch, step):
+                        yield _rows_for_spark(arriving, columns)
+        except Exception as error:
+            failure = failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")
+            _drain(numbers)
+        note(Noted(rows=run.rows_read, skipped=run.rows_skipped, bytes=run.bytes_read, failure=failure))
+
+    return read
+
+
+def pass_on(
+    work: FrameWork, node: str, table: str, step: str, columns: pa.Schema, note: Note
+) -> Callable[[Batches], Batches]:
+    """A function through the Arrow transforms between two DataFrame transforms."""
+
+    def between(batches: Batches) -> Batches:
+        program, run = work.run()
+        try:
+            for rows in batches:
+                for arriving in run.flow(node, Batch(table=table, rows=rows), step):
+                    yield _rows_for_spark(arriving, columns)
+        except Exception as error:
+            _drain(batches)
+            note(Noted(failure=failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")))
+
+    return between
+
+
+def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Callable[[Batches], Batches]:
+    """A function that stages what a DataFrame transform gives, and returns one row: what it staged, or its failure."""
+
+    def stage(batches: Batches) -> Batches:
+        program, run = work.run()
+        try:
+            for rows in batches:
+                run.push(node, Batch(table=table, rows=rows.cast(columns)))
+            told: dict[str, Any] = {"staged": {name: asdict(staged) for name, staged in run.finish_writers().items()}}
+        except Exception as error:
+            run.abort()
+            _drain(batches)
+            told = {"failure": _as_json(failure_of(error, f"pipeline {program.pipeline_id}, {run.at}"))}
+        yield pa.record_batch([[json.dumps(told)]], names=["told"])
+
+    return stage
+
+
+def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], Failure | None]:
+    """What the rows of ``stage_from`` say, by sink; and the first failure among them."""
+    parts: dict[str, list[Staged]] = {}
+    for row in map(json.loads, told):
+        if "failure" in row:
+            return {}, _from_json(row["failure"])
+        for name, staged in row["staged"].items():
+            parts.setdefault(name, []).append(Staged(**staged))
+    return parts, None
+
+
+def _drain(batches: Batches) -> None:
+    """Read the rest: Spark throws away a worker that leaves some of its input unread."""
+    for _ in batches:
+        pass
+
+
+def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
+    if batch.kinds is not None and any(kind != RowKind.INSERT for kind in batch.kinds.to_pylist()):
+        raise TransformError(
+            "a DataFrame transform knows inserted rows only, and this table has updates or deletes: "
+            "use transforms that keep the row kind, or a source without changes"
+        )
+    return batch.rows.cast(columns)
+
+
+def _as_json(failure: Failure) -> dict[str, str]:
+    return {"kind": failure.kind.value, "message": failure.message, "detail": failure.detail}
+
+
+def _from_json(document: Mapping[str, str]) -> Failure:
+    return Failure(kind=FailureKind(document["kind"]), message=document["message"], detail=document["detail"])

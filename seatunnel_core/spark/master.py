@@ -1,0 +1,53 @@
+"""Whether the master of a standalone cluster answers, seen before Spark is started: Spark would try for a minute, and
+then tell of a null pointer."""
+
+import logging
+import socket
+import time
+
+from seatunnel_core.errors import PlatformError
+
+logger = logging.getLogger("seatunnel.spark")
+
+PATIENCE_S = 20.0
+"""For so long a master that hands over to another one may be away."""
+
+_CONNECT_S = 5.0
+
+
+def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
+    """See that somebody listens at ``spark://HOST:PORT``, or at one of several that commas separate. What is no such
+    address is left to Spark.
+
+    Raises:
+        PlatformError: nobody does, or there is no port to ask at.
+    """
+    if not master.startswith("spark://"):
+        return
+    deadline, told = time.monotonic() + patience_s, False
+    while reason := _unreachable(master):
+        if time.monotonic() > deadline:
+            raise PlatformError(
+                f"no Spark master answers at {master} ({reason}). Its page shows the address to write, as in "
+                "spark://HOST:7077; without one the job runs on this machine"
+            )
+        if not told:
+            logger.warning("no Spark master answers at %s (%s); trying for %.0f s", master, reason, patience_s)
+            told = True
+        time.sleep(0.5)
+
+
+def _unreachable(master: str) -> str:
+    """Why none of the addresses takes a connection; empty when one does."""
+    reason = ""
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not (host and port.isdecimal() and int(port) < 2**16):
+            raise PlatformError(f"expected a Spark master as spark://HOST:PORT, mostly with port 7077, not {master!r}")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+        except OSError as error:
+            reason = error.strerror or str(error)
+        else:
+            return ""
+    return reason

@@ -1,0 +1,130 @@
+"""Which work units share a Spark job: pure policy, no Spark, no clock (architecture §5, protocol rule R15).
+
+A Spark job costs some 15 ms, a small unit less than one. So units are put together into packets of about a second,
+each of which is one task that runs them one after the other; as long as there are idle slots, smaller packets keep
+them busy. How long a unit will take is predicted from its size and from what its program's earlier units took.
+"""
+
+import enum
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint.split import WorkUnit
+
+T = TypeVar("T")
+
+
+class ShareMode(enum.Enum):
+    """``task_execution_thread_share_mode``: whose units may share a Spark job."""
+
+    ALL = "ALL"
+    """Units of all pipelines, however long."""
+
+    OFF = "OFF"
+    """Every pipeline has its own jobs."""
+
+    PART = "PART"
+    """Units of all pipelines that are predicted to be short; a longer one gets a job of its own."""
+
+
+SHORT_MS = 300.0
+"""In ``PART``, what is predicted to take longer shares with nobody."""
+
+TARGET_MS = 1000.0
+"""How long a packet should take."""
+
+SMALLEST_MS = 50.0
+"""Below this a packet is not worth the job that it saves; a packet for an idle slot may be as small."""
+
+MOST_UNITS = 256
+"""In one packet, whatever the prediction says: results are handed on when the packet ends."""
+
+_FIRST_GUESS_MS = 3.0
+_BYTES_PER_MS = 60_000.0
+_ROWS_PER_MS = 500.0
+_NEW_WEIGHT = 0.5
+"""How much the latest measurement counts against all before it."""
+
+
+@frozen(kw_only=True)
+class Pace:
+    """How fast the units of one program are, compared with the first guess."""
+
+    factor: float = 1.0
+    measured: int = 0
+    """How many units the factor comes from."""
+
+    def predict_ms(self, unit: WorkUnit) -> float:
+        return first_guess_ms(unit) * self.factor
+
+    def after(self, unit: WorkUnit, wall_ms: float) -> "Pace":
+        """The pace, with one more unit measured."""
+        seen = wall_ms / first_guess_ms(unit)
+        factor = seen if not self.measured else self.factor + _NEW_WEIGHT * (seen - self.factor)
+        return evolve(self, factor=max(factor, 0.01), measured=self.measured + 1)
+
+
+def first_guess_ms(unit: WorkUnit) -> float:
+    """What a unit takes as far as its size tells: CSV to Parquet on one slow processor."""
+    return _FIRST_GUESS_MS + max(unit.weight_bytes / _BYTES_PER_MS, unit.rows / _ROWS_PER_MS)
+
+
+@frozen(kw_only=True)
+class Candidate(Generic[T]):
+    """One unit that waits for a job."""
+
+    load: T = field(repr=False)
+    pipeline: Hashable
+    predicted_ms: float
+    apart: bool = False
+    """It was in a packet that failed as a whole: it shares with its own pipeline only."""
+
+    alone: bool = False
+    """It failed even so: it shares with nobody."""
+
+
+def choose_packet(waiting: Sequence[Candidate[T]], mode: ShareMode, idle_slots: int) -> list[Candidate[T]]:
+    """The units for the next Spark job, in their order; the first that waits is always among them.
+
+    ``idle_slots`` counts the slots without work, that of this packet included.
+    """
+    if not waiting:
+        return []
+    first = waiting[0]
+    budget_ms = packet_ms(sum(unit.predicted_ms for unit in waiting), idle_slots)
+    packet, filled_ms = [first], first.predicted_ms
+    for unit in waiting[1:]:
+        if filled_ms >= budget_ms or len(packet) >= MOST_UNITS:
+            break
+        if may_share(first, unit, mode) and filled_ms + unit.predicted_ms <= max(budget_ms, SMALLEST_MS):
+            packet.append(unit)
+            filled_ms += unit.predicted_ms
+    return packet
+
+
+def packet_ms(waiting_ms: float, idle_slots: int) -> float:
+    """How long the next packet should take, so that what waits is spread over the idle slots."""
+    return min(TARGET_MS, max(SMALLEST_MS, waiting_ms / max(1, idle_slots)))
+
+
+def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
+    if one.alone or other.alone:
+        return False
+    if one.pipeline == other.pipeline:
+        return one.apart == other.apart
+    if one.apart or other.apart or mode is ShareMode.OFF:
+        return False
+    return mode is ShareMode.ALL or max(one.predicted_ms, other.predicted_ms) <= SHORT_MS
+
+
+def overdue_ms(packet: Iterable[Candidate[T]]) -> float | None:
+    """After how long a packet counts as failed as a whole; ``None`` for a unit by itself.
+
+    Units of one pipeline are coupled, too: one that sleeps keeps the results of its neighbours, and so their slots.
+    """
+    units = list(packet)
+    if len(units) < 2:
+        return None
+    return 5000.0 + 10.0 * sum(unit.predicted_ms for unit in units)

@@ -1,0 +1,358 @@
+"""The data plane: one running Spark, and the few things that the engine asks of it.
+
+Data never passes through here: what goes to Spark are descriptions, what comes back are descriptions of what tasks
+have staged. Every call blocks and may come from any thread; a running job is stopped from another one by its tag.
+"""
+
+import itertools
+import logging
+import queue
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from attrs import field, frozen
+
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.connectors.sink import Sink, SinkPlace
+from seatunnel_core.connectors.source import Item, Planning, Source
+from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark import session
+from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
+from seatunnel_core.spark.frame_task import FrameWork
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.session import SparkSettings
+from seatunnel_core.spark.shipping import TASK_MODULES, Shipment, modules_in
+from seatunnel_core.spark.task import InspectWork, Packet, ProbeWork, Result, UnitResult, UnitWork, Work, run_packets
+from seatunnel_core.transforms.transform import DataFrameTransform
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+
+logger = logging.getLogger("seatunnel.spark")
+
+BROADCAST_BYTES = 65_536
+"""What is bigger goes to each worker once, as a Spark broadcast, instead of with every packet."""
+
+_ERRAND_THREADS = 2
+
+
+class PacketLostError(SeaTunnelError):
+    """A Spark job ended as a whole: a worker died, memory ran out, or it was cancelled. Its works may run again."""
+
+    retryable = True
+
+
+@frozen
+class Parcel:
+    """Something pickled for the tasks, under a key that no other thing ever has."""
+
+    key: str
+    carrier: Any = field(repr=False)
+
+
+@frozen
+class _Errand:
+    """One short work that a caller waits for: inspecting an item, probing a sink."""
+
+    work: Work
+    parcel: Parcel
+    answer: "Future[Any]"
+
+
+class SparkPlane:
+    """One Spark, started by ``start`` and left as it was found by ``stop``."""
+
+    def __init__(self, settings: SparkSettings) -> None:
+        self.settings = settings
+        self._running: session.RunningSpark | None = None
+        self._slots = 0
+        self._bases: dict[int, RDD[int]] = {}
+        self._parcels: WeakKeyDictionary[Program, Parcel] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._ship_lock = threading.Lock()
+        self._name = uuid.uuid4().hex[:12]
+        self._numbers = itertools.count(1)
+        self._frames: SparkFrames | None = None
+        self._shipment: Shipment | None = None
+        self._errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
+        self._errand_threads: list[threading.Thread] = []
+        self._given_up = threading.Event()
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start Spark, or adopt the application's.
+
+        Raises:
+            PlatformError: says what is missing and what to install or set.
+        """
+        if self._running is not None:
+            return
+        self._running = session.start(self.settings)
+        try:
+            if not self.shares_disk:
+                self._shipment = Shipment(self.context, self._given_up)
+                self._shipment.cover(TASK_MODULES)
+            self._slots = max(1, int(self.context.defaultParallelism))
+        except Exception as error:
+            lost = not isinstance(error, SeaTunnelError) and not session.alive(self._running)
+            where = f"the cluster at {self.context.master} ended the application while it started"
+            log = self.log_file
+            self.stop()
+            if lost:
+                raise PlatformError(f"{where}: {_reason(error)}; see {log}") from error
+            raise
+
+    def give_up(self) -> None:
+        """A ``start`` that waits for the executors of a cluster waits no longer; ``stop`` comes after it."""
+        self._given_up.set()
+
+    def stop(self) -> None:
+        """Stop Spark, unless it is the application's own. A plane that was not started has nothing to stop."""
+        running, self._running = self._running, None
+        for _ in self._errand_threads:
+            self._errands.put(None)
+        self._errand_threads.clear()
+        self._bases.clear()
+        self._parcels.clear()
+        self._frames = None
+        if self._shipment is not None:
+            self._shipment.close()
+            self._shipment = None
+        if running is not None:
+            session.stop(running)
+
+    @property
+    def context(self) -> "SparkContext":
+        if self._running is None:
+            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
+        return self._running.context
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at the same time."""
+        return self._slots
+
+    @property
+    def shares_disk(self) -> bool:
+        """Whether tasks run on the driver's own machine, and so see what it sees."""
+        return str(self.context.master).startswith("local")
+
+    @property
+    def log_file(self) -> str | None:
+        """Where Spark's and Java's chatter goes; ``None`` for an application's own session."""
+        path = self._running.log_file if self._running is not None else None
+        return str(path) if path is not None else None
+
+    # -- jobs -----------------------------------------------------------------------------------------------------
+
+    def pack(self, thing: Program | Source | Sink) -> Parcel:
+        """Pickle a program, source or sink for the tasks; on a cluster, see to it that they can import its code.
+
+        Raises:
+            PlatformError: an executor lacks what it needs; names node, module and pip line.
+        """
+        from pyspark import cloudpickle
+
+        body: bytes = cloudpickle.dumps(thing)
+        if self._shipment is not None:
+            with self._ship_lock:
+                self._shipment.cover(modules_in(body))
+        return Parcel(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
+
+    def pack_program(self, program: Program) -> Parcel:
+        """The program's parcel: made once, and known to the workers by its key from then on."""
+        with self._lock:
+            parcel = self._parcels.get(program)
+            if parcel is None:
+                parcel = self._parcels[program] = self.pack(program.for_tasks())
+            return parcel
+
+    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
+        """Run one Spark job with one task per packet, and return the results of all works in their order.
+
+        Raises:
+            PacketLostError: the job failed as a whole, or ``cancel(tag)`` stopped it.
+            PlatformError: Spark itself is gone.
+        """
+        with self._tagged(tag):
+            base = self._base(len(packets))
+            results: list[Result] = base.mapPartitionsWithIndex(partial(run_packets, tuple(packets))).collect()
+        return results
+
+    def run_on_frames(self, program: Program, unit: WorkUnit, epoch: int, attempt: int, tag: str) -> UnitResult:
+        """Run one work unit whose program has DataFrame transforms; the same result as on the fused path.
+
+        Raises:
+            PacketLostError, PlatformError: as ``run`` does.
+        """
+        parcel = self.pack_program(program)
+        work = FrameWork(program=parcel.key, carrier=parcel.carrier, unit=unit, epoch=epoch, attempt=attempt)
+        with self._tagged(tag):
+            framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
+        if framed.failure is not None or not reaches_sink(program, program.source_name):
+            return framed
+        fused = UnitWork(program=parcel.key, unit=unit, epoch=epoch, attempt=attempt)
+        (direct,) = self.run([packet_of([(fused, parcel)])], tag)
+        assert isinstance(direct, UnitResult)
+        return both_parts(framed, direct)
+
+    def frame_schema(self, transform: DataFrameTransform, schema: TableSchema) -> TableSchema:
+        """What a DataFrame transform makes of a schema, analysed by Spark without data.
+
+        Raises:
+            TransformError: Spark refuses it.
+        """
+        return self._spark_frames().output_schema(transform, schema)
+
+    def _spark_frames(self) -> SparkFrames:
+        running = self._running
+        if running is None:
+            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
+        with self._lock:
+            if self._frames is None:
+                self._frames = SparkFrames(session.session_of(running), self._slots)
+            return self._frames
+
+    def cancel(self, tag: str) -> None:
+        """Stop the job that runs under a tag, if there is one. Returns before it has stopped."""
+        if self._running is None:
+            return
+        try:
+            self.context.cancelJobsWithTag(tag)
+        except Exception as error:
+            logger.debug("job %s could not be cancelled: %s", tag, error)
+
+    def new_tag(self) -> str:
+        """A job tag that nothing else has."""
+        return f"seatunnel-{self._unique_name()}"
+
+    def _unique_name(self) -> str:
+        return f"{self._name}-{next(self._numbers)}"
+
+    @contextmanager
+    def _tagged(self, tag: str) -> Iterator[None]:
+        """Jobs of this thread carry the tag; what py4j raises leaves as an error of ours."""
+        context = self.context
+        try:
+            context.addJobTag(tag)
+            try:
+                yield
+            finally:
+                context.removeJobTag(tag)
+        except SeaTunnelError:
+            raise
+        except Exception as error:
+            self._check_alive(error)
+            raise PacketLostError(_reason(error)) from error
+
+    def _check_alive(self, error: Exception) -> None:
+        if self._running is None or not session.alive(self._running):
+            log = f"; see {self.log_file}" if self.log_file else ""
+            raise PlatformError(
+                f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "
+                "Resume the job to go on from its latest checkpoint"
+            ) from error
+
+    def _base(self, tasks: int) -> "RDD[int]":
+        """An RDD with so many empty-handed partitions; making a new one for each job would write a file each time."""
+        base = self._bases.get(tasks)
+        if base is None:
+            base = self._bases[tasks] = self.context.parallelize(range(tasks), tasks)
+        return base
+
+    # -- errands --------------------------------------------------------------------------------------------------
+
+    def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
+        """Look inside the items in Spark tasks. What several threads ask at the same time shares Spark jobs.
+
+        Raises:
+            SourceError: an item cannot be inspected.
+        """
+        parcel = self.pack(source)
+        works = [InspectWork(source=parcel.key, items=(item,), planning=planning) for item in items]
+        found = self._ask([(work, parcel) for work in works], SourceError)
+        return tuple(item for result in found for item in result.items)
+
+    def probe(self, places: Sequence[tuple[Sink, SinkPlace]], token: str) -> None:
+        """Have a task leave the token at each place, for ``Sink.prove``.
+
+        Raises:
+            SinkError: a task cannot write there.
+        """
+        parcels = [self.pack(sink) for sink, _ in places]
+        works = [
+            ProbeWork(sink=parcel.key, place=place, token=token)
+            for parcel, (_, place) in zip(parcels, places, strict=True)
+        ]
+        self._ask(list(zip(works, parcels, strict=True)), SinkError)
+
+    def _ask(self, wanted: Sequence[tuple[Work, Parcel]], kind: type[SeaTunnelError]) -> list[Any]:
+        while len(self._errand_threads) < _ERRAND_THREADS:
+            thread = threading.Thread(target=self._run_errands, name="seatunnel-errands", daemon=True)
+            self._errand_threads.append(thread)
+            thread.start()
+        answers: list[Future[Any]] = []
+        for work, parcel in wanted:
+            answers.append(Future())
+            self._errands.put(_Errand(work, parcel, answers[-1]))
+        results = [answer.result() for answer in answers]
+        for failure in (result.failure for result in results if result.failure is not None):
+            raise _as_error(failure, kind)
+        return results
+
+    def _run_errands(self) -> None:
+        """Take what has gathered while the last job ran, run it as one job, and so on."""
+        while (first := self._errands.get()) is not None:
+            errands = [first]
+            while not self._errands.empty() and len(errands) < 1000:
+                more = self._errands.get()
+                if more is None:
+                    self._errands.put(None)
+                    break
+                errands.append(more)
+            try:
+                results = self.run(self._spread(errands), self.new_tag())
+            except Exception as error:
+                for errand in errands:
+                    errand.answer.set_exception(error)
+            else:
+                for errand, result in zip(errands, results, strict=True):
+                    errand.answer.set_result(result)
+
+    def _spread(self, errands: Sequence[_Errand]) -> list[Packet]:
+        """As many packets as keep all slots busy, in order."""
+        tasks = min(len(errands), 2 * self._slots)
+        cuts = [len(errands) * task // tasks for task in range(tasks + 1)]
+        return [
+            packet_of([(errand.work, errand.parcel) for errand in errands[start:end]])
+            for start, end in itertools.pairwise(cuts)
+        ]
+
+
+def packet_of(works: Sequence[tuple[Work, Parcel]]) -> Packet:
+    parcels: Mapping[str, Any] = {parcel.key: parcel.carrier for _, parcel in works}
+    return Packet(works=tuple(work for work, _ in works), parcels=parcels)
+
+
+def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:
+    error = kind(failure.message)
+    error.retryable, error.ends_job = failure.retryable, failure.kind is FailureKind.JOB
+    if failure.kind is FailureKind.BUG:
+        error.add_note(failure.detail)
+    return error
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says, without the stack of its JVM."""
+    said = str(getattr(error, "java_exception", None) or error)
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    return " ".join(lines[:3])[:1000] or type(error).__name__

@@ -1,0 +1,245 @@
+"""Getting our code to the executors of a cluster, and finding out whether they can run it.
+
+Executors need Python and what is compiled, pyarrow above all. What is pure Python — the engine, attrs, the plugins that
+a job uses and what those import — travels with the application. What has to be shipped is not declared anywhere: a
+fresh Python imports the code of the tasks and says what that brought in.
+"""
+
+import json
+import logging
+import pickletools
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Iterable, Sequence
+from functools import partial
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.executor_probe import probe
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = logging.getLogger("seatunnel.spark")
+
+TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frame_task", "seatunnel_core.spark.executor_probe")
+"""What every task imports, whatever the job."""
+
+_SPARKS_OWN = frozenset({"pyspark", "py4j"})
+_ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
+WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
+"""Spark's own name for how long an application waits for its executors."""
+
+WAIT_S = 180
+"""Longer than ``spark.network.timeout``, after which a master takes the executors of a lost machine's driver back."""
+
+_TELL_AFTER_S = 10.0
+_SETTLED_S = 1.5
+_PROBE_PAUSE_S = 0.2
+
+_WHY_NO_EXECUTOR = (
+    "The master's page tells why: no worker is alive, none has the memory of spark.executor.memory free, or another "
+    "application has all cores (spark.cores.max gives it fewer). A driver that was killed gives its cores back within "
+    "seconds, one whose machine is gone after spark.network.timeout. If executors start and end, their logs on the "
+    f"workers say why. To wait longer, write {WAIT_OPTION} = 10min into the env of the job"
+)
+
+_LIST_IMPORTS = """
+import importlib, json, sys
+sys.path[:0] = sys.argv[1].splitlines()
+import pyarrow
+brought_by_pyarrow = {name.partition(".")[0] for name in sys.modules} - {"pyarrow"}  # numpy, where it is installed
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+found = {}
+for name, module in list(sys.modules.items()):
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names or top in brought_by_pyarrow or top.startswith(("__", "_sysconfigdata")):
+        continue
+    origin = getattr(module, "__file__", None)
+    if origin is None:
+        continue
+    entry = found.setdefault(top, {"file": None, "compiled": False})
+    if name == top:
+        entry["file"] = origin
+    if not origin.endswith((".py", ".pyc")):
+        entry["compiled"] = True
+print(json.dumps(found))
+"""
+
+
+@frozen(kw_only=True)
+class Imports:
+    """What some modules bring in, besides the standard library and Spark's own Python."""
+
+    pure: dict[str, Path] = field(repr=False)
+    """Top-level name -> its folder or file: can be shipped."""
+
+    compiled: tuple[str, ...]
+    """Top-level names that must be installed where tasks run."""
+
+
+class Shipment:
+    """What one application has shipped so far. With a local master there is nothing to ship."""
+
+    def __init__(self, context: "SparkContext", given_up: threading.Event) -> None:
+        """``given_up`` ends the wait for executors."""
+        self._context = context
+        self._given_up = given_up
+        self._covered: set[str] = set()
+        self._shipped: set[str] = set()
+        self._required: set[str] = set()
+        self._folder = tempfile.TemporaryDirectory(prefix="seatunnel-ship-")
+
+    def cover(self, modules: Iterable[str]) -> None:
+        """Make sure that tasks can import the modules; what had been covered before costs nothing.
+
+        Raises:
+            PlatformError: an executor lacks something; names node, module and pip line.
+        """
+        new = sorted({module for module in modules if module.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
+        if not new:
+            return
+        found = imports_of(new)
+        fresh = {name: path for name, path in found.pure.items() if name not in self._shipped}
+        if fresh:
+            archive = Path(self._folder.name) / f"seatunnel-{len(self._shipped)}.zip"
+            write_archive(archive, fresh)
+            self._context.addPyFile(str(archive))
+            self._shipped.update(fresh)
+            logger.debug("shipped to the executors: %s", ", ".join(sorted(fresh)))
+        self._covered.update(new)
+        required = set(found.compiled) - self._required
+        if required:
+            probe_executors(self._context, sorted(required), self._given_up)
+            self._required |= required
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def modules_in(pickled: bytes) -> set[str]:
+    """The modules that unpickling will import: of plugins' classes, and of functions that a job names."""
+    modules: set[str] = set()
+    memo: list[object] = []
+    last: tuple[object, object] = (None, None)
+    for opcode, argument, _ in pickletools.genops(pickled):
+        if opcode.name == "MEMOIZE":
+            memo.append(last[1])
+        elif opcode.name in ("BINGET", "LONG_BINGET"):
+            last = (last[1], memo[int(argument or 0)])
+        elif opcode.name == "STACK_GLOBAL":
+            modules.add(str(last[0]))
+            last = (None, None)
+        else:
+            last = (last[1], argument)
+    return modules
+
+
+def imports_of(modules: Sequence[str]) -> Imports:
+    """Have a fresh Python import the modules, and say what it loaded.
+
+    Raises:
+        PlatformError: one of them cannot be imported.
+    """
+    path = "\n".join(entry for entry in sys.path if entry)
+    command = [sys.executable, "-c", _LIST_IMPORTS, path, *modules]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        said = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise PlatformError(f"what the tasks need cannot be imported ({', '.join(modules)}): {said}")
+    pure: dict[str, Path] = {}
+    compiled = []
+    for name, entry in json.loads(answer.stdout.splitlines()[-1]).items():
+        if name in _SPARKS_OWN:
+            continue
+        if entry["compiled"] or entry["file"] is None:
+            compiled.append(name)
+            continue
+        file = Path(entry["file"])
+        pure[name] = file.parent if file.name.startswith("__init__.") else file
+    return Imports(pure=pure, compiled=tuple(sorted(compiled)))
+
+
+def write_archive(archive: Path, packages: dict[str, Path]) -> None:
+    """A zip that Python can import the packages and modules from."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
+        for name, path in sorted(packages.items()):
+            if path.is_file():
+                zip_file.write(path, path.name)
+                continue
+            for file in sorted(path.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    zip_file.write(file, f"{name}/{file.relative_to(path)}")
+
+
+def wait_for_executors(context: "SparkContext", given_up: threading.Event) -> int:
+    """Wait until the cluster has given executors and gives no more, and say how many there are.
+
+    Raises:
+        PlatformError: there is none after the time in Spark's option ``WAIT_OPTION``, the cluster ended the
+            application, or ``given_up`` was set.
+    """
+    seconds = int(context._jsc.sc().conf().getTimeAsSeconds(WAIT_OPTION, f"{WAIT_S}s"))
+    begun = since = time.monotonic()
+    known, told = 0, False
+    while (waited := time.monotonic() - begun) < seconds:
+        if context._jsc.sc().isStopped():
+            raise PlatformError(f"the cluster at {context.master} ended the application. {_WHY_NO_EXECUTOR}")
+        now = _executors(context)
+        if now != known:
+            known, since = now, time.monotonic()
+        elif known and time.monotonic() - since > _SETTLED_S:
+            return known
+        if not known and not told and waited > _TELL_AFTER_S:
+            told = True
+            logger.warning("no executor yet from the cluster at %s; waiting up to %d s", context.master, seconds)
+        if given_up.wait(0.1):
+            raise PlatformError(f"the cluster at {context.master} gave no executor before the job was stopped")
+    if known:
+        return known
+    raise PlatformError(f"the cluster at {context.master} gave no executor within {seconds} s. {_WHY_NO_EXECUTOR}")
+
+
+def probe_executors(context: "SparkContext", modules: Sequence[str], given_up: threading.Event) -> int:
+    """Have every executor import the modules, and say how many executors answered.
+
+    Raises:
+        PlatformError: names each node, each module that it lacks, and the pip line to run there.
+    """
+    executors = wait_for_executors(context, given_up)
+    tasks = max(int(context.defaultParallelism), executors) * 2
+    base = context.parallelize(range(tasks), tasks)
+    for _ in range(3):
+        answers = base.mapPartitionsWithIndex(partial(probe, tuple(modules), _PROBE_PAUSE_S)).collect()
+        lacking = {(a["node"], a["python"]): a["missing"] for a in answers if a["missing"]}
+        if lacking:
+            raise PlatformError("\n".join(_what_to_do(*where, missing) for where, missing in sorted(lacking.items())))
+        answered = len({answer["executor"] for answer in answers})
+        if answered >= executors:
+            break
+    logger.debug("%d of %d executors answered the probe", answered, executors)
+    return answered
+
+
+def _what_to_do(node: str, python: str, missing: dict[str, str]) -> str:
+    distributions = packages_distributions()
+    wanted = " ".join(sorted({distributions.get(module, [module])[0] for module in missing}))
+    said = "; ".join(f"{module} ({reason})" for module, reason in missing.items())
+    return (
+        f"node {node}: its Python {python} cannot import {said}. "
+        f"Run there: {python} -m pip install {wanted} — or ship an environment with spark.archives"
+    )
+
+
+def _executors(context: "SparkContext") -> int:
+    """How many executors there are, the driver not counted."""
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
