@@ -1,0 +1,191 @@
+"""What ``seatunnel --check`` prints about a job that is valid, without starting anything."""
+
+from collections.abc import Iterator, Mapping
+
+from seatunnel_core.config.engine import EngineConfig, StorageConfig
+from seatunnel_core.config.env import CHECKPOINT_INTERVAL
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.errors import JobError, SinkError, SourceError, TransformError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.runtime.guarantee import weakest
+from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
+from seatunnel_core.runtime.settings import spark_settings
+from seatunnel_core.spark.session import refuse_connect, runs_on_this_machine
+from seatunnel_core.transforms.transform import Transform
+from seatunnel_storage_api.discovery import load_factory
+from seatunnel_storage_api.secret import HIDDEN, resolved, shown
+
+_DEPRECATED = "localfile"
+
+_INSPECTED = 10
+"""Items of a source into which a check looks: each is a file, or a piece of one."""
+
+
+def check_report(job: PlannedJob, engine: EngineConfig, *, master: str | None = None) -> str:
+    """The configuration in force, the pipelines with their schemas and guarantees, and the warnings, as plain text.
+
+    Args:
+        job: planned with ``look``.
+        engine: what the job did not say.
+        master: where Spark runs, instead of the job's own ``spark.master``.
+
+    Raises:
+        JobError: a transform or a sink does not fit to the schema that reaches it, or a source finds what it cannot
+            read.
+        StorageConfigurationError: a secret of the checkpoint storage is not where its configuration says, or its keys
+            do not go together.
+        UnknownStorageError, StoragePluginError: the checkpoint storage is not installed, or its plugin is broken.
+        PlatformError: the job asks for Spark Connect.
+    """
+    load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
+    spark = spark_settings(job, master=master, jvm_options=(), log_file=None)
+    refuse_connect(spark)
+    elsewhere = "" if runs_on_this_machine(spark) else spark.options.get("spark.master", "the Spark that is there")
+    if not elsewhere:
+        _inspect(job)
+    schemas = _all_schemas(job)
+    lines = [f"engine file: {engine.file or 'none, built-in defaults'}"]
+    lines += _block("engine", _settings(engine.options))
+    lines += _block("checkpoint.storage", _storage(job.storage))
+    lines += _block(f"job {job.name!r}", _settings(job.env))
+    if job.spark_options:
+        lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
+    for pipeline in job.pipelines:
+        lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, elsewhere))
+    lines.append(_checkpoints(job, engine))
+    lines += [f"warning: {warning}" for warning in job.warnings]
+    if job.storage.type == _DEPRECATED:
+        lines.append(f"warning: {_instead_of_localfile(job.storage)}")
+    return "\n".join(lines)
+
+
+def _inspect(job: PlannedJob) -> None:
+    """Look into the first things of each source, here, as tasks will."""
+    problems = Problems()
+    for source in (source for pipeline in job.pipelines for source in pipeline.sources):
+        planning = Planning(
+            parallelism=source.parallelism,
+            rows_per_second=source.rows_per_second,
+            bytes_per_second=source.bytes_per_second,
+        )
+        try:
+            for item in source.source.discover(planning)[:_INSPECTED]:
+                source.source.inspect(item, planning)
+        except SourceError as error:
+            problems.error(f"the source {source.name!r}: {error}", suggestion="Mend it, or leave it out")
+    problems.raise_errors(JobError)
+
+
+def planned_schemas(pipeline: PlannedPipeline, problems: Problems) -> dict[str, Schemas]:
+    """The schemas behind each source and transform, by name, as far as the configuration alone gives them."""
+    found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
+    for transform in pipeline.transforms:
+        found[transform.name] = _transformed(transform, found, problems)
+    return found
+
+
+def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
+    """Report every sink that cannot write what reaches it, as far as that is known without the data."""
+    for sink in pipeline.sinks:
+        for schema in (schema for name in sink.inputs for schema in known[name] or ()):
+            try:
+                sink.sink.check_schema(schema)
+            except SinkError as error:
+                problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
+
+
+def _all_schemas(job: PlannedJob) -> dict[str, Schemas]:
+    problems = Problems()
+    found: dict[str, Schemas] = {}
+    for pipeline in job.pipelines:
+        found |= planned_schemas(pipeline, problems)
+        refuse_sinks(pipeline, found, problems)
+    problems.raise_errors(JobError)
+    return found
+
+
+def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems) -> Schemas:
+    transform = planned.transform
+    if not isinstance(transform, Transform):
+        return None
+    after: list[TableSchema] = []
+    for name in planned.inputs:
+        schemas = known[name]
+        if schemas is None:
+            return None
+        try:
+            after += [transform.output_schema(schema) for schema in schemas]
+        except TransformError as error:
+            problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {error}")
+            return None
+    return tuple(after)
+
+
+def _block(title: str, lines: Iterator[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines)]
+
+
+def _settings(options: Options) -> Iterator[str]:
+    """Each option that has a value, and whether the file says so."""
+    for option in options.declared:
+        value = options[option]
+        if value is None:
+            continue
+        shown = HIDDEN if option.secret else _text(value)
+        unit = f" {option.unit}" if option.unit else ""
+        yield f"{option.key} = {shown}{unit}" + ("" if options.is_set(option) else "  (default)")
+
+
+def _text(value: object) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _storage(storage: StorageConfig) -> Iterator[str]:
+    yield f"type = {storage.type}"
+    yield f"max-retained = {storage.max_retained}"
+    for key, value in sorted(storage.plugin_config.items()):
+        yield f"plugin-config.{key} = {shown(key, value)}"
+    yield f"from {storage.origin}"
+
+
+def _instead_of_localfile(storage: StorageConfig) -> str:
+    """The storage itself says so when it is made, which a check does not do."""
+    namespace = storage.plugin_config.get("namespace")
+    place = f", namespace: {namespace}" if namespace else ""
+    return (
+        f"the checkpoint storage localfile is deprecated (it is what {storage.origin} means): hdfs keeps the same "
+        f"files. Write type: hdfs, and plugin-config: {{storage.type: local{place}}}"
+    )
+
+
+def _pipeline(pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], elsewhere: str) -> Iterator[str]:
+    for source in pipeline.sources:
+        yield f"source {source.name} ({source.source.identifier}), parallelism {source.parallelism}"
+        yield from _columns(schemas[source.name], elsewhere)
+    for transform in pipeline.transforms:
+        yield f"transform {transform.name} ({transform.transform.identifier}) <- {', '.join(transform.inputs)}"
+        yield from _columns(schemas[transform.name], elsewhere)
+    for sink in pipeline.sinks:
+        yield f"sink {sink.name} ({sink.sink.identifier}) <- {', '.join(sink.inputs)}"
+    held = weakest(pipeline)
+    yield f"guarantee: {held.guarantee.value}" + (f", because {held.reason}" if held.reason else "")
+
+
+def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
+    if schemas is None:
+        where = f" on the machines of {elsewhere}, which was not tried from here" if elsewhere else ""
+        yield f"  schema: known when the data is read{where}"
+        return
+    for schema in schemas:
+        columns = ", ".join(f"{column.name} {type_name(column.type)}" for column in schema.columns)
+        yield f"  {schema.table}: {columns or 'no columns'}"
+
+
+def _checkpoints(job: PlannedJob, engine: EngineConfig) -> str:
+    interval = job.env[CHECKPOINT_INTERVAL]
+    if interval is None and job.mode == "BATCH":
+        return "checkpoints: at the start and at the end only; set checkpoint.interval in env for more"
+    return f"checkpoints: every {interval or engine.options['checkpoint.interval']} ms"

@@ -1,0 +1,45 @@
+"""The columns of a ``schema`` block, each judged by itself: a table of fifty columns may have five mistakes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from seatunnel_core.config.document import Block, Items, Position, plain
+from seatunnel_core.config.option import SCHEMA, Option
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.rows.schema_block import table_schema
+
+
+def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
+    """Report each column of a schema that is wrong, where it stands.
+
+    Args:
+        written: the block of a source or a transform.
+        declared: its options.
+        what: as in a sentence: ``"the source LocalFile"``.
+        problems: receives what is wrong.
+
+    Returns:
+        The options in which something is.
+    """
+    wrong: set[str] = set()
+    for option in declared:
+        schema = written.get(option.key) if option.type is SCHEMA else None
+        for column, position in _columns(schema) if isinstance(schema, Block) else ():
+            try:
+                table_schema(column)
+            except ValueError as error:
+                problems.error(f"{what}: option {option.key!r}: {error}", position)
+                wrong.add(option.key)
+    return frozenset(wrong)
+
+
+def _columns(schema: Block) -> Iterator[tuple[dict[str, Any], Position]]:
+    """A schema of one column for each that has a name and a type. What else is wrong with it, the plugin says."""
+    fields, columns = schema.get("fields"), schema.get("columns")
+    if isinstance(fields, Block):
+        for entry in fields:
+            yield {"fields": {entry.key: plain(entry.value, textual=True)}}, entry.position
+    if isinstance(columns, Items):
+        for column in columns.values:
+            if isinstance(column, Block) and column.get("name") and column.get("type"):
+                yield {"columns": [plain(column, textual=True)]}, column.position

@@ -1,0 +1,52 @@
+"""The frozen form of an enumeration (protocol rule R12): JSON, with each schema as an Arrow IPC message in base64."""
+
+import json
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.frozen import FORMAT_VERSION, document_of, splits_of
+from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+
+
+def freeze(enumeration: Enumeration) -> bytes:
+    """The bytes of an enumeration; equal enumerations give equal bytes, so they share one attachment."""
+    document = {
+        "version": FORMAT_VERSION,
+        "schemas": [_freeze_schema(schema) for schema in enumeration.schemas],
+        "splits": [[split.weight_bytes, split.rows, split.body] for split in enumeration.splits],
+    }
+    return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+
+
+def thaw(body: bytes) -> Enumeration:
+    """Read back what ``freeze`` wrote.
+
+    Raises:
+        StateFormatError: it is no enumeration, or a newer version of the engine wrote it.
+    """
+    document = document_of(body)
+    try:
+        schemas = tuple(map(_thaw_schema, stored.items(document, "schemas")))
+    except StoredValueError as error:
+        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+    return Enumeration(schemas=schemas, splits=splits_of(document))
+
+
+def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
+    return {
+        "table": schema.table,
+        "columns": schema_to_text(schema.columns),
+        "primary_key": list(schema.primary_key),
+    }
+
+
+def _thaw_schema(document: Any) -> TableSchema:
+    return TableSchema(
+        table=stored.text(document, "table"),
+        columns=schema_from_text(stored.text(document, "columns")),
+        primary_key=tuple(stored.texts(document, "primary_key")),
+    )

@@ -1,0 +1,385 @@
+"""One epoch of one pipeline: carries out what the protocol wants, from the claim of the epoch to its end.
+
+The protocol decides, this file does. Every method runs on the loop's thread, except the work that ``_ask`` hands to a
+pool; its outcome comes back to the loop as an event. Once the epoch is left, answers that still come are dropped.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.commands import Command, EndPipeline, Outcome
+from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.connectors.source import Enumeration, Item
+from seatunnel_core.runtime.clock import now_ms
+from seatunnel_core.runtime.failure import failure_of
+from seatunnel_core.runtime.figures import SAMPLE_S, Figures
+from seatunnel_core.runtime.notices import Notices, PipelineLog
+from seatunnel_core.runtime.pipeline_work import PipelineWork
+from seatunnel_core.runtime.unit_event import unit_event
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.task import UnitResult
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
+from seatunnel_storage_api.state import CheckpointRef
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class Workshop:
+    """What all pipelines of a job share: the loop, the pools and Spark."""
+
+    loop: asyncio.AbstractEventLoop
+    storage_pool: Executor
+    """For the checkpoint storage."""
+
+    place_pool: Executor
+    """For sources and sinks: listing, planning, preparing, committing, sweeping."""
+
+    spark: "asyncio.Future[UnitDispatcher]"
+    """Done when Spark runs, or could not be started."""
+
+
+class EpochOwner(Protocol):
+    """Who hears of the epoch's beginning and end."""
+
+    def epoch_begun(self, run: "EpochRun") -> None:
+        """The restore point is durable: from here on the pipeline can be resumed."""
+
+    def epoch_ended(self, run: "EpochRun", end: EndPipeline) -> None:
+        """The protocol gave its last command."""
+
+    def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
+        """A savepoint is durable, or will not come."""
+
+
+class EpochRun:
+    """Runs one epoch. ``start`` begins it, ``leave`` ends it for whatever reason."""
+
+    def __init__(
+        self,
+        *,
+        protocol: PipelineProtocol,
+        work: PipelineWork,
+        workshop: Workshop,
+        owner: EpochOwner,
+        log: PipelineLog,
+        figures: Figures | None = None,
+    ) -> None:
+        """``figures`` counts on over all epochs of the pipeline."""
+        self.started_ms = now_ms()
+        self._figures = figures or Figures()
+        self.notices = Notices(log, self._figures)
+        self._protocol = protocol
+        self._work = work
+        self._workshop = workshop
+        self._owner = owner
+        self._epoch = 0
+        self._left = False
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._sampling: asyncio.TimerHandle | None = None
+        self._programs: dict[str, Program] = {}
+        self._orders: list[commands.RunUnit] = []
+        """Units that wait for Spark."""
+        self._actions: Mapping[type[Command], Callable[[Any], None]] = {
+            commands.ClaimEpoch: self._claim_epoch,
+            commands.ListCheckpoints: self._list_checkpoints,
+            commands.LoadCheckpoint: self._load_checkpoint,
+            commands.StoreCheckpoint: self._store_checkpoint,
+            commands.SetTimer: self._set_timer,
+            commands.CancelTimer: self._cancel_timer,
+            commands.PrepareSinks: self._prepare_sinks,
+            commands.Enumerate: self._enumerate,
+            commands.RunUnit: self._run_unit,
+            commands.CancelUnits: self._cancel_units,
+            commands.Commit: self._commit,
+            commands.Sweep: self._sweep,
+            commands.Retract: self._retract,
+            commands.EndPipeline: self._end,
+            commands.EpochStarted: self._epoch_started,
+            commands.SavepointCompleted: self._savepoint_completed,
+            commands.SavepointFailed: self._savepoint_failed,
+            **self.notices.handlers,
+        }
+
+    def start(self) -> None:
+        self.deliver(lambda now: events.Started(now_ms=now))
+
+    def stop(self) -> None:
+        """Ask for a clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        self.deliver(lambda now: events.StopRequested(now_ms=now))
+
+    def savepoint(self, name: str, *, stop: bool, drain: bool) -> None:
+        """Ask for a savepoint; the owner hears of it."""
+        self.deliver(lambda now: events.SavepointRequested(now_ms=now, name=name, stop=stop, drain=drain))
+
+    def leave(self) -> None:
+        """Nothing of this epoch matters any more: its timers, its units, the answers under way."""
+        self._left = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        if self._sampling is not None:
+            self._sampling.cancel()
+        self._cancel_units()
+
+    def progress(self) -> PipelineProgress:
+        return self._protocol.progress()
+
+    # -- events in, commands out ----------------------------------------------------------------------------------
+
+    def deliver(self, event_at: Callable[[int], Event]) -> None:
+        """Hand an event to the protocol, stamped with the time of its delivery, and do what it wants."""
+        if self._left:
+            return
+        try:
+            for command in self._protocol.handle(event_at(now_ms())):
+                self._actions[type(command)](command)
+        except Exception as error:  # a bug of ours must end this pipeline, never the others
+            self._owner.epoch_ended(self, EndPipeline(outcome=Outcome.FAILED, failure=failure_of(error)))
+
+    def _ask(
+        self,
+        pool: Executor,
+        work: Callable[[], T],
+        answer: Callable[[int, T], Event],
+        failed: Callable[[int, Exception], Event],
+    ) -> None:
+        def run() -> Callable[[], None]:
+            try:
+                event_at = partial(_answered, answer, work())
+            except Exception as error:
+                event_at = partial(_answered, failed, error)
+            return partial(self.deliver, event_at)
+
+        self._do_in(pool, run)
+
+    def _do_in(self, pool: Executor, work: Callable[[], Callable[[], None]]) -> None:
+        """Do the work in the pool, and what it returns on the loop."""
+        pool.submit(lambda: self._workshop.loop.call_soon_threadsafe(work()))
+
+    # -- checkpoint storage ---------------------------------------------------------------------------------------
+
+    def _claim_epoch(self, command: commands.ClaimEpoch) -> None:
+        self._ask(
+            self._workshop.storage_pool,
+            lambda: self._work.claim_epoch(command.minimum),
+            lambda now, epoch: events.EpochClaimed(now_ms=now, epoch=epoch),
+            self._fenced_or_failed,
+        )
+
+    def _list_checkpoints(self, _command: commands.ListCheckpoints) -> None:
+        self._ask(
+            self._workshop.storage_pool,
+            self._work.list_checkpoints,
+            lambda now, listing: events.CheckpointsListed(
+                now_ms=now, checkpoints=listing.checkpoints, newest_epoch=listing.newest_epoch
+            ),
+            self._storage_failed,
+        )
+
+    def _load_checkpoint(self, command: commands.LoadCheckpoint) -> None:
+        def load() -> Callable[[int], Event]:
+            try:
+                state = self._work.load(command.ref)
+            except CheckpointCorruptedError as damage:
+                intact, message = self._work.newest_intact(), str(damage)
+                return lambda now: events.CheckpointDamaged(now_ms=now, ref=command.ref, intact=intact, message=message)
+            return lambda now: events.CheckpointLoaded(now_ms=now, state=state)
+
+        self._ask(self._workshop.storage_pool, load, lambda now, event_at: event_at(now), self._storage_failed)
+
+    def _store_checkpoint(self, command: commands.StoreCheckpoint) -> None:
+        ref = command.state.ref
+        self._ask(
+            self._workshop.storage_pool,
+            lambda: self._work.store(command.state),
+            lambda now, _none: events.CheckpointStored(now_ms=now, ref=ref),
+            partial(self._fenced_or_failed, ref=ref),
+        )
+
+    def _fenced_or_failed(self, now: int, error: Exception, ref: CheckpointRef | None = None) -> Event:
+        if isinstance(error, StaleEpochError):
+            return events.FenceLost(now_ms=now, message=str(error))
+        return events.StorageFailed(now_ms=now, failure=failure_of(error), ref=ref)
+
+    def _storage_failed(self, now: int, error: Exception) -> Event:
+        return events.StorageFailed(now_ms=now, failure=failure_of(error))
+
+    # -- timers ---------------------------------------------------------------------------------------------------
+
+    def _set_timer(self, command: commands.SetTimer) -> None:
+        self._cancel_timer(command)
+        self._timers[command.key] = self._workshop.loop.call_later(
+            max(0, command.at_ms - now_ms()) / 1000, self._timer_fired, command
+        )
+
+    def _cancel_timer(self, command: commands.SetTimer | commands.CancelTimer) -> None:
+        timer = self._timers.pop(command.key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _timer_fired(self, timer: commands.SetTimer) -> None:
+        del self._timers[timer.key]
+        self.deliver(lambda now: events.TimerFired(now_ms=max(now, timer.at_ms), key=timer.key))
+
+    # -- sinks and sources ----------------------------------------------------------------------------------------
+
+    def _prepare_sinks(self, command: commands.PrepareSinks) -> None:
+        def prepare_and_prove() -> None:
+            if not self._work.shares_disk:
+                self._workshop.spark.result()
+            self._work.prepare_sinks(command.epoch, command.save_mode_pending)
+
+        prepare = partial(
+            self._ask,
+            self._workshop.place_pool,
+            prepare_and_prove,
+            lambda now, _none: events.SinksPrepared(now_ms=now),
+            self._place_failed,
+        )
+        if self._work.shares_disk:
+            prepare()
+        else:
+            self._when_spark_runs(prepare)
+
+    def _enumerate(self, command: commands.Enumerate) -> None:
+        """At once, while Spark still starts; where tasks have to look into the source first, when Spark runs."""
+        source, attachment = command.source, command.attachment
+
+        def plan(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
+            enumeration, stored = self._work.enumerate(source, attachment, items)
+            return enumeration, stored, self._work.program(source, enumeration.schemas)
+
+        def plan_on_spark(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
+            self._workshop.spark.result()
+            return plan(items)
+
+        def enumerated(now: int, planned: tuple[Enumeration, str, Program]) -> Event:
+            enumeration, stored, program = planned
+            self._programs[source] = program
+            return events.Enumerated(now_ms=now, source=source, splits=enumeration.splits, attachment=stored)
+
+        def look() -> Callable[[], None]:
+            try:
+                items = self._work.discover(source) if attachment is None else ()
+                if items or self._work.on_frames:
+                    planning = partial(plan_on_spark, items)
+                    pool = self._workshop.place_pool
+                    ask = partial(self._ask, pool, planning, enumerated, self._place_failed)
+                    return partial(self._when_spark_runs, ask)
+                event_at = partial(_answered, enumerated, plan(items))
+                if self._work.is_limited(source):  # what flowed while Spark starts would be read at once when it runs
+                    return partial(self._when_spark_runs, partial(self.deliver, event_at))
+            except Exception as error:
+                event_at = partial(_answered, self._place_failed, error)
+            return partial(self.deliver, event_at)
+
+        self._do_in(self._workshop.place_pool, look)
+
+    def _when_spark_runs(self, action: Callable[[], None]) -> None:
+        """Do it then, without a thread that waits; also when Spark could not be started, to tell why."""
+        self._workshop.spark.add_done_callback(lambda _spark: None if self._left else action())
+
+    def _run_unit(self, command: commands.RunUnit) -> None:
+        self._orders.append(command)
+        self._when_spark_runs(self._submit_orders)
+
+    def _submit_orders(self) -> None:
+        orders, self._orders = self._orders, []
+        for order in orders:
+            self._submit(order)
+
+    def _submit(self, order: commands.RunUnit) -> None:
+        def on_result(result: UnitResult) -> None:
+            source = self._programs[order.task].source
+            self._workshop.loop.call_soon_threadsafe(self.deliver, partial(unit_event, order, source, result))
+
+        try:
+            dispatcher = self._workshop.spark.result()
+        except Exception as error:
+            failure = failure_of(error)
+            self.deliver(
+                lambda now: events.UnitFailed(
+                    now_ms=now,
+                    task=order.task,
+                    unit=order.unit.number,
+                    epoch=order.epoch,
+                    attempt=order.attempt,
+                    failure=failure,
+                )
+            )
+        else:
+            dispatcher.submit(self._programs[order.task], order.unit, order.epoch, order.attempt, on_result)
+
+    def _cancel_units(self, _command: commands.CancelUnits | None = None) -> None:
+        self._orders.clear()
+        spark = self._workshop.spark
+        if self._programs and spark.done() and spark.exception() is None:
+            spark.result().cancel(self._work.job_id, self._work.planned.id)
+
+    def _commit(self, command: commands.Commit) -> None:
+        ids = tuple(committable.id for committable in command.committables)
+        self._ask(
+            self._workshop.place_pool,
+            lambda: self._work.commit(command.sink, self._epoch, command.committables, again=command.again),
+            lambda now, _none: events.CommitSucceeded(now_ms=now, sink=command.sink, ids=ids),
+            lambda now, error: events.CommitFailed(
+                now_ms=now, sink=command.sink, committed=(), failure=failure_of(error)
+            ),
+        )
+
+    def _sweep(self, command: commands.Sweep) -> None:
+        self._ask(
+            self._workshop.place_pool,
+            lambda: self._work.sweep(command.epoch, command.keep, final=command.final),
+            lambda now, removed: events.Swept(now_ms=now, removed=removed),
+            self._place_failed,
+        )
+
+    def _retract(self, command: commands.Retract) -> None:
+        def retracted(now: int, removed: int) -> Event:
+            self.notices.retracted(removed)
+            return events.Retracted(now_ms=now, removed=removed)
+
+        work = partial(self._work.retract, command.epoch, command.retractions)
+        self._ask(self._workshop.place_pool, work, retracted, self._place_failed)
+
+    def _place_failed(self, now: int, error: Exception) -> Event:
+        return events.PlaceFailed(now_ms=now, failure=failure_of(error))
+
+    # -- beginning and end ----------------------------------------------------------------------------------------
+
+    def _epoch_started(self, notice: commands.EpochStarted) -> None:
+        self._epoch = notice.epoch
+        self.notices.epoch_started(notice)
+        self._sample()
+        self._owner.epoch_begun(self)
+
+    def _sample(self) -> None:
+        """How fast rows and bytes move is known from where they stood a while ago; no row is counted for it."""
+        self._figures.flow.sample(self.progress())
+        self._sampling = self._workshop.loop.call_later(SAMPLE_S, self._sample)
+
+    def _savepoint_completed(self, notice: commands.SavepointCompleted) -> None:
+        self.notices.savepoint_completed(notice)
+        self._owner.savepoint_answered(notice.name, notice.ref, "")
+
+    def _savepoint_failed(self, notice: commands.SavepointFailed) -> None:
+        self.notices.savepoint_failed(notice)
+        self._owner.savepoint_answered(notice.name, None, notice.reason)
+
+    def _end(self, command: commands.EndPipeline) -> None:
+        self._owner.epoch_ended(self, command)
+
+
+def _answered(build: Callable[[int, T], Event], value: T, now: int) -> Event:
+    return build(now, value)

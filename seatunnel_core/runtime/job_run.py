@@ -1,0 +1,242 @@
+"""A job at work in this process: the public, synchronous face of the runtime.
+
+Its methods may be called from any thread; the work is done by a ``Crew``.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.job_file import RawJob
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.control.server import ControlServer
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.runtime.claim import Claim, claim_again, claim_new
+from seatunnel_core.runtime.clock import wall_clock
+from seatunnel_core.runtime.crew import Crew
+from seatunnel_core.runtime.figures import Figures
+from seatunnel_core.runtime.log_file import log_folder
+from seatunnel_core.runtime.metrics import STATES, JobMetrics
+from seatunnel_core.runtime.move import ForeignSavepoint, claim_with_savepoint
+from seatunnel_core.runtime.plan import Registry, plan_job
+from seatunnel_core.runtime.planned import PlannedJob
+from seatunnel_core.runtime.report import JobProgress, JobReport
+from seatunnel_core.runtime.settings import spark_settings
+from seatunnel_core.runtime.slots import SLOTS, Reservation
+from seatunnel_core.runtime.verbs import verbs
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_storage_api.discovery import open_storage
+from seatunnel_storage_api.secret import resolved
+from seatunnel_storage_api.state import CheckpointInfo
+from seatunnel_storage_api.storage import CheckpointStorage
+
+logger = logging.getLogger("seatunnel.job")
+
+
+class JobRun:
+    """Runs a job from its claim to its closing table.
+
+    ``start`` returns once the job is claimed; Spark and the pipelines start behind it. ``wait`` gives the report,
+    ``close`` gives back Spark, pools and storage and must be called in the end; a ``with`` block does.
+    """
+
+    def __init__(
+        self,
+        raw: RawJob,
+        engine: EngineConfig,
+        *,
+        registry: Registry,
+        job_id: str,
+        restore: Restore | None = None,
+        begin_with: ForeignSavepoint | None = None,
+        master: str | None = None,
+        name: str | None = None,
+        jvm_options: Sequence[str] = (),
+        log_file: Path | None = None,
+        on_begun: Callable[[], None] | None = None,
+    ) -> None:
+        """Args:
+        restore: the job exists, and goes on from this; ``None`` for a new one.
+        begin_with: the savepoint of another job that a new one begins with.
+        on_begun: called, from the runtime's thread, when the first restore point is durable: from then on the job
+            can be resumed by its id.
+        """
+        self.job_id = job_id
+        self.job: PlannedJob | None = None
+        self._raw = raw
+        self._engine = engine
+        self._registry = registry
+        self._restore = restore
+        self._begin_with = begin_with
+        self._master = master
+        self._name = name
+        self._jvm_options = jvm_options
+        self._log_file = log_file or log_folder(os.environ) / f"{job_id}.log"
+        self._on_begun = on_begun
+        self._report: JobReport | None = None
+        self._done = threading.Event()
+        self._storage: CheckpointStorage | None = None
+        self._crew: Crew | None = None
+        self._slots: Reservation | None = None
+        self._control = ControlServer(job_id, verbs(self))
+        self.version = 0
+        """Of the manifest by which this process claimed the job."""
+
+        self.told: tuple[str, ...] = ()
+        """What a restore does, a sentence each; after ``start``."""
+
+        self.started_at = wall_clock()
+
+    def start(self) -> None:
+        """Claim the job and set it to work.
+
+        Raises:
+            ConfigError, JobError, UsageError: what was asked for is not possible; nothing has started.
+            CheckpointStorageError: the checkpoint storage cannot be used.
+        """
+        config = override_storage(self._engine, self._raw.storage, Problems())
+        is_new = self._restore is None and self._begin_with is None
+        plan = self._plan(None) if is_new else None
+        resolved(config.plugin_config)  # of keys without effect too: a secret that is missing is told, as by --check
+        self._storage = open_storage(config.type, config.effective)
+
+        def planned(manifest: Manifest | None) -> PlannedJob:
+            job = plan if plan is not None else self._plan(manifest)
+            self._slots = self._slots or SLOTS.reserve(job, self.job_id, self._engine.options)
+            return job  # a job that finds no slot is refused before it is claimed, and leaves nothing behind
+
+        claim = self._claim(planned)
+        if isinstance(claim, JobReport):
+            self._end(claim)
+            return
+        self.job, self.version, self.told = claim.job, claim.version, claim.told
+        settings = spark_settings(
+            claim.job, master=self._master, jvm_options=self._jvm_options, log_file=self._log_file
+        )
+        self._crew = Crew(
+            job_id=self.job_id,
+            claim=claim,
+            engine=self._engine,
+            storage=self._storage,
+            plane=SparkPlane(settings),
+            on_begun=self._on_begun,
+            on_end=self._end,
+            restored=self._restore is not None,
+            slots=self._slots,
+        )
+        self._crew.start()
+        self._control.start()
+
+    def _claim(self, planned: Callable[[Manifest | None], PlannedJob]) -> Claim | JobReport:
+        assert self._storage is not None
+        if self._restore is not None:
+            return claim_again(self._storage, self.job_id, planned, self._restore)
+        if self._begin_with is not None:
+            return claim_with_savepoint(self._storage, self.job_id, planned, self._begin_with)
+        return claim_new(self._storage, self.job_id, planned)
+
+    def _plan(self, manifest: Manifest | None) -> PlannedJob:
+        return plan_job(
+            self._raw, self._registry, self._engine, manifest=manifest, name=self._name, master=self._master
+        )
+
+    def _end(self, report: JobReport) -> None:
+        self._report = self._report or report
+        self._give_slots_back()
+        self._done.set()
+
+    def _give_slots_back(self) -> None:
+        if self._slots is not None:
+            self._slots.release()
+
+    def wait(self, timeout: float | None = None) -> JobReport | None:
+        """The report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+        self._done.wait(timeout)
+        return self._report
+
+    def progress(self) -> JobProgress:
+        """How the job stands now."""
+        if self._report is not None:
+            return JobProgress(job_id=self.job_id, name=self._report.name, pipelines=self._report.pipelines)
+        if self._crew is None or self.job is None:
+            return JobProgress(job_id=self.job_id, name=self._name or "", pipelines=())
+        return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._crew.views())
+
+    def metrics(self) -> JobMetrics:
+        """All that is measured of the job; of one that an earlier process ended, what its closing table keeps."""
+        progress, report = self.progress(), self._report
+        if self._crew is not None:
+            pipelines = self._crew.metrics()
+        else:
+            pipelines = tuple(Figures().metrics(view, None) for view in progress.pipelines)
+        return JobMetrics(
+            job_id=self.job_id,
+            name=progress.name,
+            started_at=self.started_at,
+            state="running" if report is None else STATES[report.outcome],
+            pipelines=pipelines,
+        )
+
+    def checkpoints(self) -> tuple[CheckpointInfo, ...]:
+        """What is stored of the job: all checkpoints of all pipelines, the oldest of each pipeline first.
+
+        Raises:
+            CheckpointStorageError: the storage cannot be read.
+        """
+        if self._storage is None:
+            raise UsageError("the job's checkpoint storage is closed; ask before the job is closed")
+        listings = self._storage.scan_job(self.job_id)
+        return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
+
+    def savepoint(
+        self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None
+    ) -> JobSavepoint:
+        """Take a savepoint of the whole job and wait until it is complete.
+
+        Args:
+            name: the next number when it is ``None``.
+            stop: the job ends with it; what runs on Spark then is read again by whoever goes on from it.
+            drain: the job stops reading, ends with it, and everything that was read is committed.
+            timeout: in seconds, for the wait alone.
+
+        Raises:
+            UsageError: the job does not run, or the name is taken or none.
+            SavepointError: a pipeline could not take its part, or the storage not keep it.
+            TimeoutError: it may still come.
+        """
+        if self._crew is None or self._report is not None:
+            raise UsageError(f"the job {self.job_id} does not run, so no savepoint can be taken of it")
+        return self._crew.savepoint(name, stop=stop, drain=drain).result(timeout)
+
+    def stop(self) -> None:
+        """A clean stop: each pipeline takes a last checkpoint. ``wait`` then gives the report."""
+        if self._crew is not None:
+            self._crew.stop()
+
+    def kill(self) -> None:
+        """Stop at once, as a crash would, but in order: what is in no checkpoint is read again on a restore."""
+        if self._crew is not None:
+            self._crew.kill()
+
+    def close(self) -> None:
+        """Stop what still runs and give back everything. May be called twice."""
+        self._give_slots_back()  # first: from here on, nothing can begin
+        if self._crew is not None:
+            self._crew.close()
+        self._done.set()  # whoever waits waits for nothing more
+        self._control.close()
+        if self._storage is not None:
+            self._storage.close()
+            self._storage = None
+
+    def __enter__(self) -> "JobRun":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()

@@ -1,0 +1,15 @@
+"""Where a job's log of Spark and Java lies."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def log_folder(environ: Mapping[str, str]) -> Path:
+    """Where the logs of Spark and Java go: ``$SEATUNNEL_HOME/logs`` if it can be written, else the user's state."""
+    home = environ.get("SEATUNNEL_HOME")
+    if home and os.access(home, os.W_OK):
+        return Path(home, "logs")
+    state = environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
+    return base / "seatunnel" / "logs"

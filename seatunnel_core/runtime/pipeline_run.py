@@ -1,0 +1,299 @@
+"""One pipeline until it has ended for good: an epoch, and after a failure that may pass, another one."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.commands import EndPipeline, Outcome
+from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.restart import RestartBudget, RestartPolicy, after_failure
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.runtime.clock import now_ms
+from seatunnel_core.runtime.epoch_run import EpochRun, Workshop
+from seatunnel_core.runtime.failure import failure_of
+from seatunnel_core.runtime.figures import Figures
+from seatunnel_core.runtime.metrics import PipelineMetrics
+from seatunnel_core.runtime.notices import PipelineLog
+from seatunnel_core.runtime.pipeline_work import PipelineWork
+from seatunnel_core.runtime.report import PipelineView
+from seatunnel_core.runtime.savepoints import Answer
+from seatunnel_storage_api.errors import StaleEpochError
+from seatunnel_storage_api.state import CheckpointRef
+
+_FINISHING = (Phase.FINISHING, Phase.CLEANING, Phase.ENDED)
+
+
+class PipelineOwner(Protocol):
+    """Who hears of the two things that matter beyond the pipeline."""
+
+    def pipeline_begun(self, run: "PipelineRun") -> None:
+        """An epoch has begun: from here on the pipeline can be resumed."""
+
+    def pipeline_ended(self, run: "PipelineRun") -> None:
+        """``run.outcome`` stands, for good."""
+
+
+class PipelineRun:
+    """Runs one pipeline on the loop's thread. Every start and restart is an epoch of its own (R4)."""
+
+    def __init__(
+        self,
+        *,
+        work: PipelineWork,
+        workshop: Workshop,
+        protocol_of: Callable[[int], PipelineProtocol],
+        restart_policy: RestartPolicy,
+        owner: PipelineOwner,
+        log: PipelineLog,
+    ) -> None:
+        self.outcome: Outcome | None = None
+        self.failure: Failure | None = None
+        self._work = work
+        self._workshop = workshop
+        self._protocol_of = protocol_of
+        """From the number of restarts so far to the protocol of the next epoch."""
+        self._restart_policy = restart_policy
+        self._budget = RestartBudget()
+        self._owner = owner
+        self._log = log
+        self._restarts = 0
+        self._stopping = False
+        self._savepoints: dict[str, Answer] = {}
+        """By name: who waits for one."""
+        self._epoch: EpochRun | None = None
+        self._counted: PipelineProgress | None = None
+        """The last that an earlier epoch said, once it had restored what was counted before."""
+        self._waiting: asyncio.TimerHandle | None = None
+        self._figures = Figures()
+
+    @property
+    def id(self) -> int:
+        return self._work.planned.id
+
+    @property
+    def title(self) -> str:
+        return self._work.planned.title
+
+    def start(self) -> None:
+        """Begin an epoch."""
+        self._waiting = None
+        self._counted = self._progress()
+        self._epoch = EpochRun(
+            protocol=self._protocol_of(self._restarts),
+            work=self._work,
+            workshop=self._workshop,
+            owner=self,
+            log=self._log,
+            figures=self._figures,
+        )
+        self._epoch.start()
+
+    def stop(self) -> None:
+        """A clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        self._stopping = True
+        if self.outcome is not None:
+            return
+        if self._epoch is None or self._waiting is not None:
+            self.abandon()
+        else:
+            self._epoch.stop()
+
+    def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
+        """Take one with the next checkpoint; ``stop`` and ``drain`` end the pipeline with it."""
+        self._savepoints[name] = answer
+        self._stopping = self._stopping or stop or drain
+        if self.outcome is not None:
+            self._answer_at_the_end()
+        elif self._epoch is None or self._waiting is not None:
+            self._answer(name, None, "it has failed and waits for its next start")
+            if self._stopping:
+                self.abandon()
+        else:
+            self._epoch.savepoint(name, stop=stop, drain=drain)
+
+    def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
+        if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
+            return  # its last checkpoint, which is final, will be its part
+        self._answer(name, ref, reason)
+
+    def _answer_at_the_end(self) -> None:
+        ref, reason = None, self.failure.message if self.failure else "it has stopped"
+        if self.outcome is Outcome.FINISHED and self._epoch is not None:
+            progress = self._epoch.progress()
+            ref = CheckpointRef(progress.epoch or 0, progress.last_completed_id or 0)
+        self._answer_all(ref, reason)
+
+    def _answer_all(self, ref: CheckpointRef | None, reason: str) -> None:
+        for name in list(self._savepoints):
+            self._answer(name, ref, reason)
+
+    def _answer(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
+        answer = self._savepoints.pop(name, None)
+        if answer is not None:
+            answer(ref, reason)
+
+    def abandon(self) -> None:
+        """Stop at once, as a crash would: nothing is stored, committed or swept any more."""
+        if self.outcome is None:
+            self._ended(Outcome.STOPPED, None)
+
+    def clear(self) -> None:
+        """The job is recorded as ended, so that no restore looks for anything any more."""
+        epoch = self._epoch.progress().epoch if self._epoch is not None else None
+        if epoch is not None:
+            self._work.clear(epoch)
+
+    def epoch_begun(self, _run: EpochRun) -> None:
+        self._owner.pipeline_begun(self)
+
+    def epoch_ended(self, run: EpochRun, end: EndPipeline) -> None:
+        run.leave()
+        if end.outcome is Outcome.FAILED and end.failure is not None:
+            self._figures.failed(end.failure)
+        if end.outcome is Outcome.FINISHED:
+            self._conclude(run)
+        elif end.outcome is Outcome.FAILED and end.failure is not None:
+            self._look_whose_it_is(run, end.failure)
+        else:
+            self._ended(end.outcome, end.failure)
+
+    def view(self) -> PipelineView:
+        """How the pipeline stands now."""
+        planned = self._work.planned
+        counts = PipelineView(
+            id=planned.id,
+            name=planned.title,
+            phase="waiting",
+            restarts=self._restarts,
+            failure=self.failure.message if self.failure else "",
+        )
+        progress = self._progress()
+        if progress is None:
+            return counts
+        age_ms = None if progress.last_completed_ms is None else now_ms() - progress.last_completed_ms
+        return evolve(
+            counts,
+            phase=self._phase(progress),
+            rows_read=progress.rows_read,
+            rows_written=progress.rows_written,
+            bytes_read=progress.bytes_read,
+            rows_committed=progress.rows_committed,
+            rows_skipped=progress.rows_skipped,
+            splits_done=progress.splits_done,
+            splits_total=progress.splits_total,
+            last_checkpoint_id=progress.last_completed_id,
+            last_checkpoint_age_ms=age_ms,
+            checkpoints_completed=self._figures.checkpoints_completed,
+            checkpoints_failed=self._figures.checkpoints_failed,
+            degraded=progress.degraded,
+        )
+
+    def metrics(self) -> PipelineMetrics:
+        """All that is known of it now."""
+        return self._figures.metrics(self.view(), self._progress())
+
+    def _progress(self) -> PipelineProgress | None:
+        """Of the epoch that runs. Until it has restored what was counted, the counts of the one before stand."""
+        if self._epoch is None:
+            return None
+        progress = self._epoch.progress()
+        if self._counted is None or progress.last_completed_id is not None:
+            return progress
+        return evolve(
+            self._counted,
+            phase=progress.phase,
+            epoch=progress.epoch,
+            degraded=progress.degraded,
+            units_in_flight=0,
+            units_running=0,
+            pending=0,
+        )
+
+    def _phase(self, progress: PipelineProgress) -> str:
+        if self.outcome is not None:
+            return self.outcome.value
+        if self._waiting is not None:
+            return "waiting"
+        needs_spark = progress.phase in (Phase.PREPARING, Phase.ENUMERATING)
+        return "starting Spark" if needs_spark and not self._workshop.spark.done() else progress.phase.value
+
+    def _conclude(self, run: EpochRun) -> None:
+        """All is committed: the sinks that check the whole (``Assert``) have the last word."""
+        committed = run.progress().rows_committed_by_sink
+
+        def conclude() -> None:
+            try:
+                self._work.conclude(committed)
+            except Exception as error:
+                ended = partial(self._ended, Outcome.FAILED, failure_of(error))
+            else:
+                ended = partial(self._ended, Outcome.FINISHED, None)
+            self._workshop.loop.call_soon_threadsafe(ended)
+
+        self._workshop.place_pool.submit(conclude)
+
+    def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
+        """What a zombie meets looks like a failure: what it staged is gone, published or swept by another process. So
+        before a failure counts, the storage says whose the pipeline is (R5), unless it is the storage that failed."""
+        epoch = run.progress().epoch
+        if epoch is None or failure.kind is FailureKind.STORAGE:
+            self._restart_or_fail(run, failure)
+            return
+
+        def look() -> None:
+            heeded = partial(self._restart_or_fail, run, failure)
+            try:
+                self._work.require_own(epoch)
+            except StaleEpochError as error:
+                fenced = Failure(kind=FailureKind.STORAGE, message=f"{error}. What it met was: {failure.message}")
+                heeded = partial(self._ended, Outcome.FENCED, fenced)
+            except Exception as error:  # it cannot be told; the failure counts as it is
+                self._log.debug("whose pipeline this is could not be looked up: %s", error)
+            self._workshop.loop.call_soon_threadsafe(heeded)
+
+        self._workshop.storage_pool.submit(look)
+
+    def _restart_or_fail(self, run: EpochRun, failure: Failure) -> None:
+        if self.outcome is not None:
+            return
+        if self._stopping:
+            self._ended(Outcome.FAILED, failure)
+            return
+        now = now_ms()
+        decision = after_failure(
+            self._restart_policy,
+            self._budget,
+            failure,
+            ran_ms=now - run.started_ms,
+            now_ms=now,
+            chance=random.random(),
+        )
+        self._budget = decision.budget
+        if decision.restart_at_ms is None:
+            self._ended(Outcome.FAILED, failure)
+            return
+        pause_s = (decision.restart_at_ms - now) / 1000
+        self._log.warning("%s; starts again in %.1f s", failure.message, pause_s)
+        self._answer_all(None, failure.message)
+        self._restarts += 1
+        self._waiting = self._workshop.loop.call_later(pause_s, self.start)
+
+    def _ended(self, outcome: Outcome, failure: Failure | None) -> None:
+        if self.outcome is not None:
+            return
+        if self._waiting is not None:
+            self._waiting.cancel()
+        if self._epoch is not None:
+            self._epoch.leave()
+        self.outcome, self.failure = outcome, failure
+        if failure is not None:
+            self._log.error("%s", failure.message)
+            self._log.debug("%s", failure.detail)
+        self._answer_at_the_end()
+        self._owner.pipeline_ended(self)

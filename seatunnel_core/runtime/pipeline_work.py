@@ -1,0 +1,168 @@
+"""What a pipeline's commands amount to outside the loop: blocking calls to the checkpoint storage, sinks and sources.
+
+Each method is called from a pool's thread, returns plain values and raises what went wrong; it knows no events.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from attrs import define, evolve, field
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.source import Enumeration, Item, Planning
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.runtime.chain import program_of
+from seatunnel_core.runtime.claim import claim_epoch
+from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.program import Program
+from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
+from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+@define
+class PipelineWork:
+    """The blocking side of one pipeline."""
+
+    job_id: str
+    planned: PlannedPipeline
+    storage: CheckpointStorage = field(repr=False)
+    plane: SparkPlane = field(repr=False)
+    shares_disk: bool
+    """Whether tasks run on this machine, so that there is nothing to prove about what they see."""
+
+    settled_below: int = 0
+    """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
+
+    # -- checkpoint storage ---------------------------------------------------------------------------------------
+
+    def claim_epoch(self, minimum: int) -> int:
+        return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
+
+    def require_own(self, epoch: int) -> None:
+        """Look whether ``epoch`` still is the newest.
+
+        Raises:
+            StaleEpochError: another engine took the pipeline over, or the job was deleted.
+        """
+        newest = self.storage.newest_epoch(self.job_id, self.planned.id)
+        if newest != epoch:
+            reason = "its marker is gone" if newest is None else f"epoch {newest} was claimed since"
+            raise StaleEpochError(
+                f"another engine runs pipeline {self.planned.id} of job {self.job_id!r}, or the job was deleted: this "
+                f"one has epoch {epoch}, and {reason}"
+            )
+
+    def list_checkpoints(self) -> PipelineListing:
+        return self.storage.scan(self.job_id, self.planned.id)
+
+    def load(self, ref: CheckpointRef) -> PipelineState:
+        state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
+        if state is None:
+            raise CheckpointStorageError(f"checkpoint {ref} of pipeline {self.planned.id} was listed and is gone")
+        if ref.epoch >= self.settled_below:
+            return state
+        return evolve(state, states=codec.encode(codec.decode(state.states).without_staged()))
+
+    def newest_intact(self) -> CheckpointRef | None:
+        state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
+        return state.ref if state is not None else None
+
+    def store(self, state: PipelineState) -> None:
+        self.storage.store_checkpoint(state)
+
+    # -- sinks ----------------------------------------------------------------------------------------------------
+
+    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
+        """Make the targets ready, and prove that what a task writes there is what the driver sees."""
+        for sink in self.planned.sinks:
+            sink.sink.prepare(self._place(sink, epoch))
+        if not self.shares_disk:
+            self._prove(epoch)
+        for sink in self.planned.sinks:
+            if sink.name in save_mode_pending:
+                sink.sink.apply_save_mode(self._place(sink, epoch))
+
+    def _prove(self, epoch: int) -> None:
+        token = uuid.uuid4().hex
+        places = [(sink.sink, self._place(sink, epoch)) for sink in self.planned.sinks]
+        self.plane.probe(places, token)
+        for sink, place in places:
+            sink.prove(place, token)
+
+    def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
+        sink = self.planned.sink(sink_name)
+        sink.sink.commit(committables, self._place(sink, epoch), again=again)
+
+    def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
+        return sum(sink.sink.sweep(self._place(sink, epoch), keep, final=final) for sink in self.planned.sinks)
+
+    def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
+        return sum(sink.sink.retract(self._place(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
+
+    def conclude(self, committed_rows: Mapping[str, int]) -> None:
+        for sink_name, rows in committed_rows.items():
+            self.planned.sink(sink_name).sink.conclude(rows)
+
+    def clear(self, epoch: int) -> None:
+        """After the job is recorded as ended: sweep what came late, and take away what its sinks no longer need."""
+        self.sweep(epoch, frozenset(), final=True)
+        for sink in self.planned.sinks:
+            sink.sink.clear(self._place(sink, epoch))
+
+    # -- sources --------------------------------------------------------------------------------------------------
+
+    @property
+    def on_frames(self) -> bool:
+        """Whether a transform is planned by Spark."""
+        return any(isinstance(node.transform, DataFrameTransform) for node in self.planned.transforms)
+
+    def is_limited(self, source_name: str) -> bool:
+        """Whether a speed limit holds for the source."""
+        source = self.planned.source(source_name)
+        return source.rows_per_second is not None or source.bytes_per_second is not None
+
+    def discover(self, source_name: str) -> Sequence[Item]:
+        """What tasks have to look into before the source can be enumerated."""
+        source = self.planned.source(source_name)
+        return source.source.discover(_planning(source))
+
+    def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
+        """The frozen enumeration of a source, and the name of the attachment that holds it (R12).
+
+        Needs Spark when there are discovered ``items``.
+        """
+        if attachment is not None:
+            return thaw(self.storage.get_attachment(self.job_id, attachment)), attachment
+        source = self.planned.source(source_name)
+        planning = _planning(source)
+        inspected = self.plane.inspect(source.source, items, planning) if items else ()
+        enumeration = source.source.enumerate(inspected, planning)
+        return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
+
+    def program(self, source_name: str, schemas: Sequence[TableSchema]) -> Program:
+        """What the tasks of one source run, once its schemas are known."""
+        return program_of(
+            self.planned,
+            source_name,
+            schemas,
+            job_id=self.job_id,
+            frame_schema=lambda transform, schema: self.plane.frame_schema(transform, schema),
+        )
+
+    def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:
+        return SinkPlace(job_id=self.job_id, pipeline_id=self.planned.id, sink_ordinal=sink.ordinal, epoch=epoch)
+
+
+def _planning(source: PlannedSource) -> Planning:
+    return Planning(
+        parallelism=source.parallelism,
+        rows_per_second=source.rows_per_second,
+        bytes_per_second=source.bytes_per_second,
+    )

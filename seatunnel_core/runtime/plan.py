@@ -1,0 +1,247 @@
+"""From what a job asks for to what the engine runs: plugins made, names joined, pipelines numbered."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import evolve, frozen
+
+from seatunnel_core.config.document import Block, Scalar
+from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.env import BYTES_PER_SECOND, ENV, JOB_MODE, JOB_NAME, ROWS_PER_SECOND
+from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
+from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.validation import Place, Unknown, validate
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
+from seatunnel_core.job.graph import Vertex, build_graph
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.node import COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
+from seatunnel_core.job.pipeline import PipelineShape, connected
+from seatunnel_core.runtime.declared_columns import refuse_columns
+from seatunnel_core.runtime.guarantee import refuse_more_than_promised
+from seatunnel_core.runtime.lost_input import refuse_lost_input
+from seatunnel_core.runtime.planned import (
+    PlannedJob,
+    PlannedPipeline,
+    PlannedSink,
+    PlannedSource,
+    PlannedTransform,
+    Schemas,
+)
+from seatunnel_core.spark.session import SparkSettings, runs_on_this_machine
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+__all__ = [
+    "PlannedJob",
+    "PlannedPipeline",
+    "PlannedSink",
+    "PlannedSource",
+    "PlannedTransform",
+    "Registry",
+    "plan_job",
+]
+
+
+class Registry(Protocol):
+    """Finds plugins by name, without regard to case; raises a ``SeaTunnelError`` that suggests names."""
+
+    def source(self, identifier: str) -> type[Source]: ...
+
+    def transform(self, identifier: str) -> type[Transform] | type[DataFrameTransform]: ...
+
+    def sink(self, identifier: str) -> type[Sink]: ...
+
+
+@frozen
+class _Made:
+    """A node and the plugin behind it."""
+
+    node: Node
+    plugin: Any
+    """``None`` when something about it is wrong."""
+
+    options: Options
+    written: Block
+    schemas: Schemas = None
+
+
+def plan_job(
+    raw: RawJob,
+    registry: Registry,
+    engine: EngineConfig,
+    *,
+    manifest: Manifest | None = None,
+    name: str | None = None,
+    master: str | None = None,
+    look: bool = False,
+) -> PlannedJob:
+    """Plan a job.
+
+    Args:
+        raw: from ``load_job`` or ``job_from_code``.
+        registry: where plugins are found.
+        engine: supplies the checkpoint storage, unless the job names its own.
+        manifest: of the stored job that is restored; without one, pipelines are numbered from 1.
+        name: overrides the job's name.
+        master: where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
+        look: open files that sources name, to tell their schemas; only ``--check`` does, as data is the tasks'.
+
+    Raises:
+        ConfigError: options are wrong, or a source cannot read what they name; the message lists every problem of the
+            job, also those of its graph.
+        JobError: only the graph is wrong, or it does not fit to ``manifest``.
+    """
+    problems = raw.problems
+    made = [_make(block, registry, problems) for block in raw.blocks]
+    storage = override_storage(engine, raw.storage, problems)
+    wrong_options = bool(problems.errors)
+    graph_problems = Problems(strict=problems.strict)
+    graph = build_graph([each.node for each in made], graph_problems, complete=not wrong_options)
+    spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
+    here = runs_on_this_machine(spark)
+    if manifest is None and (here or look):
+        made = [_with_input(each, problems, look=look, here=here) for each in made]
+    wrong_options = bool(problems.errors)
+    problems.found += graph_problems.found
+    problems.raise_errors(ConfigError if wrong_options else JobError)
+    shapes = connected(graph)
+    known = manifest or Manifest(job_name=name or raw.env[JOB_NAME])
+    seated, numbers = known.extended(shapes)
+    plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
+    pipelines = tuple(
+        _pipeline(number, shape, plugins, seated, raw.env) for number, shape in zip(numbers, shapes, strict=True)
+    )
+    for pipeline in pipelines:
+        refuse_more_than_promised(pipeline, problems)
+    refuse_lost_input(pipelines, problems)
+    problems.raise_errors(JobError)
+    return PlannedJob(
+        name=name or raw.env[JOB_NAME],
+        mode=raw.env[JOB_MODE],
+        env=raw.env,
+        spark_options=raw.spark_options,
+        storage=storage,
+        pipelines=pipelines,
+        manifest=seated.placed(_target_folders(pipelines)).reading(_read_paths(pipelines)),
+        dropped=known.dropped(shapes),
+        warnings=(*engine.warnings, *problems.warnings),
+    )
+
+
+def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
+    folders = {sink.name: sink.sink.target_folder for pipeline in pipelines for sink in pipeline.sinks}
+    return {name: folder for name, folder in folders.items() if folder is not None}
+
+
+def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
+    paths = {source.name: source.source.read_path for pipeline in pipelines for source in pipeline.sources}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
+def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
+    """Report what a source cannot read, at its path, unless it is read on other machines; ``look`` gives its schemas. A
+    job that goes on has its list of files, and may have read the ones that are gone."""
+    if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written):
+        return each
+    try:
+        if look:
+            return evolve(each, schemas=each.plugin.planned_schemas())
+        each.plugin.require_input()
+    except SourceError as error:
+        if here:
+            path = next((entry.position for entry in each.written if entry.key == "path"), each.node.position)
+            problems.error(f"the source {each.node.identifier}: {error}", path)
+    return each
+
+
+def _lacks_variable(written: Block) -> bool:
+    """A variable that is not set was reported, and stays as it was written."""
+    return any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
+
+
+def _make(block: RawBlock, registry: Registry, problems: Problems) -> _Made:
+    """The node of a block and its plugin. Of a plugin that nobody knows the node is told by the common options."""
+    plugin_class = _class(block, registry, problems)
+    identifier = plugin_class.identifier if plugin_class else block.identifier
+    what = f"the {block.kind.value} {identifier}"
+    common: dict[str, Option[Any]] = {option.key: option for option in COMMON[block.kind]}
+    declared = common | {option.key: option for option in (plugin_class.declared if plugin_class else ())}
+    written = evolve(block.block, position=block.position)
+    if plugin_class is None:
+        names = {name for option in common.values() for name in (option.key, *option.aliases)}
+        written = evolve(written, entries=tuple(entry for entry in written if entry.key in names))
+    place = Place(what=what, unknown=Unknown.LENIENT, elsewhere=_ELSEWHERE)
+    validated = validate(written, tuple(declared.values()), place, problems)
+    options = validated.options
+    wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
+    plugin: Any = None
+    if plugin_class is not None and not wrong - (common.keys() - {option.key for option in plugin_class.declared}):
+        plugin = _instance(plugin_class, options, block, problems)
+    node = Node(
+        kind=block.kind,
+        identifier=identifier,
+        given_name=options[NAME] if declared[NAME.key] is NAME else None,
+        output=options[OUTPUT] if block.kind is not Kind.SINK else None,
+        inputs=options[INPUT] or () if block.kind is not Kind.SOURCE else (),
+        position=block.position,
+    )
+    return _Made(node, plugin, options, written)
+
+
+def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
+    try:
+        return getattr(registry, block.kind.value)(block.identifier)
+    except SeaTunnelError as error:
+        problems.error(str(error), block.position)
+        return None
+
+
+def _instance(plugin_class: Any, options: Options, block: RawBlock, problems: Problems) -> Any:
+    try:
+        return plugin_class(options)
+    except (SeaTunnelError, ValueError) as error:
+        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", block.position)
+        return None
+
+
+def _pipeline(
+    number: int, shape: PipelineShape, plugins: Mapping[str, _Made], manifest: Manifest, env: Options
+) -> PlannedPipeline:
+    def ordinal(vertex: Vertex) -> int:
+        return manifest.seats[vertex.name].ordinal
+
+    return PlannedPipeline(
+        id=number,
+        sources=tuple(
+            PlannedSource(
+                name=vertex.name,
+                ordinal=ordinal(vertex),
+                source=plugins[vertex.name].plugin,
+                parallelism=plugins[vertex.name].options[PARALLELISM] or env[JOB_PARALLELISM],
+                skip_bad_rows=plugins[vertex.name].options[ROW_ERRORS.key] == "SKIP",
+                rows_per_second=env[ROWS_PER_SECOND],
+                bytes_per_second=env[BYTES_PER_SECOND],
+                schemas=plugins[vertex.name].schemas,
+            )
+            for vertex in shape.of(Kind.SOURCE)
+        ),
+        transforms=tuple(
+            PlannedTransform(name=vertex.name, transform=plugins[vertex.name].plugin, inputs=shape.inputs[vertex.name])
+            for vertex in shape.of(Kind.TRANSFORM)
+        ),
+        sinks=tuple(
+            PlannedSink(
+                name=vertex.name,
+                ordinal=ordinal(vertex),
+                sink=plugins[vertex.name].plugin,
+                inputs=shape.inputs[vertex.name],
+            )
+            for vertex in shape.of(Kind.SINK)
+        ),
+    )
+
+
+_ELSEWHERE = {option.key: "env" for option in ENV if option.key != "parallelism"}

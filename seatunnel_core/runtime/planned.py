@@ -1,0 +1,112 @@
+"""A job that is planned: what the engine runs."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from seatunnel_core.config.engine import StorageConfig
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problem
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+Schemas = tuple[TableSchema, ...] | None
+"""``None``: known when the data is read."""
+
+
+@frozen(kw_only=True)
+class PlannedSource:
+    """A source, ready to be planned and read."""
+
+    name: str
+    ordinal: int
+    """Among the sources of its pipeline, from 0; the same for the whole life of the job."""
+
+    source: Source
+    parallelism: int
+    skip_bad_rows: bool = False
+    """``row_error_handle_way = SKIP``: a row that cannot be read is counted and left out."""
+
+    rows_per_second: int | None = None
+    bytes_per_second: int | None = None
+    schemas: Schemas = None
+    """As they look before any task runs; only ``--check`` asks."""
+
+
+@frozen(kw_only=True)
+class PlannedTransform:
+    """A transform, ready to be applied."""
+
+    name: str
+    transform: Transform | DataFrameTransform
+    inputs: tuple[str, ...]
+    """Names of sources and transforms of the same pipeline."""
+
+
+@frozen(kw_only=True)
+class PlannedSink:
+    """A sink, ready to stage and publish."""
+
+    name: str
+    ordinal: int
+    """Among the sinks of its pipeline, from 0; the same for the whole life of the job."""
+
+    sink: Sink
+    inputs: tuple[str, ...]
+    """Names of sources and transforms of the same pipeline."""
+
+
+@frozen(kw_only=True)
+class PlannedPipeline:
+    """One connected part of the job."""
+
+    id: int
+    """From 1; the same for the whole life of the job."""
+
+    sources: tuple[PlannedSource, ...]
+    transforms: tuple[PlannedTransform, ...]
+    """Each stands behind its inputs."""
+
+    sinks: tuple[PlannedSink, ...]
+
+    @property
+    def title(self) -> str:
+        """For people: ``flights -> flights_out``."""
+        return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
+
+    @property
+    def vertices(self) -> tuple[str, ...]:
+        """The names of its sources and sinks: what has state."""
+        return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
+
+    def source(self, name: str) -> PlannedSource:
+        return next(node for node in self.sources if node.name == name)
+
+    def sink(self, name: str) -> PlannedSink:
+        return next(node for node in self.sinks if node.name == name)
+
+
+@frozen(kw_only=True)
+class PlannedJob:
+    """A job whose every option is valid and whose every name leads somewhere."""
+
+    name: str
+    mode: str
+    """``BATCH`` or ``STREAMING``."""
+
+    env: Options
+    spark_options: Mapping[str, str] = field(repr=False)
+    storage: StorageConfig
+    """The engine's, or the job's own."""
+
+    pipelines: tuple[PlannedPipeline, ...]
+    manifest: Manifest
+    """With a seat for every vertex; to be stored as the next version before anything starts."""
+
+    dropped: tuple[str, ...] = ()
+    """Vertices of the stored job that this one no longer has."""
+
+    warnings: tuple[Problem, ...] = field(default=(), repr=False)

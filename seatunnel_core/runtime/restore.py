@@ -1,0 +1,374 @@
+"""What a restore takes up, pipeline by pipeline, before anything starts: all that can be refused is refused here, in
+one message, and what a start will do is said."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.base import Base, RestoreRequest, Rewind, choose_base
+from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
+from seatunnel_core.checkpoint.fit import fitted
+from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.staged import staged
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import Asked, ChosenCheckpoint, Restore
+from seatunnel_core.quantity import pick
+from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline
+from seatunnel_core.runtime.settings import topology_of
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineListing
+from seatunnel_storage_api.storage import CheckpointStorage
+
+_READERS = 8
+"""Checkpoints that are read at once."""
+
+_REWINDS = {"refused": Rewind.REFUSED, "retracted": Rewind.RETRACTED, "accepted": Rewind.ACCEPTED}
+
+
+@frozen(kw_only=True)
+class Restoration:
+    """What the pipelines of a restored job start from."""
+
+    manifest: Manifest
+    """The next version, with all that has to outlive this process."""
+
+    requests: Mapping[int, RestoreRequest] = field(factory=dict)
+    """By pipeline; without one a pipeline goes on from its latest checkpoint."""
+
+    told: tuple[str, ...] = ()
+    """For the person who started it, a sentence each."""
+
+
+def restoration(
+    storage: CheckpointStorage, job_id: str, job: PlannedJob, stored: Manifest, restore: Restore, *, since: int
+) -> Restoration:
+    """Decide what each pipeline starts from.
+
+    Args:
+        job: as it is planned now.
+        stored: the manifest as it was found.
+        since: the first epoch that this process may claim.
+
+    Raises:
+        UsageError: something that was asked for is not possible; the message has all of it.
+        CheckpointStorageError: the storage cannot be read.
+    """
+    return _Restoring(storage, job_id, job, stored, restore, since).decide()
+
+
+class _Restoring:
+    def __init__(
+        self,
+        storage: CheckpointStorage,
+        job_id: str,
+        job: PlannedJob,
+        stored: Manifest,
+        restore: Restore,
+        since: int,
+    ) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._job = job
+        self._stored = stored
+        self._restore = restore
+        self._since = since
+        self._pipelines = {pipeline.id: pipeline for pipeline in job.pipelines}
+        self._listings: Mapping[int, PipelineListing] = storage.scan_job(job_id)
+        self._problems: list[str] = []
+        self._told: list[str] = []
+
+    def decide(self) -> Restoration:
+        self._compare_with_manifest()
+        asked = {**self._still_asked(), **self._asked_now()}
+        self._look_at(asked)
+        self._refuse_what_waits()
+        if self._problems:
+            raise UsageError("\n".join(self._problems))
+        requests = {
+            number: RestoreRequest(
+                ref=asked[number].ref if number in asked else None,
+                rewind=_REWINDS[asked[number].rewind] if number in asked else Rewind.REFUSED,
+                allow_non_restored=self._may_drop(number),
+            )
+            for number in self._pipelines
+        }
+        return Restoration(manifest=self._manifest(asked), requests=requests, told=tuple(self._told))
+
+    # -- which checkpoint
+
+    def _still_asked(self) -> dict[int, Asked]:
+        """What an earlier process was asked for, and was killed before it was done."""
+        return {
+            number: asked
+            for number, asked in self._stored.asked.items()
+            if number in self._pipelines
+            and not any(info.epoch >= asked.since for info in self._listing(number).checkpoints)
+        }
+
+    def _asked_now(self) -> dict[int, Asked]:
+        refs = self._of_savepoint() if self._restore.savepoint is not None else self._chosen()
+        rewind = self._restore.rewind
+        return {number: Asked(ref=ref, rewind=rewind, since=self._since) for number, ref in refs.items()}
+
+    def _of_savepoint(self) -> dict[int, CheckpointRef]:
+        name = self._restore.savepoint
+        found = next((each for each in self._stored.savepoints if each.name == name), None)
+        if found is None:
+            known = ", ".join(each.name for each in self._stored.savepoints) or "none"
+            self._problems.append(f"the job {self._job_id} has no savepoint {name}; it has {known}")
+            return {}
+        later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
+        if later:
+            self._told.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
+        return {number: ref for number, ref in found.pipelines.items() if number in self._pipelines}
+
+    def _chosen(self) -> dict[int, CheckpointRef]:
+        refs: dict[int, CheckpointRef] = {}
+        for chosen in self._restore.checkpoints:
+            number = chosen.pipeline if chosen.pipeline is not None else self._only_pipeline(chosen)
+            if number is None:
+                continue
+            if number not in self._pipelines:
+                self._problems.append(f"{chosen.written}: the job has no pipeline {number}; it has {self._numbered()}")
+            elif number in refs:
+                self._problems.append(f"{chosen.written}: a second checkpoint for pipeline {number}; name one")
+            else:
+                info = self._find(number, chosen)
+                if info is not None:
+                    refs[number] = info.ref
+        return refs
+
+    def _only_pipeline(self, chosen: ChosenCheckpoint) -> int | None:
+        if len(self._pipelines) == 1:
+            return next(iter(self._pipelines))
+        self._problems.append(
+            f"{chosen.written}: the job has {len(self._pipelines)} pipelines, so write PIPELINE:{chosen.written} with "
+            f"one of {self._numbered()}"
+        )
+        return None
+
+    def _numbered(self) -> str:
+        return ", ".join(f"{number} ({pipeline.title})" for number, pipeline in sorted(self._pipelines.items()))
+
+    def _find(self, number: int, chosen: ChosenCheckpoint) -> CheckpointInfo | None:
+        infos = self._listing(number).checkpoints
+        alive = lineage.live(infos)
+        found = [
+            info for info in infos if info.checkpoint_id == chosen.checkpoint_id and chosen.epoch in (None, info.epoch)
+        ]
+        live = [info for info in found if info.ref in alive]
+        if live:
+            return live[-1]
+        known = ", ".join(str(info.ref) for info in infos if info.ref in alive) or "none"
+        self._problems.append(
+            f"{chosen.written}: pipeline {number} has no such checkpoint; it has {known}"
+            if not found
+            else f"{chosen.written}: this checkpoint of pipeline {number} is void, because a restore went back "
+            f"behind it or an engine stored it that had been replaced; it has {known}"
+        )
+        return None
+
+    def _listing(self, number: int) -> PipelineListing:
+        return self._listings.get(number, PipelineListing())
+
+    # -- what that would mean
+
+    def _look_at(self, asked: Mapping[int, Asked]) -> None:
+        """Read what the pipelines start from, where it was asked for or has to fit to something else than before."""
+        bases: dict[int, Base] = {}
+        for number in sorted(asked.keys() | self._changed()):
+            request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)
+            try:
+                bases[number] = choose_base(self._listing(number).checkpoints, request)
+            except RestoreRefusedError as error:
+                self._problems.append(f"{self._pipelines[number].title}: {error}")
+        wanted = {info for number, base in bases.items() for info in (base.cut, self._latest(number)) if info}
+        with ThreadPoolExecutor(_READERS) as pool:
+            read = dict(zip(wanted, pool.map(self._states, wanted), strict=True))
+        for number, base in bases.items():
+            self._judge(self._pipelines[number], base, asked.get(number), read)
+
+    def _changed(self) -> set[int]:
+        """The pipelines that have lost a source or a sink."""
+        return {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
+
+    def _latest(self, number: int) -> CheckpointInfo | None:
+        return lineage.latest(self._listing(number).checkpoints)
+
+    def _states(self, info: CheckpointInfo) -> VertexStates | str:
+        """The states, or why they cannot be had."""
+        try:
+            state = self._storage.load(info)
+            return "it was removed meanwhile" if state is None else codec.decode(state.states)
+        except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
+            return str(error)
+
+    def _judge(
+        self,
+        pipeline: PlannedPipeline,
+        base: Base,
+        asked: Asked | None,
+        read: Mapping[CheckpointInfo, VertexStates | str],
+    ) -> None:
+        latest = self._latest(pipeline.id)
+        if base.cut is None or latest is None:
+            return
+        states = read[base.cut]
+        which = f"checkpoint {base.ref} of pipeline {pipeline.id} ({pipeline.title})"
+        if isinstance(states, str):
+            self._problems.append(f"{which} cannot be restored: {states}")
+            return
+        self._fit(which, pipeline, base, states)
+        if asked is None:
+            return
+        if base.info is latest:
+            self._told.append(f"Pipeline {pipeline.id} ({pipeline.title}) starts from {base.ref}, its latest.")
+            return
+        newest = read[latest]
+        rows = "an unknown number of" if isinstance(newest, str) else f"{_published(newest) - _published(states):,}"
+        self._judge_rewind(pipeline, asked, rows)
+
+    def _judge_rewind(self, pipeline: PlannedPipeline, asked: Asked, rows: str) -> None:
+        who = f"Pipeline {pipeline.id} ({pipeline.title})"
+        infos = self._listing(pipeline.id).checkpoints
+        alive = lineage.live(infos)
+        newer = sum(1 for info in infos if info.ref > asked.ref and info.ref in alive)
+        if asked.rewind == "accepted":
+            self._told.append(f"{who} goes back to {asked.ref}: up to {rows} rows are published a second time.")
+        elif asked.rewind == "refused":
+            self._problems.append(
+                f"{who} has {pick(newer, 'newer checkpoint')} than {asked.ref}: going back publishes up to {rows} rows "
+                "a second time. The same command with --retract takes them back first (retract=True in Python); with "
+                "--accept-duplicates they stay, and come twice (accept_duplicates=True)"
+            )
+        else:
+            cannot = [sink.name for sink in pipeline.sinks if not sink.sink.retracts]
+            if cannot:
+                self._problems.append(
+                    f"{who}: {' and '.join(map(repr, cannot))} cannot take rows back. With --accept-duplicates "
+                    f"up to {rows} rows come twice there"
+                )
+            self._told.append(f"{who} goes back to {asked.ref}: up to {rows} rows are taken back and moved again.")
+
+    # -- vertices by name
+
+    def _compare_with_manifest(self) -> None:
+        dropped = self._job.dropped
+        if dropped and not self._restore.allow_non_restored_state:
+            self._problems.append(
+                f"the stored job {self._job_id} also has {', '.join(map(repr, dropped))}, which this job file does not "
+                "name: put them back, or write --allow-non-restored-state to go on without them and what is stored of "
+                "them (allow_non_restored_state=True in Python), or run the job under a new id"
+            )
+        named = _vertices(self._job.pipelines)
+        new = [name for name in named if name not in self._stored.seats]
+        if new or dropped:
+            self._told.append(
+                comparison(matched=[name for name in named if name not in new], new=new, dropped=list(dropped))
+            )
+        self._told += other_inputs(self._job, self._stored)
+
+    def _fit(self, which: str, pipeline: PlannedPipeline, base: Base, states: VertexStates) -> None:
+        held = (*states.sources, *states.sinks)
+        dropped = [name for name in held if name not in pipeline.vertices]
+        if set(dropped) <= set(self._job.dropped) and not self._may_drop(pipeline.id):
+            dropped = []  # it is said already
+        new = [name for name in pipeline.vertices if name not in held]
+        if (new or dropped) and not self._job.dropped:
+            matched = [name for name in pipeline.vertices if name in held]
+            self._told.append(f"{which}: {comparison(matched=matched, new=new, dropped=dropped)}")
+        if dropped:
+            settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
+            is_published = settled or self._stored.ended is not None or base.cut is not base.info
+            try:
+                fitted(
+                    states,
+                    topology_of(pipeline),
+                    allow_non_restored=self._may_drop(pipeline.id),
+                    is_published=is_published,
+                )
+            except RestoreRefusedError as error:
+                self._problems.append(f"{which} cannot be restored: {error}")
+
+    def _may_drop(self, number: int) -> bool:
+        """Because it was said now, or before and the latest state may still have it."""
+        before = any(seat.dropped for seat in self._stored.seats.values() if seat.pipeline == number)
+        return self._restore.allow_non_restored_state or before
+
+    def _refuse_what_waits(self) -> None:
+        """Of a pipeline that is given up as a whole: what is staged and not published, nobody would publish."""
+        seats = self._stored.seats
+        for number in sorted({seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()):
+            infos = self._listing(number).checkpoints
+            states = self._states(infos[-1]) if infos else VertexStates()
+            if isinstance(states, str):
+                self._told.append(f"What is stored of pipeline {number}, which is dropped, cannot be read: {states}")
+                continue
+            named = committables_of(states)
+            targets = {target for seat in seats.values() if seat.pipeline == number for target in seat.targets}
+            waiting = [
+                file
+                for target in sorted(targets)
+                for file in staged(target)
+                if (file.job_id, file.pipeline) == (self._job_id, number) and file.committable in named
+            ]
+            if waiting:
+                self._problems.append(
+                    f"pipeline {number} has {pick(len(waiting), 'file')} staged and not published yet, such as "
+                    f"{waiting[0].path}: go on with the job as it was until it has stopped or finished, and drop "
+                    "the pipeline then"
+                )
+
+    # -- what stays
+
+    def _manifest(self, asked: Mapping[int, Asked]) -> Manifest:
+        manifest = self._job.manifest
+        named = _vertices(self._job.pipelines)
+        settled = self._since if self._stored.ended is not None else self._stored.settled_below
+        gone = {name for name in manifest.seats if name not in named}
+        return evolve(manifest.without(gone), asked=dict(asked), ended=None, settled_below=settled)
+
+
+def comparison(*, matched: Sequence[str], new: Sequence[str], dropped: Sequence[str]) -> str:
+    """For a person: which vertices find their state, which begin, which are given up."""
+    parts = [f"matched by name: {len(matched):,}"]
+    parts += [f"new, and begin: {', '.join(new)}"] if new else []
+    parts += [f"dropped, with what is stored of them: {', '.join(dropped)}"] if dropped else []
+    return "; ".join(parts)
+
+
+def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
+    """A sentence for each source that is told to read something else than what was frozen (R12)."""
+    sources = [source for pipeline in job.pipelines for source in pipeline.sources]
+    before = {name: seat.reads for name, seat in stored.seats.items()}
+    return [
+        f"The source {source.name!r} goes on with the files that were found at {before[source.name]} when it was first "
+        f"read; nothing is looked for at {source.source.read_path}. That takes a source of another name"
+        for source in sources
+        if before.get(source.name) not in (None, source.source.read_path)
+    ]
+
+
+def _vertices(pipelines: Sequence[PlannedPipeline]) -> list[str]:
+    return [name for pipeline in pipelines for name in pipeline.vertices]
+
+
+def committables_of(states: VertexStates) -> frozenset[str]:
+    """The ids of all that the states name as staged."""
+    uncommitted = (each for sink in states.sinks.values() for each in sink.uncommitted)
+    held = (
+        each for task in states.tasks.values() for unit in task.units for each in (unit.committables or {}).values()
+    )
+    return frozenset(committable.id for committable in (*uncommitted, *held))
+
+
+def _published(states: VertexStates) -> int:
+    """Rows that are, or are about to be, in the targets when a checkpoint of these states is complete."""
+    return sum(
+        sink.rows_committed + sum(committable.rows for committable in sink.uncommitted)
+        for sink in states.sinks.values()
+    )

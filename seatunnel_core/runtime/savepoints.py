@@ -1,0 +1,165 @@
+"""A job's savepoints under way: each pipeline's own, and then the manifest that names them all."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Protocol
+
+from attrs import define, field
+
+from seatunnel_core.errors import SavepointError, UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.savepoint import JobSavepoint, require_savepoint_name
+from seatunnel_core.runtime.claim import Claim
+from seatunnel_core.runtime.clock import wall_clock
+from seatunnel_storage_api.errors import ManifestConflictError
+from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.storage import CheckpointStorage
+
+Answer = Callable[[CheckpointRef | None, str], None]
+"""What a pipeline says: the checkpoint that is its part, or why there is none."""
+
+
+class SavepointPipeline(Protocol):
+    """What is asked for its part: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def title(self) -> str: ...
+    def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None: ...
+
+
+class ManifestWriter:
+    """The job's manifest, version by version, as the process writes it that claimed the job."""
+
+    def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._version = claim.version
+        self._manifest = claim.job.manifest
+        self._writing = threading.Lock()
+
+    @property
+    def manifest(self) -> Manifest:
+        """As it was written last."""
+        return self._manifest
+
+    def job_has_ended(self) -> bool:
+        """Whether a process, this one or another, has recorded the end of the job.
+
+        Raises:
+            CheckpointStorageError: the storage cannot be used.
+        """
+        stored = self._storage.get_manifest(self._job_id)
+        return stored is not None and Manifest.from_bytes(stored.body).ended is not None
+
+    def write(self, change: Callable[[Manifest], Manifest]) -> None:
+        """Store the next version.
+
+        Raises:
+            ManifestConflictError: another process has claimed the job since.
+            CheckpointStorageError: the storage cannot be used.
+        """
+        with self._writing:
+            changed = change(self._manifest)
+            self._storage.put_manifest(self._job_id, self._version + 1, changed.to_bytes())
+            self._version, self._manifest = self._version + 1, changed
+
+
+@define
+class _Taking:
+    """One savepoint that pipelines still have to answer for."""
+
+    name: str
+    stop: bool
+    waiting: dict[int, str]
+    """The titles of the pipelines that have not answered, by number."""
+
+    taken: "Future[JobSavepoint]"
+    refs: dict[int, CheckpointRef] = field(factory=dict)
+    refusals: list[str] = field(factory=list)
+
+
+class JobSavepoints:
+    """``take`` and the pipelines' answers come on the loop's thread; the manifest is written in the storage's pool."""
+
+    def __init__(self, writer: ManifestWriter, pool: Executor) -> None:
+        self._writer = writer
+        self._pool = pool
+        self._open: dict[str, _Taking] = {}
+        self._stopped: list[_Taking] = []
+        """Complete, and written when the job has stopped."""
+
+    def take(
+        self,
+        name: str | None,
+        *,
+        stop: bool,
+        drain: bool,
+        pipelines: Sequence[SavepointPipeline],
+        taken: "Future[JobSavepoint]",
+    ) -> None:
+        """Ask every pipeline. ``taken`` gets the savepoint when the manifest names it, or a ``SavepointError``."""
+        try:
+            name = self._unused(name)
+        except UsageError as error:
+            taken.set_exception(error)
+            return
+        taking = _Taking(name, stop or drain, {each.id: each.title for each in pipelines}, taken)
+        self._open[name] = taking
+        for each in pipelines:
+            each.savepoint(name, stop=stop, drain=drain, answer=partial(self._answered, taking, each.id))
+
+    def _unused(self, name: str | None) -> str:
+        """The name, or the next number where none was given."""
+        names = {each.name for each in self._writer.manifest.savepoints} | self._open.keys()
+        if name is None:
+            return str(max((int(each) for each in names if each.isdecimal()), default=0) + 1)
+        if require_savepoint_name(name) in names:
+            raise UsageError(f"there is a savepoint {name} of this job already: choose another name")
+        return name
+
+    def _answered(self, taking: _Taking, pipeline: int, ref: CheckpointRef | None, reason: str) -> None:
+        title = taking.waiting.pop(pipeline)
+        if ref is None:
+            taking.refusals.append(f"pipeline {pipeline} ({title}): {reason}")
+        else:
+            taking.refs[pipeline] = ref
+        if taking.waiting:
+            return
+        if taking.refusals:
+            self._refuse(taking, "; ".join(taking.refusals))
+        elif taking.stop:
+            self._stopped.append(taking)
+        else:
+            self._pool.submit(self._write, taking)
+
+    def conclude(self) -> None:
+        """The pipelines have ended, each after its answers: what was to stop the job is written down as such."""
+        while self._stopped:
+            self._write(self._stopped.pop())
+
+    def close(self) -> None:
+        """Nothing is answered any more: nobody may wait for ever."""
+        for taking in list(self._open.values()):
+            self._refuse(taking, "the job ended before it was complete")
+
+    def _write(self, taking: _Taking) -> None:
+        savepoint = JobSavepoint(
+            name=taking.name, taken_at=wall_clock(), stopped=taking.stop, pipelines=dict(sorted(taking.refs.items()))
+        )
+        try:
+            self._writer.write(lambda manifest: manifest.with_savepoint(savepoint))
+        except ManifestConflictError:
+            self._refuse(taking, "another process has claimed the job since, and goes on with it")
+        except Exception as error:
+            self._refuse(taking, str(error))
+        else:
+            if self._open.pop(taking.name, None) is not None:
+                taking.taken.set_result(savepoint)
+
+    def _refuse(self, taking: _Taking, reason: str) -> None:
+        if self._open.pop(taking.name, None) is not None:
+            taking.taken.set_exception(SavepointError(f"the savepoint {taking.name} was not taken: {reason}"))

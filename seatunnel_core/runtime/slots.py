@@ -1,0 +1,93 @@
+"""The slots of this process, where they are counted: which job has how many, and which one waits for some."""
+
+import threading
+from collections.abc import Callable
+
+from seatunnel_core.config.engine import DYNAMIC_SLOT, SCHEDULE_STRATEGY, SLOT_NUM
+from seatunnel_core.config.option import Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.runtime.planned import PlannedJob
+
+
+class Reservation:
+    """What one job has of the slots. ``SlotService.reserve`` makes it."""
+
+    def __init__(self, service: "SlotService", job_id: str, *, wanted: int, total: int) -> None:
+        self.job_id = job_id
+        self.wanted = wanted
+        self.total = total
+        self.slots = 0
+        """How many work units of the job may run at once; 0 while it waits."""
+
+        self.start: Callable[[], object] = lambda: None
+        self._service = service
+
+    def when_granted(self, start: Callable[[], object]) -> None:
+        """Call ``start``, which is quick, when the job has its slots: now, or from the thread of a job that ends."""
+        self._service.start_when_granted(self, start)
+
+    def release(self) -> None:
+        """Give the slots back, or wait no more. May be called twice."""
+        self._service.release(self)
+
+
+class SlotService:
+    """Hands the slots to the jobs of this process, first come, first served.
+
+    A job takes as many as it can use of those that are free. One is enough for any job: its work units take turns.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holding: list[Reservation] = []
+        self._waiting: list[Reservation] = []
+
+    def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
+        """Slots for a job, or its place in the line; ``None`` when slots are dynamic, so that nobody counts them.
+
+        Raises:
+            UsageError: none is free, and ``job-schedule-strategy`` says ``REJECT``.
+        """
+        if options[DYNAMIC_SLOT]:
+            return None
+        wanted = sum(source.parallelism for pipeline in job.pipelines for source in pipeline.sources)
+        asked = Reservation(self, job_id, wanted=wanted, total=options[SLOT_NUM])
+        with self._lock:
+            self._waiting.append(asked)
+            self._grant()
+            if asked in self._waiting and options[SCHEDULE_STRATEGY] == "REJECT":
+                self._waiting.remove(asked)
+                others = ", ".join(each.job_id for each in self._holding)
+                raise UsageError(
+                    f"the job {job_id} finds no free slot: {asked.total} may be used in this process, and they are "
+                    f"taken by {others}. Wait for the end of one of them, write `job-schedule-strategy: WAIT` or a "
+                    "larger `slot-num` in seatunnel.yaml, or leave `dynamic-slot` true"
+                )
+        return asked
+
+    def start_when_granted(self, asked: Reservation, start: Callable[[], object]) -> None:
+        with self._lock:
+            asked.start = start
+            if asked in self._holding:
+                start()
+
+    def release(self, held: Reservation) -> None:
+        with self._lock:
+            for line in (self._holding, self._waiting):
+                if held in line:
+                    line.remove(held)
+            self._grant()
+
+    def _grant(self) -> None:
+        while self._waiting:
+            first = self._waiting[0]
+            free = first.total - sum(each.slots for each in self._holding)
+            if free <= 0:
+                return
+            first.slots = min(first.wanted, free)
+            self._holding.append(self._waiting.pop(0))
+            first.start()
+
+
+SLOTS = SlotService()
+"""Of this process."""
