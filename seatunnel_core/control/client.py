@@ -1,0 +1,81 @@
+"""The end of the socket where somebody asks."""
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.control.place import control_folder, sockets
+from seatunnel_core.errors import StoredValueError, UsageError
+
+_CONNECT_S = 5
+
+
+Status = dict[str, Any]
+"""What a job says of itself: see ``seatunnel_core.runtime.verbs``."""
+
+
+def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:
+    """The jobs that run in processes of this user on this machine, the one that started first first. A process that
+    stands still and does not answer is left out; sockets of dead processes are removed."""
+    found = _listening(control_folder(environment), job_id).values()
+    return tuple(sorted(found, key=lambda status: stored.seconds(status, "started_at")))
+
+
+def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
+    """The answer of the process that runs the job; of several, the one that claimed it last.
+
+    Raises:
+        UsageError: no process of this user runs the job here; or it refuses, and why.
+    """
+    found = _listening(control_folder(environment), job_id)
+    if not found:
+        raise UsageError(
+            f"the job {job_id} does not run in a process of yours on this machine. `seatunnel -l` lists those that do, "
+            "`seatunnel checkpoints list` what is stored"
+        )
+    answer = _ask(max(found, key=lambda path: stored.number(found[path], "manifest_version")), request, None)
+    if answer is None:
+        raise UsageError(f"the process of the job {job_id} ended before it answered")
+    if "error" in answer:
+        raise UsageError(stored.text(answer, "error"))
+    return stored.member(answer, "answer")
+
+
+def _listening(folder: Path, job_id: str | None) -> dict[Path, Status]:
+    asked = {path: _ask(path, {"do": "status"}, _CONNECT_S) for path in sockets(folder, job_id)}
+    return {path: stored.below(answer, "answer") for path, answer in asked.items() if answer and "answer" in answer}
+
+
+def _ask(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
+    """The whole answer; ``None`` where nobody listens any more, or does not answer in time."""
+    try:
+        return _exchange(path, request, timeout_s)
+    except ConnectionRefusedError:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    except (OSError, StoredValueError):
+        pass
+    return None
+
+
+def _exchange(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
+    with _connected(path) as connection:
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        connection.settimeout(timeout_s)
+        with connection.makefile("rb") as lines:
+            line = lines.readline()
+    answer = stored.parse(line) if line else None
+    return answer if isinstance(answer, dict) else None
+
+
+@contextlib.contextmanager
+def _connected(path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_CONNECT_S)
+        connection.connect(str(path))
+        yield connection

@@ -1,0 +1,52 @@
+"""Where running jobs listen: a socket per process and job, in a folder that belongs to the user alone."""
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from seatunnel_core.errors import PlatformError
+
+_LONGEST = 100
+"""Bytes of a socket's path. Linux takes 107, macOS 103."""
+
+_NAME_LENGTH = len("0123456789abcdef-4194304.sock")
+
+
+def control_folder(environment: Mapping[str, str]) -> Path:
+    """The user's own folder for sockets. The path of a socket is short by law, so where the user's state directory has
+    a long name it is one in the system's directory for temporary files, and its owner is looked at before it is used.
+
+    Raises:
+        PlatformError: the folder belongs to somebody else, or others may write to it.
+    """
+    runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
+    state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
+    candidates = [Path(runtime, "seatunnel")] if os.path.isabs(runtime) and os.path.isdir(runtime) else []
+    candidates.append(Path(state, "seatunnel", "run"))
+    fitting = [each for each in candidates if len(os.fsencode(each)) + 1 + _NAME_LENGTH <= _LONGEST]
+    folder = fitting[0] if fitting else Path(tempfile.gettempdir(), f"seatunnel-{os.getuid()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise PlatformError(
+            f"{folder} must be a folder that only you can read and write, for jobs listen there: chmod 700 it, or "
+            "remove it if it is not yours"
+        )
+    return folder
+
+
+def socket_of(folder: Path, job_id: str, pid: int) -> Path:
+    """Where a process listens for a job. Ids may be longer than a socket's path, so the name is a hash."""
+    return folder / f"{_hashed(job_id)}-{pid}.sock"
+
+
+def sockets(folder: Path, job_id: str | None = None) -> tuple[Path, ...]:
+    """Those that are there, of one job or of all; some may be left from processes that were killed."""
+    return tuple(sorted(folder.glob(f"{'*' if job_id is None else _hashed(job_id)}-*.sock")))
+
+
+def _hashed(job_id: str) -> str:
+    return hashlib.sha256(job_id.encode()).hexdigest()[:16]

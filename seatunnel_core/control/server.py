@@ -1,0 +1,125 @@
+"""The end of the socket where the job runs: one line of JSON is asked, one line is answered.
+
+::
+
+    {"do": "savepoint", "name": null, "stop": true, "drain": false}
+    {"answer": {…}}        or        {"error": "…"}
+"""
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.control.place import control_folder, socket_of
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
+
+LONGEST_REQUEST = 64 * 1024
+PATIENCE_S = 3
+"""So long a request may take to arrive."""
+
+Verb = Callable[[Mapping[str, Any]], Any]
+"""From what was asked to a JSON value. A ``SeaTunnelError`` is told to whoever asked."""
+
+logger = logging.getLogger("seatunnel.job")
+
+
+class ControlServer:
+    """Listens for one job, from ``start`` to ``close``. A job that cannot listen runs all the same, and says so."""
+
+    def __init__(self, job_id: str, verbs: Mapping[str, Verb], environment: Mapping[str, str] = os.environ) -> None:
+        self._job_id = job_id
+        self._verbs = verbs
+        self._environment = environment
+        self._server: _Server | None = None
+        self._path: Path | None = None
+        self._listener: threading.Thread | None = None
+
+    def start(self) -> None:
+        try:
+            path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()  # of a killed process whose number is ours now
+            self._server = _Server(str(path), self._verbs)
+            path.chmod(0o600)
+        except (OSError, SeaTunnelError) as error:
+            logger.warning("nobody can ask this job for anything: %s", error, extra={"job": self._job_id})
+            return
+        self._path = path
+        self._listener = threading.Thread(target=self._server.listen, name="seatunnel-control", daemon=True)
+        self._listener.start()
+
+    def close(self) -> None:
+        """Ends when everybody who asked before is answered. May be called twice."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        if self._listener is not None:
+            server.leave()
+            self._listener.join()
+        server.server_close()
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = False
+    block_on_close = True
+    """Who asked for the end of the job is answered before the process ends."""
+
+    def __init__(self, path: str, verbs: Mapping[str, Verb]) -> None:
+        self.verbs = verbs
+        super().__init__(path, _Handler)
+        self._left, self._leaving = socket.socketpair()
+
+    def listen(self) -> None:
+        """Until ``leave``. Not ``serve_forever``: it looks twice a second whether it is to end, and every job that is
+        done would wait for that."""
+        with selectors.DefaultSelector() as ready, self._left:
+            ready.register(self, selectors.EVENT_READ)
+            ready.register(self._left, selectors.EVENT_READ)
+            while all(key.fileobj is not self._left for key, _ in ready.select()):
+                self.handle_request()
+
+    def leave(self) -> None:
+        self._leaving.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        logger.debug("an answer did not arrive: whoever asked has left")
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+    timeout = PATIENCE_S
+
+    def handle(self) -> None:
+        line = self.rfile.readline(LONGEST_REQUEST)
+        self.connection.settimeout(None)
+        if line:
+            self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
+
+
+def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
+    """What a request gets; whatever the bytes are, it is an answer."""
+    try:
+        request = stored.parse(line)
+        verb = stored.text(request, "do")
+        if verb not in verbs:
+            raise StoredValueError(f"this version cannot {ascii(verb)[:60]}; it can {', '.join(sorted(verbs))}")
+        return {"answer": verbs[verb](request)}
+    except SeaTunnelError as error:
+        return {"error": str(error)}
+    except TimeoutError:
+        return {"error": "it takes longer than was waited for, and may still be done"}
+    except Exception as error:
+        logger.exception("a bug of ours: the request %s failed", ascii(line[:200]))
+        return {"error": f"a bug in the job's process, which its log shows: {type(error).__name__}: {error}"}
