@@ -1,0 +1,171 @@
+"""A storage in one file, to carry around: a ZIP whose entries are the objects of a namespace, each sealed as ever.
+
+Any program that reads ZIP can open it. It is written once: in a folder beside it that becomes the file when all is
+there, so nobody ever sees a part of one.
+"""
+
+import os
+import secrets
+import shutil
+import threading
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.blob import Blob, BlobStorage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError
+from seatunnel_storage_api.storage import CheckpointStorage
+
+ENDING = ".zip"
+
+KEEP_ALL = 999_999_999
+"""``max-retained`` of a storage that is copied to: what is copied stays until the engine itself stores there."""
+
+_MOMENT = (1980, 1, 1, 0, 0, 0)
+
+
+class ArchiveStorage(BlobStorage):
+    """Either written, until ``publish``, or read."""
+
+    def __init__(self, path: Path, *, unpacked: Path | None = None, packed: zipfile.ZipFile | None = None) -> None:
+        super().__init__(backend="archive", namespace=f"{path}/", max_retained=KEEP_ALL)
+        self.path = path
+        self._unpacked = unpacked
+        self._packed = packed
+        self._reading = threading.Lock()
+
+    @classmethod
+    def create(cls, path: Path) -> "ArchiveStorage":
+        """A new, empty one; a file appears with ``publish``.
+
+        Raises:
+            UsageError: there is a file of this name, or none can be written there.
+        """
+        path = path.expanduser().absolute()
+        if path.exists():
+            raise UsageError(f"{path} exists already: name another file; nothing is overwritten")
+        unpacked = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            unpacked.mkdir()
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be written: {error.strerror}. Name a file in a folder that is there and that this user "
+                "may write"
+            ) from error
+        return cls(path, unpacked=unpacked)
+
+    @classmethod
+    def read_from(cls, path: Path) -> "ArchiveStorage":
+        """One that was published.
+
+        Raises:
+            UsageError: there is no such file, or it is no archive.
+        """
+        path = path.expanduser().absolute()
+        try:
+            packed = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise UsageError(
+                f"{path} cannot be read as an archive of checkpoints: {error}. Export it again, or take the file from "
+                "another copy"
+            ) from error
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed.infolist()):
+            packed.close()
+            raise UsageError(f"{path} is no archive of checkpoints: those are not compressed")
+        return cls(path, packed=packed)
+
+    def publish(self) -> None:
+        """Makes the file, whole and durable.
+
+        Raises:
+            UsageError: a file of this name has come up meanwhile.
+        """
+        unpacked = self._writable()
+        partial = unpacked / "archive.part"
+        with open(partial, "xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+                for blob in sorted(self.list_blobs(""), key=lambda blob: blob.key):
+                    with open(unpacked / "objects" / blob.key, "rb") as source:
+                        entry = zipfile.ZipInfo(blob.key, date_time=_MOMENT)
+                        entry.external_attr = 0o644 << 16
+                        entry.file_size = blob.size_bytes
+                        with packed.open(entry, "w") as target:
+                            shutil.copyfileobj(source, target, 1 << 20)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(partial, self.path)
+        except FileExistsError as error:
+            raise UsageError(f"{self.path} exists already: name another file; nothing is overwritten") from error
+        _sync_folder(self.path.parent)
+
+    # -- the primitives
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        target = self._writable() / "objects" / key
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(target, "xb") as file:
+                file.write(body)
+        except FileExistsError:
+            return False
+        return True
+
+    def read(self, key: str) -> bytes | None:
+        if self._unpacked is not None:
+            path = self._unpacked / "objects" / key
+            return path.read_bytes() if path.is_file() else None
+        assert self._packed is not None
+        with self._reading:
+            try:
+                return self._packed.read(key)
+            except KeyError:
+                return None
+            except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+                raise CheckpointCorruptedError(
+                    f"cannot read {self.locate(key)} ({self.backend}): it is damaged: {error}. Export "
+                    "it again, or take the file from another copy"
+                ) from error
+
+    def list_blobs(self, prefix: str) -> Iterable[Blob]:
+        if self._unpacked is not None:
+            objects = self._unpacked / "objects"
+            files = ((path.relative_to(objects).as_posix(), path) for path in objects.rglob("*") if path.is_file())
+            found = [Blob(key=key, size_bytes=path.stat().st_size) for key, path in files]
+        else:
+            assert self._packed is not None
+            found = [Blob(key=entry.filename, size_bytes=entry.file_size) for entry in self._packed.infolist()]
+        return [blob for blob in found if blob.key.startswith(prefix)]
+
+    def delete(self, keys: Iterable[str]) -> None:
+        objects = self._writable() / "objects"
+        for key in keys:
+            (objects / key).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """One that was not published leaves nothing behind."""
+        if self._packed is not None:
+            self._packed.close()
+        if self._unpacked is not None:
+            shutil.rmtree(self._unpacked, ignore_errors=True)
+        super().close()
+
+    def _writable(self) -> Path:
+        if self._unpacked is None:
+            raise StorageAccessError(f"an archive is written once: copy what is in {self.path} to another storage")
+        return self._unpacked
+
+
+def publish(storage: CheckpointStorage) -> None:
+    """Completes a storage that was copied to: an archive becomes a file, others are complete."""
+    if isinstance(storage, ArchiveStorage):
+        storage.publish()
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,258 @@
+"""What a checkpoint holds, vertex by vertex, in words."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from attrs import field, frozen
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.frozen import document_of, splits_of
+from seatunnel_core.checkpoint.split import Committable, Split
+from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.connectors.file.staged_name import staging_folder
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.survey import JobSurvey, PipelineSurvey
+from seatunnel_core.quantity import pick
+from seatunnel_storage_api.errors import AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError
+from seatunnel_storage_api.state import CheckpointInfo, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
+
+Scalar = int | str | bool | None
+
+_LONGEST_TEXT = 120
+
+
+@frozen(kw_only=True)
+class Part:
+    """One thing that a vertex holds: a unit in flight, or a committable."""
+
+    words: str
+    details: tuple[str, ...] = ()
+    """Further lines: of a committable its staged files, and where each is to go."""
+
+
+@frozen(kw_only=True)
+class VertexContent:
+    """What one vertex remembers."""
+
+    kind: str
+    """``source``, ``task`` or ``sink``."""
+
+    name: str
+    words: tuple[str, ...]
+    """For people, a sentence a line."""
+
+    facts: Mapping[str, Scalar]
+    """The same for programs: numbers and names, by what they are."""
+
+    parts: Mapping[str, Part] = field(factory=dict)
+    """By name: ``unit 7``, ``committable 0-100000-7``."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+@frozen(kw_only=True)
+class CheckpointContent:
+    """One checkpoint, opened."""
+
+    info: CheckpointInfo
+    live: bool
+    states_bytes: int
+    vertices: tuple[VertexContent, ...]
+
+
+def content_of(
+    storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
+) -> CheckpointContent:
+    """Open one checkpoint and put it into words. Reads it, and the enumerations that it names.
+
+    Raises:
+        CheckpointCorruptedError: it is damaged.
+        UnsupportedFormatError, StateFormatError: another version wrote it.
+        UsageError: it was removed meanwhile.
+    """
+    state = loaded(storage, info)
+    states = codec.decode(state.states)
+    folders = {name: seat.targets[-1] for name, seat in job.seats(Kind.SINK, pipeline.number).items() if seat.targets}
+    vertices = [
+        *(_source(storage, job.job_id, name, source) for name, source in sorted(states.sources.items())),
+        *(_task(name, task, info, folders) for name, task in sorted(states.tasks.items())),
+        *(_sink(name, sink, info, folders.get(name)) for name, sink in sorted(states.sinks.items())),
+    ]
+    return CheckpointContent(
+        info=info, live=pipeline.is_live(info), states_bytes=len(state.states), vertices=tuple(vertices)
+    )
+
+
+def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
+    """The stored checkpoint.
+
+    Raises:
+        UsageError: it was removed meanwhile.
+    """
+    state = storage.load(info)
+    if state is None:
+        raise UsageError(f"checkpoint {info.ref} of pipeline {info.pipeline_id} was removed meanwhile: list again")
+    return state
+
+
+def attachments_of(states: VertexStates) -> frozenset[str]:
+    """The enumerations that a state names."""
+    return frozenset(source.attachment for source in states.sources.values() if source.attachment is not None)
+
+
+# -- sources ----------------------------------------------------------------------------------------------------------
+
+
+def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceState) -> VertexContent:
+    facts = {"emitted": state.cursor, "total": state.total, "attachment": state.attachment}
+    if state.attachment is None:
+        words = ["has not been enumerated yet"]
+    elif state.total == state.cursor:
+        words = [f"has emitted all of its {pick(state.cursor, 'split')}"]
+    else:
+        left = "" if state.total is None else f" of {state.total:,}, {state.total - state.cursor:,} left"
+        words = [f"has emitted {pick(state.cursor, 'split')}{left}"]
+    if state.attachment is not None and (state.total is None or state.cursor < state.total):
+        words.append(_next_split(storage, job_id, state.attachment, state.cursor))
+    return VertexContent(kind="source", name=name, words=tuple(words), facts=facts)
+
+
+def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor: int) -> str:
+    try:
+        splits = splits_of(document_of(storage.get_attachment(job_id, attachment)))
+    except (AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
+        return f"its enumeration cannot be read, and so the pipeline not be restored: {error}"
+    if cursor >= len(splits):
+        return f"its enumeration has {pick(len(splits), 'split')}: the state is ahead of it"
+    return f"goes on with split {cursor}: {split_in_words(splits[cursor])}"
+
+
+def split_in_words(split: Split) -> str:
+    """``/data/a.csv, bytes 0 to 1,048,576``: as far as its body is understood; else the body itself, cut short."""
+    body = split.body
+    match body:
+        case {"path": str(path), "start": int(start), "end": int(end)}:
+            return f"{path}, bytes {start:,} to {end:,}"
+        case {"path": str(path), "groups": [*groups]}:
+            return f"{path}, {pick(len(groups), 'row group')}"
+        case {"start": int(start), "rows": int(rows)}:
+            return f"{pick(rows, 'row')} from number {start:,}"
+    return _short(json.dumps(dict(body), ensure_ascii=False))
+
+
+# -- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def _task(name: str, state: TaskState, info: CheckpointInfo, folders: Mapping[str, str]) -> VertexContent:
+    skipped = f", {pick(state.rows_skipped, 'row')} skipped" if state.rows_skipped else ""
+    words = [
+        f"{pick(state.units_done, 'unit')} done: {pick(state.rows_read, 'row')} read, "
+        f"{pick(state.rows_written, 'row')} staged{skipped}",
+        f"{pick(len(state.units), 'unit')} in flight" if state.units else "nothing is in flight",
+    ]
+    facts: dict[str, Scalar] = {
+        "units_done": state.units_done,
+        "units_in_flight": len(state.units),
+        "next_unit": state.next_unit,
+        "splits_done": state.splits_done,
+        "rows_read": state.rows_read,
+        "bytes_read": state.bytes_read,
+        "rows_staged": state.rows_written,
+        "rows_skipped": state.rows_skipped,
+    }
+    parts = {f"unit {held.unit.number}": _held(held, info, folders) for held in state.units}
+    return VertexContent(kind="task", name=name, words=tuple(words), facts=facts, parts=parts)
+
+
+def _held(held: HeldUnit, info: CheckpointInfo, folders: Mapping[str, str]) -> Part:
+    splits = held.unit.splits
+    numbers = _span([split.index for split in splits])
+    which = f"split {numbers} ({split_in_words(splits[0])})" if len(splits) == 1 else f"splits {numbers}"
+    what = f"{which}, about {pick(held.unit.rows, 'row')}"
+    if held.committables is None:
+        return Part(words=f"{what}; runs again")
+    details = [
+        line
+        for sink, committable in sorted(held.committables.items())
+        for line in (f"for {sink}: {_staged(committable)}", *_files(committable, info, folders.get(sink)))
+    ]
+    return Part(words=f"{what}; finished, waits for earlier ones", details=tuple(details))
+
+
+# -- sinks ------------------------------------------------------------------------------------------------------------
+
+
+def _sink(name: str, state: SinkState, info: CheckpointInfo, folder: str | None) -> VertexContent:
+    waiting = state.uncommitted
+    words = [f"{pick(state.rows_committed, 'row')} committed, {state.bytes_committed:,} bytes"]
+    if waiting:
+        rows = sum(committable.rows for committable in waiting)
+        words.append(f"{pick(len(waiting), 'committable')} with {pick(rows, 'row')} not known to be committed")
+    else:
+        words.append("nothing waits to be committed")
+    if state.save_mode_pending:
+        words.append("data_save_mode has still to act")
+    facts: dict[str, Scalar] = {
+        "rows_committed": state.rows_committed,
+        "bytes_committed": state.bytes_committed,
+        "uncommitted": len(waiting),
+        "save_mode_pending": state.save_mode_pending,
+        "target": folder,
+    }
+    parts = {
+        f"committable {each.id}": Part(words=_staged(each), details=_files(each, info, folder)) for each in waiting
+    }
+    return VertexContent(kind="sink", name=name, words=tuple(words), facts=facts, parts=parts)
+
+
+def _staged(committable: Committable) -> str:
+    return (
+        f"unit {committable.unit} of {committable.source}, epoch {committable.epoch}: "
+        f"{pick(committable.rows, 'row')}, {committable.bytes:,} bytes"
+    )
+
+
+def _files(committable: Committable, info: CheckpointInfo, folder: str | None) -> tuple[str, ...]:
+    """Each staged file and its target, where the body is a file sink's; else the body."""
+    files = committable.body.get("files")
+    if not _names_files(files):
+        return (_short(json.dumps(dict(committable.body), ensure_ascii=False)),)
+    root = folder or "<target>"
+    staging = staging_folder(root, info.job_id, info.pipeline_id, committable.epoch)
+    lines = []
+    for name, below in files or ():
+        lines.append(_file(os.path.join(staging, name), os.path.join(root, below, name), known=folder is not None))
+    return tuple(lines)
+
+
+def _file(staged: str, target: str, *, known: bool) -> str:
+    if not known or os.path.lexists(staged):
+        return f"staged: {staged}, becomes {target}"
+    if os.path.lexists(target):
+        return f"published: {target}"
+    return f"not here: {staged} was published as {target} and taken away since, or both lie on another host's disk"
+
+
+def _names_files(files: object) -> bool:
+    return isinstance(files, Sequence) and all(
+        isinstance(each, Sequence) and len(each) == 2 and all(isinstance(part, str) for part in each) for each in files
+    )
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """``4``, ``4 to 9``; ``4, 7, 9`` where there are gaps, the first few of many."""
+    if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
+        return f"{numbers[0]:,} to {numbers[-1]:,}"
+    shown = ", ".join(f"{number:,}" for number in numbers[:5])
+    return f"{shown} and {len(numbers) - 5:,} more" if len(numbers) > 5 else shown
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

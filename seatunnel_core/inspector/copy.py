@@ -1,0 +1,252 @@
+"""Moves jobs from one storage to another, whole: epochs, ids and the bytes of every state are kept.
+
+What goes along is what can be restored: the live checkpoints, every savepoint, the enumerations that they name, and the
+newest manifest, which comes last. So a job exists at the destination only when all of it is there, and a copy that was
+interrupted is simply made again: what is there already is compared, not stored a second time.
+"""
+
+import time
+from collections.abc import Callable
+
+from attrs import define, field, frozen
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.inspector.content import attachments_of
+from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey_job
+from seatunnel_storage_api.errors import (
+    AttachmentNotFoundError,
+    CheckpointConflictError,
+    CheckpointCorruptedError,
+    StaleEpochError,
+    UnsupportedFormatError,
+)
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
+
+RECENT_S = 600
+"""A job whose newest checkpoint or marker is younger than this may be running: an engine's default interval, twice."""
+
+Progress = Callable[[str], object]
+"""Called with a few words for each thing that is done."""
+
+
+class CopyError(SeaTunnelError):
+    """A job cannot be moved as it is."""
+
+
+@frozen(kw_only=True)
+class Copied:
+    """What became of one job."""
+
+    job_id: str
+    checkpoints: int
+    """That are at the destination now, those of an earlier, interrupted copy included."""
+
+    attachments: int
+    size_bytes: int
+    """Of the states."""
+
+    was_there: bool = False
+    """Whether the whole job was there before, equal in every byte."""
+
+    left_behind: tuple[str, ...] = ()
+    """Damaged checkpoints that are not the latest of their pipeline, each with its problem."""
+
+    warnings: tuple[str, ...] = ()
+
+
+def copy_job(
+    source: CheckpointStorage, destination: CheckpointStorage, job_id: str, progress: Progress = lambda _: None
+) -> Copied:
+    """Copy one job, and read back everything that was written.
+
+    Args:
+        destination: opened ``to_write``, so that its retention removes nothing of what is copied.
+
+    Raises:
+        UsageError: the source has no such job; the destination has another job of this id, or one that went on.
+        CopyError: the manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. Nothing
+            makes the job exist at the destination then.
+    """
+    job = survey_job(source, job_id)
+    if job.state not in (JobState.OPEN, JobState.ENDED):
+        reason = "; ".join(job.problems) or "it has no manifest, so it cannot be resumed anywhere"
+        raise CopyError(f"job {job_id} is not copied: {reason}")
+    for problem in job.all_problems:
+        raise CopyError(f"job {job_id} is not copied: {problem}")
+    return _Copy(source, destination, job, progress).run()
+
+
+def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
+    """A sentence that warns of it; empty when there is no sign of it."""
+    if job.state is not JobState.OPEN or job.active_at is None:
+        return ""
+    age_s = (time.time() if now is None else now) - job.active_at
+    if age_s > RECENT_S:
+        return ""
+    return (
+        f"job {job.job_id} stored something {max(age_s, 0):.0f} s ago and may be running: what it stores from now on "
+        "is not copied, and if both copies go on, rows are published twice. Stop it, and copy again"
+    )
+
+
+@define
+class _Copy:
+    source: CheckpointStorage
+    destination: CheckpointStorage
+    job: JobSurvey
+    progress: Progress
+    checkpoints: int = 0
+    size_bytes: int = 0
+    attachments: set[str] = field(factory=set)
+    left_behind: list[str] = field(factory=list)
+    claimed: dict[int, int] = field(factory=dict)
+    """The newest epoch at the destination, by pipeline."""
+
+    def run(self) -> Copied:
+        was_there = self._look()
+        for pipeline in self.job.pipelines.values():
+            self._pipeline(pipeline)
+        if not was_there:
+            self._manifest()
+        warnings = [warning for warning in (seems_to_run(self.job), *self._went_on()) if warning]
+        return Copied(
+            job_id=self.job.job_id,
+            checkpoints=self.checkpoints,
+            attachments=len(self.attachments),
+            size_bytes=self.size_bytes,
+            was_there=was_there,
+            left_behind=tuple(self.left_behind),
+            warnings=tuple(warnings),
+        )
+
+    # -- what is there already
+
+    def _look(self) -> bool:
+        """Whether the job is at the destination already. Refuses what a copy would mix with."""
+        job_id = self.job.job_id
+        there = self.destination.get_manifest(job_id)
+        here = self.source.get_manifest(job_id)
+        if there is not None and there != here:
+            raise UsageError(
+                f"job {job_id} exists in {title(self.destination)} and is not the same: nothing was overwritten. "
+                "Copy to another namespace, or remove the job there first if it is the wrong one"
+            )
+        for number, listing in self.destination.scan_job(job_id).items():
+            own = self.job.pipelines.get(number)
+            latest = own.latest.ref if own is not None and own.latest is not None else CheckpointRef(0, 0)
+            newest = own.listing.highest_epoch if own is not None else 0
+            newer = [info for info in listing.checkpoints if info.ref > latest]
+            if newer or listing.highest_epoch > newest:
+                raise UsageError(
+                    f"pipeline {number} of job {job_id} went on in {title(self.destination)}: it has epoch "
+                    f"{listing.highest_epoch} there and {newest} here. Nothing was overwritten; copy it "
+                    "to another namespace"
+                )
+        return there is not None
+
+    # -- one pipeline
+
+    def _pipeline(self, pipeline: PipelineSurvey) -> None:
+        for info in pipeline.needed:
+            state = self._load(info, is_latest=info == pipeline.latest)
+            if state is not None:
+                self._enumerations(state)
+                self._store(info, state)
+        newest = pipeline.listing.highest_epoch
+        if newest:
+            self._claim(pipeline.number, newest)
+
+    def _load(self, info: CheckpointInfo, *, is_latest: bool) -> PipelineState | None:
+        try:
+            state = self.source.load(info)
+            if state is None and is_latest:
+                raise CopyError(
+                    f"job {self.job.job_id} is not copied: it runs, and removed the checkpoint {info.ref} of pipeline "
+                    f"{info.pipeline_id} while it was read. Stop it, and copy again"
+                )
+            return state
+        except (CheckpointCorruptedError, UnsupportedFormatError) as error:
+            if is_latest:
+                raise CopyError(
+                    f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} cannot "
+                    f"be read, and without it the job would go back in silence: {error}"
+                ) from error
+            self.left_behind.append(str(error))
+            return None
+
+    def _enumerations(self, state: PipelineState) -> None:
+        try:
+            named = attachments_of(codec.decode(state.states))
+            for digest in named - self.attachments:
+                stored = self.destination.store_attachment(
+                    self.job.job_id, self.source.get_attachment(self.job.job_id, digest)
+                )
+                self.destination.get_attachment(self.job.job_id, stored)
+                self.attachments.add(digest)
+                self.progress(f"attachment {digest[:12]}…")
+        except (StateFormatError, AttachmentNotFoundError, CheckpointCorruptedError) as error:
+            raise CopyError(
+                f"job {self.job.job_id} is not copied: checkpoint {state.ref} of pipeline {state.pipeline_id} could "
+                f"not be resumed from there: {error}"
+            ) from error
+
+    def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
+        """Stores a checkpoint, in the order of epochs, as the engines did; the claims make the fence let it pass."""
+        known = self.destination.load(info)
+        if known is None:
+            self._claim(state.pipeline_id, state.epoch)
+            try:
+                self.destination.store_checkpoint(state)
+            except (CheckpointConflictError, StaleEpochError) as error:
+                raise UsageError(
+                    f"somebody else writes job {state.job_id} in {title(self.destination)}: {error}"
+                ) from error
+            known = self.destination.load(info)
+        if known != state:
+            raise UsageError(
+                f"checkpoint {state.ref} of pipeline {state.pipeline_id} of job {state.job_id} has other content in "
+                f"{title(self.destination)}. Nothing was overwritten; copy to another namespace"
+            )
+        self.checkpoints += 1
+        self.size_bytes += len(state.states)
+        self.progress(f"checkpoint {state.ref} of pipeline {state.pipeline_id}")
+
+    def _claim(self, number: int, epoch: int) -> None:
+        if number not in self.claimed:
+            self.claimed[number] = self.destination.newest_epoch(self.job.job_id, number) or 0
+        if self.claimed[number] >= epoch:
+            return
+        self.claimed[number] = self.destination.acquire_epoch(self.job.job_id, number, epoch)
+        if self.claimed[number] != epoch:
+            raise UsageError(
+                f"pipeline {number} of job {self.job.job_id} has a newer epoch than {epoch} in "
+                f"{title(self.destination)}. Nothing was overwritten; copy to another namespace"
+            )
+
+    # -- the end
+
+    def _manifest(self) -> None:
+        stored = self.source.get_manifest(self.job.job_id)
+        if stored is None or stored.version != self.job.manifest_version:
+            raise CopyError(
+                f"job {self.job.job_id} is not copied: it was started or deleted while it was read. Stop it, and copy "
+                "again"
+            )
+        self.destination.put_manifest(self.job.job_id, stored.version, stored.body)
+        self.progress("manifest")
+
+    def _went_on(self) -> list[str]:
+        """Pipelines whose latest checkpoint is another one than when the copy began."""
+        found = []
+        for number, pipeline in self.job.pipelines.items():
+            infos = self.source.scan(self.job.job_id, number).checkpoints
+            if pipeline.latest is not None and infos and infos[-1].ref != pipeline.latest.ref:
+                found.append(
+                    f"pipeline {number} stored {infos[-1].ref} while it was copied up to {pipeline.latest.ref}: the "
+                    "job runs. Stop it, and copy again to another place"
+                )
+        return found

@@ -1,0 +1,331 @@
+"""Finds what nothing needs any more, and removes it when asked to.
+
+Nothing is garbage because it is old: it is garbage because nothing that may still be restored needs it. What may be
+restored is every live checkpoint and every savepoint; all of them are read, and where one cannot be, nothing of its job
+is removed (protocol rule R9). What is younger than ``older_than_s`` is left alone too: somebody may be at work on it.
+
+Never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest marker of a
+pipeline, and what is not ours.
+"""
+
+import errno
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.content import attachments_of, loaded
+from seatunnel_core.inspector.staged import StagedFile, staged, targets_of
+from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, inventory_of
+from seatunnel_storage_api.errors import CheckpointCorruptedError, InvalidIdError, UnsupportedFormatError
+from seatunnel_storage_api.inventory import Holding, HoldingKind
+from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.storage import CheckpointStorage
+
+DAY_S = 86_400
+
+
+@frozen(kw_only=True)
+class Garbage:
+    """One thing that nothing needs."""
+
+    what: str
+    """``void checkpoint``, ``old marker``, ``attachment``, ``staged file``, ``staging folder``, ``unfinished write``,
+    ``ended job``"""
+
+    job_id: str | None
+    pipeline: int | None
+    path: str
+    size_bytes: int
+    age_s: float | None
+    """Since it was last written; ``None`` where the storage does not tell."""
+
+    holding: Holding | None = field(default=None, repr=False)
+    staged: StagedFile | None = field(default=None, repr=False)
+    """One of the two says how it is removed; for a job, neither."""
+
+
+@frozen(kw_only=True)
+class Findings:
+    """What can go, and what stays although somebody may wonder."""
+
+    garbage: tuple[Garbage, ...]
+    spared: tuple[str, ...]
+    """Sentences: what was not looked at or is left alone because something could not be read."""
+
+    damaged: bool
+    """Whether one of ``spared`` speaks of damage."""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(each.size_bytes for each in self.garbage)
+
+
+@frozen(kw_only=True)
+class Needs:
+    """What the checkpoints of one pipeline that may be restored name."""
+
+    committables: frozenset[str]
+    epochs: frozenset[int]
+    """Whose staging folders must stay: a missing staged file is a published one only while its folder is there."""
+
+    attachments: frozenset[str]
+    frozen: bool
+    """Whether the latest state names the enumeration of every source: no later one will name another."""
+
+
+def find_garbage(
+    storage: CheckpointStorage,
+    jobs: Sequence[JobSurvey],
+    *,
+    whole: bool = True,
+    targets: Iterable[str] = (),
+    older_than_s: float = DAY_S,
+    ended_jobs: bool = False,
+    now: float | None = None,
+) -> Findings:
+    """Look at jobs, and at the staging folders of their sinks. Removes nothing.
+
+    Args:
+        jobs: surveys of all jobs, or of some.
+        whole: ``jobs`` is all of them, so what belongs to none of them is looked at too.
+        targets: further folders below which sinks have staged, besides those that the manifests name.
+        older_than_s: what was written later is left alone; so is what has no known age, unless this is 0.
+        ended_jobs: jobs that are recorded as ended are garbage as a whole.
+        now: seconds since 1970, instead of the clock.
+    """
+    moment = time.time() if now is None else now
+    search = _Search(storage, {job.job_id: job for job in jobs}, whole, older_than_s, moment, ended_jobs)
+    for job in jobs:
+        search.job(job)
+    search.unfinished()
+    for target in sorted({*targets_of(jobs), *targets}):
+        search.target(target)
+    return Findings(garbage=tuple(search.garbage), spared=tuple(search.spared), damaged=search.damaged)
+
+
+@define
+class _Search:
+    storage: CheckpointStorage
+    jobs: Mapping[str, JobSurvey]
+    whole: bool
+    older_than_s: float
+    now: float
+    ended_jobs: bool
+    garbage: list[Garbage] = field(factory=list)
+    spared: list[str] = field(factory=list)
+    damaged: bool = False
+    _needs: dict[str, Mapping[int, Needs] | None] = field(factory=dict)
+    """By job; ``None`` where it cannot be known."""
+
+    _deleted: dict[str, bool] = field(factory=dict)
+
+    # -- the storage
+
+    def job(self, job: JobSurvey) -> None:
+        self._needs[job.job_id] = needs = self._needs_of(job)
+        if job.state is JobState.ENDED and self.ended_jobs and self._old(job.active_at):
+            self.garbage.append(self._ended(job))
+        elif needs is not None:
+            for holding in job.holdings:
+                what = _no_longer_needed(job, holding, needs)
+                if what and self._old(holding.modified_at):
+                    self.garbage.append(self._of(holding, what))
+
+    def unfinished(self) -> None:
+        held = inventory_of(self.storage).holdings() if self.whole else _all_holdings(self.jobs.values())
+        for holding in held:
+            if holding.kind is HoldingKind.UNFINISHED and self._old(holding.modified_at):
+                self.garbage.append(self._of(holding, "unfinished write"))
+
+    def _needs_of(self, job: JobSurvey) -> Mapping[int, Needs] | None:
+        if job.all_problems:
+            self._spare(f"nothing of job {job.job_id} is removed: {'; '.join(job.all_problems)}")
+            return None
+        if job.state is JobState.NO_MANIFEST:
+            self.spared.append(
+                f"job {job.job_id} has no manifest, so it cannot be resumed: its deletion, or a copy to here, was "
+                "interrupted. Copy it again, or remove what is left of it by hand"
+            )
+            return None
+        try:
+            return {number: self._needs_of_pipeline(pipeline) for number, pipeline in job.pipelines.items()}
+        except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
+            self._spare(f"nothing of job {job.job_id} is removed, because what it needs cannot be read: {error}")
+            return None
+        except UsageError as error:  # the job runs: what it has stored since may need what these no longer show
+            self.spared.append(f"nothing of job {job.job_id} is removed: {error}")
+            return None
+
+    def _needs_of_pipeline(self, pipeline: PipelineSurvey) -> Needs:
+        states: dict[CheckpointRef, VertexStates] = {}
+        for info in pipeline.needed:
+            states[info.ref] = codec.decode(loaded(self.storage, info).states)
+        latest = states.get(pipeline.latest.ref) if pipeline.latest is not None else None
+        named = [each for state in states.values() for each in _committables(state)]
+        return Needs(
+            committables=frozenset(committable for committable, _ in named),
+            epochs=frozenset(epoch for _, epoch in named),
+            attachments=frozenset().union(*(attachments_of(state) for state in states.values())),
+            frozen=latest is not None and all(source.attachment for source in latest.sources.values()),
+        )
+
+    def _ended(self, job: JobSurvey) -> Garbage:
+        return Garbage(
+            what="ended job",
+            job_id=job.job_id,
+            pipeline=None,
+            path=job.job_id,
+            size_bytes=job.size_bytes,
+            age_s=None if job.active_at is None else self.now - job.active_at,
+        )
+
+    # -- the targets
+
+    def target(self, target: str) -> None:
+        try:
+            files = list(staged(target))
+        except OSError as error:
+            self._spare(f"{error.filename or target} cannot be read, so what is staged there stays: {error.strerror}")
+            return
+        unknown: dict[str, int] = {}
+        for file in files:
+            if file.job_id not in self.jobs and not self.whole:
+                continue
+            if file.job_id not in self.jobs and not self._was_deleted(file.job_id):
+                unknown[file.job_id] = unknown.get(file.job_id, 0) + (not file.is_folder)
+            elif self._old(file.modified_at) and self._is_left_over(file):
+                self.garbage.append(self._of_staged(file))
+        for job_id, number in unknown.items():
+            self.spared.append(
+                f"{target} has {number} staged files of job {job_id}, of which this storage knows nothing: another "
+                "storage may"
+            )
+
+    def _is_left_over(self, file: StagedFile) -> bool:
+        job = self.jobs.get(file.job_id)
+        if file.is_foreign:
+            return False
+        if job is None or job.state is JobState.ENDED:
+            return True
+        needs = self._needs.get(file.job_id)
+        pipeline = job.pipelines.get(file.pipeline)
+        if needs is None or pipeline is None or file.epoch >= pipeline.listing.highest_epoch:
+            return False
+        need = needs[file.pipeline]
+        if file.is_folder:
+            return file.epoch not in need.epochs
+        return file.committable not in need.committables
+
+    def _was_deleted(self, job_id: str) -> bool:
+        """Whether the job was this storage's: its markers outlive it. Looked up after its files were listed, so one
+        that has started since has a manifest."""
+        if job_id not in self._deleted:
+            self._deleted[job_id] = _was_deleted(self.storage, job_id)
+        return self._deleted[job_id]
+
+    # -- what both share
+
+    def _old(self, modified_at: float | None) -> bool:
+        if modified_at is None:
+            return self.older_than_s <= 0
+        return self.now - modified_at >= self.older_than_s
+
+    def _spare(self, sentence: str) -> None:
+        self.spared.append(sentence)
+        self.damaged = True
+
+    def _of(self, holding: Holding, what: str) -> Garbage:
+        return Garbage(
+            what=what,
+            job_id=holding.job_id,
+            pipeline=holding.pipeline_id,
+            path=holding.path,
+            size_bytes=holding.size_bytes,
+            age_s=None if holding.modified_at is None else self.now - holding.modified_at,
+            holding=holding,
+        )
+
+    def _of_staged(self, file: StagedFile) -> Garbage:
+        return Garbage(
+            what="staging folder" if file.is_folder else "staged file",
+            job_id=file.job_id,
+            pipeline=file.pipeline,
+            path=file.path,
+            size_bytes=file.size_bytes,
+            age_s=self.now - file.modified_at,
+            staged=file,
+        )
+
+
+def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
+    """What it is, if nothing that may be restored needs it; else nothing."""
+    pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
+    if holding.checkpoint is not None and pipeline is not None:
+        return "void checkpoint" if not pipeline.needs(holding.checkpoint) else ""
+    if holding.kind is HoldingKind.EPOCH and pipeline is not None and holding.number is not None:
+        return "old marker" if holding.number < (pipeline.listing.newest_epoch or 0) else ""
+    if holding.kind is HoldingKind.ATTACHMENT:
+        named = any(holding.digest in need.attachments for need in needs.values())
+        # One that is not named yet may be named by the next checkpoint: the same enumeration is stored once.
+        settled = job.state is JobState.ENDED or all(need.frozen for need in needs.values())
+        return "attachment" if settled and not named else ""
+    return ""
+
+
+def _was_deleted(storage: CheckpointStorage, job_id: str) -> bool:
+    try:
+        listings = storage.scan_job(job_id)
+        markers_only = bool(listings) and not any(listing.checkpoints for listing in listings.values())
+        return markers_only and storage.get_manifest(job_id) is None
+    except (InvalidIdError, CheckpointCorruptedError):
+        return False
+
+
+def _committables(state: VertexStates) -> Iterator[tuple[str, int]]:
+    """Id and epoch of each committable that a state names."""
+    for sink in state.sinks.values():
+        yield from ((each.id, each.epoch) for each in sink.uncommitted)
+    for task in state.tasks.values():
+        for held in task.units:
+            yield from ((each.id, each.epoch) for each in (held.committables or {}).values())
+
+
+def _all_holdings(jobs: Iterable[JobSurvey]) -> Iterator[Holding]:
+    return (holding for job in jobs for holding in job.holdings)
+
+
+def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str, ...]:
+    """Remove what was found; a sentence for each staged thing that could not be.
+
+    Raises:
+        CheckpointStorageError: the storage refused; what was removed before stays removed.
+    """
+    inventory_of(storage).discard([each.holding for each in garbage if each.holding is not None])
+    for each in garbage:
+        if each.holding is None and each.staged is None and each.job_id is not None:
+            storage.delete_job(each.job_id)
+    failures = (_remove_staged(each.staged) for each in garbage if each.staged is not None)
+    return tuple(failure for failure in failures if failure)
+
+
+def _remove_staged(file: StagedFile) -> str:
+    """Folders only when they are empty, and those above them too."""
+    try:
+        if not file.is_folder:
+            os.unlink(file.path)
+            return ""
+        folder = Path(file.path)
+        for each in (folder, *folder.parents[:3]):
+            os.rmdir(each)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return "" if error.errno == errno.ENOTEMPTY else f"{file.path} cannot be removed: {error.strerror}"
+    return ""

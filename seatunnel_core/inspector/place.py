@@ -1,0 +1,100 @@
+"""Which storage is meant: an engine file, a folder, an archive, or a plugin by its name."""
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import field, frozen
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.archive import ENDING, KEEP_ALL, ArchiveStorage
+from seatunnel_storage_api import configuration
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.discovery import open_storage
+from seatunnel_storage_api.errors import UnknownStorageError
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+@frozen(kw_only=True)
+class Place:
+    """A storage, as a person names it."""
+
+    storage: str | None = None
+    """One of four: ``FILE.yaml``, the engine's file that names it; ``FILE.zip``, an archive; a path with a ``/``, the
+    namespace of local files; any other word, the ``type`` of a plugin. ``None`` means what a job would use: the engine
+    file that is found, or the built-in default."""
+
+    engine_file: Path | None = None
+    """An engine's file of whatever name, instead of ``storage``."""
+
+    properties: Mapping[str, str] = field(factory=dict, repr=False)
+    """Keys of ``plugin-config``, besides and instead of those that are found. May hold secrets."""
+
+    namespace: str | None = None
+
+    def open(self, *, to_write: bool = False, to_remove: bool = False) -> CheckpointStorage:
+        """The storage; the caller closes it. To look is all that is asked for: nothing is made or tried by writing.
+
+        Args:
+            to_write: it is copied to. A folder or an archive may be new then, and nothing that is copied is pruned.
+            to_remove: garbage is removed from it.
+
+        Raises:
+            UsageError: it is not there, or cannot be named like this.
+            CheckpointStorageError: it cannot be opened.
+        """
+        if self.storage is not None and self.storage.endswith(ENDING):
+            if self.properties or self.namespace:
+                raise UsageError(f"{self.storage} is an archive: it takes no properties and no namespace")
+            return (
+                ArchiveStorage.create(Path(self.storage)) if to_write else ArchiveStorage.read_from(Path(self.storage))
+            )
+        identifier, found = self._configured(to_write)
+        found = {**found, **self.properties}
+        if self.namespace is not None:
+            found[configuration.NAMESPACE] = self.namespace
+        if to_write:
+            found[configuration.MAX_RETAINED] = str(KEEP_ALL)
+        try:
+            return open_storage(identifier, found, read_only=not (to_write or to_remove))
+        except UnknownStorageError as error:
+            if self.storage is not None and Path(self.storage).is_dir():
+                raise UsageError(
+                    f"{error}. For the folder {self.storage} that is here, write ./{self.storage}/"
+                ) from error
+            raise
+
+    def _configured(self, to_write: bool) -> tuple[str, dict[str, str]]:
+        named = self.storage
+        if named is None or named.endswith((".yaml", ".yml")):
+            storage = load_engine(self.engine_file if named is None else Path(named)).storage
+            return storage.type, {configuration.MAX_RETAINED: str(storage.max_retained), **storage.plugin_config}
+        if "/" not in named:
+            return named, {}
+        folder = Path(named).expanduser().absolute()
+        if not to_write:
+            _require_folder(folder)
+        return "hdfs", {"storage.type": "local", configuration.NAMESPACE: f"{str(folder).rstrip('/')}/"}
+
+
+def _require_folder(folder: Path) -> None:
+    try:
+        mode = folder.stat().st_mode
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"there is no folder {folder}: name one with checkpoints, or an engine file (*.yaml)"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be looked at: {error.strerror}. Make it readable for this user") from error
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f"{folder} is a file: name a folder with checkpoints, FILE.zip or an engine file (*.yaml)")
+
+
+def title(storage: CheckpointStorage) -> str:
+    """What a person calls a storage that is open."""
+    if isinstance(storage, ArchiveStorage):
+        return str(storage.path)
+    if isinstance(storage, BlobStorage):
+        return f"{storage.namespace} ({storage.backend})"
+    return type(storage).__name__

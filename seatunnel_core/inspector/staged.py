@@ -1,0 +1,93 @@
+"""What file sinks left in their staging folders, and which of it a checkpoint still names (protocol rule R9)."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.connectors.file.staged_name import PROBE, STAGING, committable_id, owner
+from seatunnel_core.inspector.survey import JobSurvey
+
+
+@frozen(kw_only=True)
+class StagedFile:
+    """One file, or empty folder, below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``."""
+
+    path: str
+    job_id: str
+    pipeline: int
+    epoch: int
+    size_bytes: int
+    modified_at: float
+    committable: str | None
+    """The id of the committable that would name it; ``None`` for a probe, a foreign file or a folder."""
+
+    is_folder: bool = False
+    is_foreign: bool = False
+    """Whether its name is none that a sink gives."""
+
+
+def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
+    """The folders below which the sinks of these jobs have staged, as their manifests say; sorted."""
+    folders = {
+        folder
+        for job in jobs
+        for number in job.pipelines
+        for seat in job.seats(Kind.SINK, number).values()
+        for folder in seat.targets
+    }
+    return tuple(sorted(folders))
+
+
+def staged(target: str) -> Iterator[StagedFile]:
+    """Everything that is staged below one target, by any job.
+
+    Raises:
+        OSError: the folder cannot be read. A target that is not there has nothing staged.
+    """
+    root = Path(target, STAGING)
+    for job_folder in _folders(root):
+        for pipeline_folder in _numbered(job_folder):
+            for epoch_folder in _numbered(pipeline_folder):
+                yield from _epoch(epoch_folder, job_folder.name, int(pipeline_folder.name), int(epoch_folder.name))
+
+
+def _epoch(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    for entry in entries:
+        status = entry.stat(follow_symlinks=False)
+        unit = owner(entry.name, job_id)
+        yield StagedFile(
+            path=entry.path,
+            job_id=job_id,
+            pipeline=pipeline,
+            epoch=epoch,
+            size_bytes=status.st_size,
+            modified_at=status.st_mtime,
+            committable=committable_id(unit) if unit is not None else None,
+            is_foreign=entry.is_dir(follow_symlinks=False) or (unit is None and not entry.name.startswith(PROBE)),
+        )
+    yield StagedFile(
+        path=str(folder),
+        job_id=job_id,
+        pipeline=pipeline,
+        epoch=epoch,
+        size_bytes=0,
+        modified_at=folder.stat().st_mtime,
+        committable=None,
+        is_folder=True,
+    )
+
+
+def _numbered(folder: Path) -> list[Path]:
+    return [each for each in _folders(folder) if each.name.isdigit() and each.name.isascii()]
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,288 @@
+"""What a storage holds, job by job: from one listing of its objects, and one manifest of each job.
+
+A survey never fails for what is damaged: it says what is, and shows the rest.
+"""
+
+import enum
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.errors import JobError, UsageError
+from seatunnel_core.job.manifest import Manifest, Seat
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.errors import (
+    CheckpointCorruptedError,
+    InvalidIdError,
+    StorageAccessError,
+    UnsupportedFormatError,
+)
+from seatunnel_storage_api.inventory import Holding, HoldingKind, Inventory
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineListing
+from seatunnel_storage_api.storage import CheckpointStorage
+
+_OF_A_JOB = frozenset(
+    (
+        *(HoldingKind.CHECKPOINT, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT),
+        *(HoldingKind.MISNAMED, HoldingKind.UNREADABLE),
+    )
+)
+"""What a job that was deleted has not."""
+
+NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
+"""Objects that are not read. A folder that holds only these may be anybody's, and need not have the name of a job."""
+
+
+class JobState(enum.Enum):
+    """Whether a job may still be resumed."""
+
+    OPEN = "open"
+    """Not recorded as ended: it runs, or can be resumed."""
+
+    ENDED = "ended"
+    """Its manifest records the closing table: nothing of it will be restored any more."""
+
+    NO_MANIFEST = "no manifest"
+    """It cannot be resumed: its deletion, or a copy to here, did not come to its end."""
+
+    DELETED = "deleted"
+    """Markers are all that is left: they fence off an engine that still runs it."""
+
+    UNREADABLE = "unreadable"
+    """Its manifest is damaged, or a newer version wrote it; or this user may not look into its folder."""
+
+
+@frozen(kw_only=True)
+class PipelineSurvey:
+    """One pipeline."""
+
+    job_id: str
+    number: int
+    listing: PipelineListing
+    sources: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Why its listing cannot be trusted; empty when it can."""
+
+    _alive: frozenset[CheckpointRef] = field(init=False, repr=False, eq=False)
+
+    @_alive.default
+    def _find_live(self) -> frozenset[CheckpointRef]:
+        return lineage.live(self.listing.checkpoints)
+
+    @property
+    def title(self) -> str:
+        """For people: ``flights -> flights_out``."""
+        return f"{', '.join(self.sources) or '?'} -> {', '.join(self.sinks) or '?'}"
+
+    @property
+    def live(self) -> tuple[CheckpointInfo, ...]:
+        """Oldest first; the last one is the latest."""
+        return tuple(info for info in self.listing.checkpoints if self.is_live(info))
+
+    @property
+    def latest(self) -> CheckpointInfo | None:
+        return lineage.latest(self.listing.checkpoints)
+
+    def is_live(self, info: CheckpointInfo) -> bool:
+        return info.ref in self._alive
+
+    def needs(self, info: CheckpointInfo) -> bool:
+        """Whether it may be restored, by default or because a person asks: all live ones, and every savepoint."""
+        return self.is_live(info) or info.checkpoint_type is CheckpointType.SAVEPOINT
+
+    @property
+    def needed(self) -> tuple[CheckpointInfo, ...]:
+        """All that may be restored, oldest first."""
+        return tuple(info for info in self.listing.checkpoints if self.needs(info))
+
+    def find(self, ref: CheckpointRef) -> CheckpointInfo:
+        """The checkpoint of this name.
+
+        Raises:
+            UsageError: there is none; the message lists what there is.
+        """
+        found = next((info for info in self.listing.checkpoints if info.ref == ref), None)
+        if found is None:
+            known = ", ".join(str(info.ref) for info in self.listing.checkpoints) or "none"
+            raise UsageError(
+                f"pipeline {self.number} of job {self.job_id} has no checkpoint {ref}; it has {known}. "
+                "Retention may have removed it since it was listed"
+            )
+        return found
+
+
+@frozen(kw_only=True)
+class JobSurvey:
+    """One job."""
+
+    job_id: str
+    state: JobState
+    pipelines: Mapping[int, PipelineSurvey]
+    """Those with a checkpoint or a marker, and those that the manifest names."""
+
+    holdings: tuple[Holding, ...] = field(repr=False)
+    manifest: Manifest | None = None
+    manifest_version: int | None = None
+    problems: tuple[str, ...] = ()
+    """Of the job as a whole; those of the pipelines are theirs."""
+
+    @property
+    def name(self) -> str:
+        return self.manifest.job_name if self.manifest is not None else ""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(holding.size_bytes for holding in self.holdings)
+
+    @property
+    def checkpoints(self) -> tuple[CheckpointInfo, ...]:
+        return tuple(info for pipeline in self.pipelines.values() for info in pipeline.listing.checkpoints)
+
+    @property
+    def active_at(self) -> float | None:
+        """When its newest checkpoint or marker was stored: seconds since 1970 by the storage's clock."""
+        kinds = (HoldingKind.CHECKPOINT, HoldingKind.EPOCH)
+        return max(
+            (h.modified_at for h in self.holdings if h.kind in kinds and h.modified_at is not None), default=None
+        )
+
+    @property
+    def ended(self) -> Mapping[str, Any] | None:
+        return self.manifest.ended if self.manifest is not None else None
+
+    @property
+    def all_problems(self) -> tuple[str, ...]:
+        return (*self.problems, *(problem for each in self.pipelines.values() for problem in each.problems))
+
+    def pipeline(self, number: int) -> PipelineSurvey:
+        """The pipeline of this number.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if number not in self.pipelines:
+            known = ", ".join(map(str, self.pipelines)) or "none"
+            raise UsageError(f"job {self.job_id} has no pipeline {number}; it has {known}")
+        return self.pipelines[number]
+
+    def seats(self, kind: Kind, pipeline: int) -> dict[str, Seat]:
+        """The vertices of a kind that the manifest gives to a pipeline, by name."""
+        seats = self.manifest.seats if self.manifest is not None else {}
+        return {name: seat for name, seat in seats.items() if seat.kind is kind and seat.pipeline == pipeline}
+
+
+def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSurvey, ...]:
+    """Every job of a storage, sorted by id.
+
+    Args:
+        deleted: also what is left of jobs that were deleted.
+    """
+    by_job: dict[str, list[Holding]] = {}
+    for holding in inventory_of(storage).holdings():
+        if holding.job_id is not None:
+            by_job.setdefault(holding.job_id, []).append(holding)
+    jobs = {job_id: held for job_id, held in by_job.items() if deleted or _is_job(held)}
+    return tuple(_survey(storage, job_id, held) for job_id, held in sorted(jobs.items()))
+
+
+def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
+    """One job.
+
+    Raises:
+        UsageError: the storage holds nothing of it; the message lists the jobs that there are.
+    """
+    held = list(inventory_of(storage).holdings(job_id))
+    if not held:
+        known = storage.list_jobs()
+        shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+        raise UsageError(f"there is no job {job_id} in this storage; it has {shown or 'no job at all'}")
+    return _survey(storage, job_id, held)
+
+
+def inventory_of(storage: CheckpointStorage) -> Inventory:
+    """The storage, as one that shows what lies in it.
+
+    Raises:
+        UsageError: it is of a kind that does not.
+    """
+    if not isinstance(storage, Inventory):
+        raise UsageError(
+            f"a storage of the kind {type(storage).__name__} does not show what lies in it: its plugin has to "
+            "implement seatunnel_storage_api.inventory.Inventory, as every BlobStorage does"
+        )
+    return storage
+
+
+def _is_job(held: list[Holding]) -> bool:
+    return any(each.kind in _OF_A_JOB for each in held)
+
+
+def _survey(storage: CheckpointStorage, job_id: str, held: list[Holding]) -> JobSurvey:
+    version: int | None = None
+    manifest: Manifest | None = None
+    problems: tuple[str, ...] = ()
+    state = JobState.NO_MANIFEST if _is_job(held) else JobState.DELETED
+    try:
+        if any(each.kind is HoldingKind.UNREADABLE for each in held):
+            inventory_of(storage).holdings(job_id)  # refuses, and says why
+        stored = storage.get_manifest(job_id) if any(each.kind not in NOT_OURS for each in held) else None
+        if stored is not None:
+            version, manifest = stored.version, Manifest.from_bytes(stored.body)
+            state = JobState.OPEN if manifest.ended is None else JobState.ENDED
+    except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError, InvalidIdError, JobError) as error:
+        state, problems = JobState.UNREADABLE, (str(error),)
+    pipelines = _pipelines(storage, job_id, held, manifest)
+    return JobSurvey(
+        job_id=job_id,
+        state=state,
+        pipelines=pipelines,
+        holdings=tuple(held),
+        manifest=manifest,
+        manifest_version=version,
+        problems=problems,
+    )
+
+
+def _pipelines(
+    storage: CheckpointStorage, job_id: str, held: list[Holding], manifest: Manifest | None
+) -> dict[int, PipelineSurvey]:
+    seats = manifest.seats if manifest is not None else {}
+    numbers = {each.pipeline_id for each in held if each.pipeline_id is not None}
+    found = {}
+    for number in sorted(numbers | {seat.pipeline for seat in seats.values()}):
+        own = [each for each in held if each.pipeline_id == number]
+        infos = sorted((each.checkpoint for each in own if each.checkpoint), key=lambda info: info.ref)
+        epochs = sorted(each.number for each in own if each.kind is HoldingKind.EPOCH and each.number is not None)
+        found[number] = PipelineSurvey(
+            job_id=job_id,
+            number=number,
+            listing=PipelineListing(checkpoints=tuple(infos), epochs=tuple(epochs)),
+            sources=_seated(seats, Kind.SOURCE, number),
+            sinks=_seated(seats, Kind.SINK, number),
+            problems=(
+                *(_misnamed(storage, each) for each in own if each.kind is HoldingKind.MISNAMED),
+                *(
+                    f"two objects claim to be checkpoint {one.ref}: remove the wrong one"
+                    for one, other in itertools.pairwise(infos)
+                    if one.ref == other.ref
+                ),
+            ),
+        )
+    return found
+
+
+def _seated(seats: Mapping[str, Seat], kind: Kind, number: int) -> tuple[str, ...]:
+    return tuple(name for name, seat in seats.items() if seat.kind is kind and seat.pipeline == number)
+
+
+def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
+    """In the words of the storage, which knows what it shows under such a name."""
+    try:
+        inventory_of(storage).verify(holding)
+    except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:
+        return str(error).removeprefix("cannot list ")
+    return f"{holding.path} was listed with the name of no checkpoint or marker, and is not there any more"
