@@ -1,0 +1,1 @@
+"""Jobs from Python: built, run and resumed by an application."""
