@@ -1,0 +1,238 @@
+"""What may stand behind ``seatunnel checkpoints``."""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from attrs import field, frozen
+
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.place import Place
+from seatunnel_storage_api.state import CheckpointRef
+
+VERBS = {
+    "list": "the jobs of a storage; with -j, the checkpoints of one",
+    "show": "what a checkpoint holds, in words",
+    "diff": "what changed between two checkpoints",
+    "verify": "read every byte, and say what is damaged and what can be restored",
+    "export": "put jobs into one file, to carry around or to keep",
+    "copy": "put a copy of jobs into another storage, or back from a file",
+    "gc": "find what nothing needs any more, and remove it",
+}
+
+_STORAGES = """\
+which storage: without an option, the one that a job would use. --from and --to take
+  FILE.yaml   the engine's file that names it
+  FOLDER/     a namespace in local files; has a "/" in it
+  FILE.zip    a file that `export` wrote
+  TYPE        a storage plugin, with its plugin-config in -p KEY=VALUE (secrets: -p KEY='${VARIABLE}')
+
+exit code: 0 done, 1 damage was found or something could not be done, 2 wrong usage or configuration"""
+
+_EXAMPLES = {
+    "list": "seatunnel checkpoints list -j 914873026413281280",
+    "show": "seatunnel checkpoints show 914873026413281280 2 100000-7",
+    "diff": "seatunnel checkpoints diff 914873026413281280 2 100000-6 100000-7",
+    "verify": "seatunnel checkpoints verify --from /backup/checkpoints/",
+    "export": "seatunnel checkpoints export nightly.zip -j 914873026413281280",
+    "copy": "seatunnel checkpoints copy --from localfile -p namespace=/old/ --to config/seatunnel.yaml",
+    "gc": "seatunnel checkpoints gc --dry-run --older-than 7d",
+}
+
+_AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@frozen(kw_only=True)
+class CheckpointsArguments:
+    """``seatunnel checkpoints VERB …``"""
+
+    verb: str
+    place: Place
+    jobs: tuple[str, ...] = ()
+    """Empty: all of them."""
+
+    pipeline: int | None = None
+    refs: tuple[CheckpointRef | int, ...] = ()
+    """``EPOCH-ID``, or an id alone."""
+
+    destination: Place | None = None
+    dry_run: bool = False
+    ended_jobs: bool = False
+    older_than_s: float = 86_400
+    targets: tuple[str, ...] = field(default=())
+    paths: bool = False
+    json: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
+
+
+def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
+    """Turn what stands behind ``checkpoints`` into a value.
+
+    Raises:
+        UsageError: something is missing or unknown.
+        SystemExit: with 0, after ``--help`` printed its text.
+    """
+    lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
+    parser = _Parser(
+        prog="seatunnel checkpoints",
+        usage="seatunnel checkpoints VERB [options]",
+        description=f"Looks into checkpoint storages and after them. Needs no Spark and no running job.\n\n{lines}",
+        epilog=_STORAGES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("verb", metavar="VERB", choices=VERBS, help="one of these; each has its own --help")
+    if not argv:
+        raise UsageError(f"Nothing to do: name one of {', '.join(VERBS)}. See: seatunnel checkpoints --help")
+    verb = parser.parse_args(argv[:1]).verb
+    values = _verb_parser(verb).parse_args(argv[1:])
+    return CheckpointsArguments(
+        verb=verb,
+        place=_place(values),
+        jobs=tuple(getattr(values, "jobs", None) or ([values.job] if hasattr(values, "job") else [])),
+        pipeline=getattr(values, "pipeline", None),
+        refs=tuple(getattr(values, "refs", ())),
+        destination=_destination(values),
+        dry_run=getattr(values, "dry_run", False),
+        ended_jobs=getattr(values, "ended_jobs", False),
+        older_than_s=getattr(values, "older_than", 86_400),
+        targets=tuple(getattr(values, "targets", ())),
+        paths=getattr(values, "paths", False),
+        json=values.json,
+    )
+
+
+def _verb_parser(verb: str) -> _Parser:
+    parser = _Parser(
+        prog=f"seatunnel checkpoints {verb}",
+        description=f"{VERBS[verb].capitalize()}.",
+        epilog=f"example:\n  {_EXAMPLES[verb]}\n\n{_STORAGES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _OWN.get(verb, _jobs)(parser)
+    add = parser.add_argument
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--engine-config", metavar="FILE", type=Path, help="the engine's file that names the storage")
+    which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="the storage; see below")
+    add("-p", "--property", metavar="KEY=VALUE", action="append", default=[], type=_property, help="of plugin-config")
+    add("--namespace", metavar="PATH/", help="instead of the one that is configured")
+    add("--json", action="store_true", help="for programs; the keys are documented and stay")
+    return parser
+
+
+def _jobs(parser: _Parser) -> None:
+    parser.add_argument(
+        "-j", "--job-id", dest="jobs", metavar="JOB", action="append", default=[], help="this job only; may be repeated"
+    )
+
+
+def _one(parser: _Parser, refs: int, help: str) -> None:
+    parser.add_argument("job", metavar="JOB", help="the job's id")
+    parser.add_argument("pipeline", metavar="PIPELINE", nargs="?", type=_number, help="its number; all when left out")
+    parser.add_argument(
+        "refs", metavar="EPOCH-ID", nargs="*", default=[], type=_ref, help=f"{help}; an id alone is the newest epoch's"
+    )
+    parser.set_defaults(most_refs=refs)
+
+
+def _show(parser: _Parser) -> None:
+    _one(parser, 1, "the checkpoint; the latest when left out")
+
+
+def _diff(parser: _Parser) -> None:
+    _one(parser, 2, "the older and the newer one; the last two live ones when left out, or one and the latest")
+
+
+def _copy(parser: _Parser) -> None:
+    _jobs(parser)
+    parser.add_argument("--to", metavar="STORAGE", required=True, help="where to; see below")
+    parser.add_argument(
+        "-P", "--to-property", metavar="KEY=VALUE", action="append", default=[], type=_property,
+        help="of the destination's plugin-config")  # fmt: skip
+    parser.add_argument("--to-namespace", metavar="PATH/", help="the destination's, instead of the one configured")
+
+
+def _export(parser: _Parser) -> None:
+    parser.add_argument(
+        "to", metavar="FILE.zip", help="a new file; `copy --from FILE.zip --to STORAGE` is the way back"
+    )
+    _jobs(parser)
+
+
+def _gc(parser: _Parser) -> None:
+    _jobs(parser)
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="remove nothing, and say what would go")
+    add(
+        "--older-than", metavar="AGE", type=_age, default=86_400, help="leave alone what is younger: 90s 15m 6h 7d (1d)"
+    )
+    add("--ended-jobs", action="store_true", help="also all of the jobs that are recorded as ended")
+    add("--target", dest="targets", metavar="FOLDER", action="append", default=[],
+        help="also look for staged files below this target, besides those that the manifests name")  # fmt: skip
+    add("--paths", action="store_true", help="every path, not only how many")
+
+
+_OWN: dict[str, Callable[[_Parser], None]] = {
+    "show": _show,
+    "diff": _diff,
+    "copy": _copy,
+    "export": _export,
+    "gc": _gc,
+}
+
+
+def _place(values: argparse.Namespace) -> Place:
+    if len(getattr(values, "refs", ())) > getattr(values, "most_refs", 2):
+        raise UsageError(f"Too many checkpoints: at most {values.most_refs}. See: seatunnel checkpoints --help")
+    return Place(
+        storage=values.storage,
+        engine_file=values.engine_config,
+        properties=dict(values.property),
+        namespace=values.namespace,
+    )
+
+
+def _destination(values: argparse.Namespace) -> Place | None:
+    if not hasattr(values, "to"):
+        return None
+    if not hasattr(values, "to_property") and not values.to.endswith(".zip"):
+        raise UsageError(f"export writes one file: {values.to}.zip; to write into another storage, use copy --to")
+    return Place(
+        storage=values.to,
+        properties=dict(getattr(values, "to_property", ())),
+        namespace=getattr(values, "to_namespace", None),
+    )
+
+
+def _property(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise argparse.ArgumentTypeError("expected KEY=VALUE, as in -p namespace=/checkpoints/")
+    return key, value
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected the number of a pipeline, from 1, not {text!r}")
+    return int(text)
+
+
+def _ref(text: str) -> CheckpointRef | int:
+    found = re.fullmatch(r"(?:([0-9]{1,10})-)?([0-9]{1,20})", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected EPOCH-ID, as in 100000-7, or an ID, not {text!r}")
+    return int(found[2]) if found[1] is None else CheckpointRef(int(found[1]), int(found[2]))
+
+
+def _age(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text, re.ASCII)
+    if found is None or not (found[2] or found[1].strip("0") == ""):
+        raise argparse.ArgumentTypeError(f"expected an age such as 90s, 15m, 6h or 7d, or 0, not {text!r}")
+    return int(found[1]) * _AGES.get(found[2], 1)

@@ -1,0 +1,103 @@
+"""What a job leaves on the screen: times, rows, checkpoints, what failed, the warnings once more, and how to go on."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from seatunnel_core.quantity import count, duration, pick
+from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
+
+MOST_LINES = 50
+"""Pipelines that are shown one by one; the failed ones always are."""
+
+SHORTEST_NAME = 12
+"""Characters that a pipeline's name keeps, however narrow the terminal is."""
+
+FENCED = "fenced"
+"""The phase of a pipeline that another process took over."""
+
+_HEADINGS = ("pipeline", "state", "read", "written", "committed", "skipped", "checkpoints", "restarts")
+_NUMBERS_FROM = 2
+_GAP = 2
+_WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOutcome.FAILED: "FAILED"}
+
+
+def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
+    """Everything that is printed when a job has ended, without a line end. ``width`` is the terminal's, in columns:
+    names of pipelines are cut to keep the table within it."""
+    took = duration(report.ended_at - report.started_at)
+    when = "this run started" if report.resumed else "started"
+    lines = [
+        "",
+        f"Job {report.job_id} ({report.name}) {_WORDS[report.outcome]}",
+        f"  {when} {_moment(report.started_at)}, ended {_moment(report.ended_at)}, took {took}",
+        "",
+        *_table(report.pipelines, width),
+    ]
+    if report.resumed:
+        lines += ["", "Rows are those of the whole job; time, checkpoints and restarts are those of this run."]
+    if report.ended_before:
+        lines += ["", "The job had ended before; no row was moved now."]
+    if report.failure:
+        lines += ["", f"The job failed: {report.failure}"]
+    failures = [view for view in report.pipelines if view.failure]
+    if failures:
+        lines += ["", f"{pick(len(failures), 'pipeline')} failed:"]
+        lines += [f"  {view.id} {view.name}: {view.failure}" for view in failures]
+    if report.warnings:
+        lines += ["", f"{pick(len(report.warnings), 'warning')}:", *(f"  {warning}" for warning in report.warnings)]
+    if report.log_file is not None:
+        lines += ["", f"Spark's log: {report.log_file}"]
+    if any(view.phase == FENCED for view in report.pipelines):
+        lines += ["", f"Another process runs this job since; let it work. To take the job back: {resume_command}"]
+    elif report.outcome is not JobOutcome.FINISHED:
+        lines += ["", f"To go on with this job: {resume_command}"]
+    return "\n".join(lines)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
+    shown = _shown(pipelines)
+    rows = [_HEADINGS, *(_cells(f"{view.id} {view.name}", view.phase, [view]) for view in shown)]
+    if len(shown) < len(pipelines):
+        rows.append((f"… and {count(len(pipelines) - len(shown))} more", *[""] * (len(_HEADINGS) - 1)))
+    if len(pipelines) > 1:
+        rows.append(_cells("total", "", pipelines))
+    if not any(view.restarts for view in pipelines):
+        rows = [row[:-1] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if width is not None:
+        room = width - sum(_GAP + each for each in widths[1:]) - _GAP
+        widths[0] = min(widths[0], max(SHORTEST_NAME, room))
+    return ["  " + _aligned(row, widths).rstrip() for row in rows]
+
+
+def _shown(pipelines: Sequence[PipelineView]) -> list[PipelineView]:
+    if len(pipelines) <= MOST_LINES:
+        return list(pipelines)
+    failed = [view for view in pipelines if view.failure]
+    others = [view for view in pipelines if not view.failure]
+    return sorted([*failed, *others[: max(0, MOST_LINES - len(failed))]], key=lambda view: view.id)
+
+
+def _cells(name: str, state: str, views: Sequence[PipelineView]) -> tuple[str, ...]:
+    numbers = (
+        sum(view.rows_read for view in views),
+        sum(view.rows_written for view in views),
+        sum(view.rows_committed for view in views),
+        sum(view.rows_skipped for view in views),
+        sum(view.checkpoints_completed for view in views),
+        sum(view.restarts for view in views),
+    )
+    return (name, state, *(count(number) for number in numbers))
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    name = row[0] if len(row[0]) <= widths[0] else f"{row[0][: widths[0] - 1]}…"
+    cells = (
+        cell.ljust(width) if column < _NUMBERS_FROM else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip((name, *row[1:]), widths, strict=True))
+    )
+    return "  ".join(cells)

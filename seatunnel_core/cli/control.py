@@ -1,0 +1,102 @@
+"""``seatunnel --list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cancel-job``: asks jobs that run in other
+processes of the same user on this machine."""
+
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.cli.arguments import ControlArguments, ControlVerb
+from seatunnel_core.control import client
+from seatunnel_core.errors import UsageError
+from seatunnel_core.quantity import count, duration
+from seatunnel_core.runtime.open_metrics import Sample, machine_samples, page
+
+_HEADINGS = ("job", "name", "process", "runs for", "pipelines", "read", "committed", "last checkpoint")
+_NOTHING = "No job of yours runs on this machine. What is stored: seatunnel checkpoints list"
+
+
+def control(arguments: ControlArguments) -> None:
+    """Ask, and print the answer.
+
+    Raises:
+        UsageError: no such job runs, or it refuses, and why.
+    """
+    match arguments.verb:
+        case ControlVerb.LIST:
+            found = _asked(arguments.job_ids, "status")
+            print(_table(found) if found else _NOTHING)
+        case ControlVerb.METRICS if arguments.open_metrics:
+            print(_page(_asked(arguments.job_ids, "open-metrics")), end="")
+        case ControlVerb.METRICS:
+            print(json.dumps(_asked(arguments.job_ids, "metrics"), indent=1))
+        case ControlVerb.SAVEPOINT:
+            for job_id in arguments.job_ids:
+                _savepoint(job_id, arguments)
+        case ControlVerb.STOP:
+            for job_id in arguments.job_ids:
+                outcome = client.ask(job_id, {"do": "stop", "at_once": arguments.at_once})["outcome"]
+                print(f"Job {job_id}: {outcome or 'ended'}.")
+
+
+def _asked(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
+    """The answers of these jobs, or of all that run; one that ends meanwhile is left out of all."""
+    if job_ids:
+        return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)
+    found = client.running()
+    if verb == "status":
+        return found
+    answers = []
+    for status in found:
+        with contextlib.suppress(UsageError):
+            answers.append(client.ask(stored.text(status, "job_id"), {"do": verb}))
+    return tuple(answers)
+
+
+def _page(answers: Sequence[client.Status]) -> str:
+    samples = [Sample.from_record(record) for answer in answers for record in stored.items(answer, "samples")]
+    processes = [stored.number(answer, "pid") for answer in answers]
+    states = [stored.text(answer, "state") for answer in answers]
+    return page([*samples, *machine_samples(processes, states)])
+
+
+def _savepoint(job_id: str, arguments: ControlArguments) -> None:
+    print(
+        f"Asking job {job_id} for a savepoint, which is complete when all its pipelines have their part …", flush=True
+    )
+    request = {
+        "do": "savepoint",
+        "name": arguments.savepoint_name,
+        "stop": not (arguments.keep_running or arguments.drain),
+        "drain": arguments.drain,
+    }
+    taken = client.ask(job_id, request)
+    parts = ", ".join(f"{number} at {epoch}-{id}" for number, (epoch, id) in taken["pipelines"].items())
+    ending = "The job has stopped with it" if taken["stopped"] else "The job goes on"
+    print(f"Savepoint {taken['name']} of job {job_id} is complete: pipeline {parts}. {ending}.")
+
+
+def _table(jobs: Sequence[Mapping[str, Any]]) -> str:
+    rows = [_HEADINGS, *(_row(job) for job in jobs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _row(job: Mapping[str, Any]) -> tuple[str, ...]:
+    views = job["pipelines"]
+    ages = [view["last_checkpoint_age_ms"] for view in views]
+    age = f"{duration(max(ages) / 1000)} ago" if ages and None not in ages else "none yet"
+    return (
+        job["job_id"],
+        job["name"],
+        str(job["pid"]),
+        duration(time.time() - job["started_at"]),
+        count(len(views)),
+        count(sum(view["rows_read"] for view in views)),
+        count(sum(view["rows_committed"] for view in views)),
+        age,
+    )

@@ -1,0 +1,76 @@
+"""``seatunnel init DIR``: a folder that can be ``SEATUNNEL_HOME``: configuration, two templates, a first job."""
+
+import shlex
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.cli.resume import program
+from seatunnel_core.errors import UsageError
+
+
+@frozen
+class _File:
+    path: str
+    text: str
+    executable: bool = False
+
+
+def init(folder: Path) -> None:
+    """Write the files and say what to type next.
+
+    Raises:
+        UsageError: one of the files is there already, or the folder cannot be written. Nothing is overwritten.
+    """
+    home = folder.absolute()
+    if home.is_file():
+        raise UsageError(f"{folder} is a file: name a folder, which is made when it is not there")
+    written = _files(home)
+    there = [file.path for file in written if (home / file.path).exists()]
+    if there:
+        raise UsageError(f"{folder} already has {', '.join(there)}; nothing was written. Name another folder.")
+    try:
+        for file in written:
+            _write(home / file.path, file)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}: {error.filename}") from error
+    print(f"Wrote into {folder}:")
+    for file in written:
+        print(f"  {file.path}")
+    print(f"\nRun the first job:\n  {shlex.join([*program(), '-c', str(folder / 'jobs/first.conf')])}")
+    print(f"\nOr use the folder as SeaTunnel's home:\n  export SEATUNNEL_HOME={shlex.quote(str(home))}")
+    print("  $SEATUNNEL_HOME/bin/seatunnel.sh --config $SEATUNNEL_HOME/config/v2.batch.config.template")
+
+
+def _files(home: Path) -> list[_File]:
+    checkpoints = {"${checkpoints}": _quoted(home / "checkpoints")}
+    places = {"${jobs}": _quoted(home / "jobs"), "${output}": _quoted(home / "output")}
+    return [
+        _File("config/seatunnel.yaml", _template("config/seatunnel.yaml", checkpoints)),
+        _File("config/v2.batch.config.template", _template("config/v2.batch.config.template", {})),
+        _File("config/v2.streaming.conf.template", _template("config/v2.streaming.conf.template", {})),
+        _File("jobs/first.conf", _template("jobs/first.conf", places)),
+        _File("jobs/cities.csv", _template("jobs/cities.csv", {})),
+        _File("bin/seatunnel.sh", _template("bin/seatunnel.sh", {"${python}": shlex.quote(sys.executable)}), True),
+    ]
+
+
+def _template(path: str, values: dict[str, str]) -> str:
+    text = files("seatunnel_core.cli").joinpath("templates", path).read_text(encoding="utf-8")
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, value)
+    return text
+
+
+def _quoted(path: Path) -> str:
+    """The path as it stands between double quotes in HOCON and in YAML."""
+    return str(path).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _write(path: Path, file: _File) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(file.text, encoding="utf-8")
+    if file.executable:
+        path.chmod(0o755)

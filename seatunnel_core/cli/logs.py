@@ -1,0 +1,87 @@
+"""Log records on the command line: short text for people, one JSON object per line for machines."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+ROOT = "seatunnel"
+"""Everything that we log is under this logger; libraries' own loggers stay as they are."""
+
+CONTEXT = ("job", "pipeline", "checkpoint")
+"""What a record says about its origin, where it has one."""
+
+
+class TextFormatter(logging.Formatter):
+    """``WARNING pipeline 2: …``"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
+        pipeline = getattr(record, "pipeline", None)
+        origin = "" if pipeline is None else f" pipeline {pipeline}"
+        told = message.startswith(f"pipeline {pipeline},")
+        text = f"{record.levelname} {message}" if told else f"{record.levelname}{origin}: {message}"
+        return f"{text}\n{_exception(record)}" if record.exc_info else text
+
+
+class JsonFormatter(logging.Formatter):
+    """One object per line: ``time`` (UTC), ``level``, ``logger``, ``message``, then where it is from, then figures."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key in CONTEXT if (value := getattr(record, key, None)) is not None}
+        line |= getattr(record, "figures", {})
+        if record.exc_info:
+            line["exception"] = _exception(record)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class WritingHandler(logging.Handler):
+    """Hands each formatted record to a function, so that lines do not tear a table on a terminal."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._write(self.format(record))
+        except Exception:
+            self.handleError(record)
+
+
+@contextmanager
+def logs_sent_to(write: Callable[[str], None], *, level: str, format: str) -> Iterator[None]:
+    """Within the block, what we log goes to ``write`` and nowhere else; afterwards to where it went before.
+
+    So do the warnings of libraries, but for those of Spark's connection: that it broke is told in our own words.
+    """
+    logger, root = logging.getLogger(ROOT), logging.getLogger()
+    before = logger.handlers, logger.propagate, logger.level
+    handler, of_libraries = WritingHandler(write), WritingHandler(write)
+    for each in (handler, of_libraries):
+        each.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    of_libraries.setLevel(logging.WARNING)
+    of_libraries.addFilter(lambda record: "py4j" not in record.pathname)
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(level)
+    root.addHandler(of_libraries)  # py4j logs to the root logger, which without a handler prints tracebacks
+    try:
+        yield
+    finally:
+        root.removeHandler(of_libraries)
+        logger.handlers, logger.propagate = before[:2]
+        logger.setLevel(before[2])
+
+
+def _exception(record: logging.LogRecord) -> str:
+    assert record.exc_info
+    return "".join(traceback.format_exception(*record.exc_info)).rstrip()

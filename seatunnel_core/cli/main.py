@@ -1,0 +1,134 @@
+"""The command ``seatunnel``: what it is asked, who does it, and the exit code.
+
+::
+
+    0    done                       2    wrong usage or configuration
+    1    failed                     130  stopped by a person
+
+Nothing heavy is imported before the arguments are known: ``seatunnel --help`` loads neither Spark nor Arrow.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from seatunnel_core.cli.arguments import (
+    CheckpointsCommand,
+    ControlArguments,
+    InitArguments,
+    PluginsArguments,
+    RunArguments,
+    ShadeArguments,
+    parse,
+)
+from seatunnel_core.errors import SeaTunnelError, UsageError
+
+DONE = 0
+FAILED = 1
+WRONG_USAGE = 2
+STOPPED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code. A traceback is shown for a bug of ours only. Without ``argv`` this
+    process is the command, and ends with it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # not every terminal has every letter, and no file name is only text
+        sys.stdout.reconfigure(errors="backslashreplace")
+    code = DONE
+    try:
+        if sys.platform == "win32":
+            raise UsageError("Windows is not supported; run it in WSL 2 or in a Linux container.")
+        code = _dispatch(sys.argv[1:], last=True) if argv is None else _dispatch(argv, last=False)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _complain(str(error), WRONG_USAGE)
+    except SeaTunnelError as error:
+        return _complain(str(error), FAILED)
+    except KeyboardInterrupt:
+        code = _complain("Stopped.", STOPPED)
+        if argv is None:
+            os._exit(code)  # Python would wait for threads that wait for what does not answer
+        return code
+    except OSError as error:
+        return _not_written(error, code)
+    except Exception as error:
+        return _outside_the_tree(error)
+
+
+def _dispatch(argv: Sequence[str], *, last: bool) -> int:
+    arguments = parse(argv, version="" if "--version" not in argv else _version())
+    match arguments:
+        case InitArguments():
+            from seatunnel_core.cli.init import init
+
+            init(arguments.folder)
+            return DONE
+        case PluginsArguments():
+            from seatunnel_core.cli.plugins import list_plugins
+
+            return DONE if list_plugins() else FAILED
+        case CheckpointsCommand():
+            from seatunnel_core.cli.checkpoints import checkpoints
+            from seatunnel_core.cli.checkpoints_arguments import parse_checkpoints
+
+            return checkpoints(parse_checkpoints(arguments.argv))
+        case ControlArguments():
+            from seatunnel_core.cli.control import control
+
+            control(arguments)
+            return DONE
+        case ShadeArguments():
+            from seatunnel_core.cli.shade import shade
+
+            shade(arguments)
+            return DONE
+        case RunArguments():
+            from seatunnel_core.cli.run import check, run
+
+            return check(arguments) if arguments.check else run(arguments, last=last)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("seatunnel-core")
+
+
+def _not_written(error: OSError, code: int) -> int:
+    from seatunnel_core.cli.output import FULL, give_up_output, reader_left
+
+    if isinstance(error, BrokenPipeError) and reader_left():  # as in `seatunnel plugins | head`: it has what it wanted
+        give_up_output()
+        return code
+    if error.errno in FULL:
+        give_up_output()
+        where = f" to {error.filename}" if error.filename else ""
+        return _complain(f"Not all could be written{where}: {error.strerror}. Make room, and try again.", FAILED)
+    return _outside_the_tree(error)
+
+
+def _complain(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # the same full disk may be behind it; the exit code still tells
+        print(message, file=sys.stderr)
+    return code
+
+
+def _outside_the_tree(error: Exception) -> int:
+    from seatunnel_storage_api.errors import CheckpointStorageError, StorageUsageError
+
+    if isinstance(error, CheckpointStorageError):
+        return _complain(str(error), WRONG_USAGE if isinstance(error, StorageUsageError) else FAILED)
+    traceback.print_exc()
+    return _complain(
+        f"\nThis is a bug in seatunnel-core {_version()}, not a mistake of yours. Please report it with the text above "
+        "and the job file (without its secrets).",
+        FAILED,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

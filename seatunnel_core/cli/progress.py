@@ -1,0 +1,216 @@
+"""What a person sees while a job runs: a table that stays in place on a terminal, plain lines where there is none."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from seatunnel_core.cli.closing_table import closing_table
+from seatunnel_core.quantity import count, duration, pick, rate, size
+from seatunnel_core.runtime.report import JobProgress, JobReport, PipelineView
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+LINES_OF_THEIR_OWN = 10
+"""Up to so many pipelines each get a plain line; more are summed up in one."""
+
+NARROW = 110
+"""Columns of a terminal below which the table leaves out what matters least."""
+
+_COLUMNS = ("state", "splits", "rows", "bytes", "rows/s", "checkpoint")
+_WIDE_ONLY = ("splits", "bytes")
+
+_ENDED = ("finished", "stopped", "failed", "fenced")
+
+
+class Display(Protocol):
+    """Shows a running job. All is called from the thread that made it."""
+
+    def show(self, progress: JobProgress) -> None:
+        """The newest state; cheap enough to be called several times a second."""
+
+    def say(self, text: str) -> None:
+        """One message among the progress: what started, stopped or went wrong."""
+
+    def conclude(self, report: JobReport, resume_command: str) -> None:
+        """The last words: how the job ended, and how to go on with it."""
+
+    def close(self) -> None:
+        """Leave the screen as it is."""
+
+
+class RateMeter:
+    """Rows per second of each pipeline over the last few seconds."""
+
+    def __init__(self, *, window_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._window_s = window_s
+        self._clock = clock
+        self._samples: dict[int, deque[tuple[float, int]]] = {}
+
+    def rows_per_second(self, view: PipelineView) -> float:
+        """Takes a sample; 0 until there are two at different times."""
+        now = self._clock()
+        samples = self._samples.setdefault(view.id, deque())
+        samples.append((now, view.rows_read))
+        while len(samples) > 2 and samples[0][0] < now - self._window_s:
+            samples.popleft()
+        (first_time, first_rows), (last_time, last_rows) = samples[0], samples[-1]
+        return max(0.0, (last_rows - first_rows) / (last_time - first_time)) if last_time > first_time else 0.0
+
+
+class PlainDisplay:
+    """A line per pipeline at every interval, and one whenever a pipeline ends or stops moving. Of many pipelines only
+    those that stop moving have lines. Why one failed is told by the log and by the closing table."""
+
+    def __init__(
+        self, write: Callable[[str], None], *, interval_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._write = write
+        self._interval_s = interval_s
+        self._clock = clock
+        self._next = clock() + interval_s
+        self._rates = RateMeter(clock=clock)
+        self._last_news: dict[int, str] = {}
+
+    def show(self, progress: JobProgress) -> None:
+        rates = {view.id: self._rates.rows_per_second(view) for view in progress.pipelines}
+        many = len(progress.pipelines) > LINES_OF_THEIR_OWN
+        for view in progress.pipelines:
+            news = "" if many and view.phase in _ENDED else _news(view)
+            if news != self._last_news.get(view.id, ""):
+                self._last_news[view.id] = news
+                if news:
+                    self._write(f"{view.name}: {news}")
+        if self._clock() < self._next:
+            return
+        self._next = self._clock() + self._interval_s
+        running = [view for view in progress.pipelines if view.phase not in _ENDED]
+        if len(running) <= LINES_OF_THEIR_OWN:
+            for view in running:
+                self._write(f"{view.name}: {', '.join(_parts(view, rates[view.id]))}")
+        else:
+            self._write(_summary(progress.pipelines, sum(rates.values())))
+
+    def say(self, text: str) -> None:
+        self._write(text)
+
+    def conclude(self, report: JobReport, resume_command: str) -> None:
+        self._write(closing_table(report, resume_command))
+
+    def close(self) -> None:
+        pass
+
+
+class TerminalDisplay:
+    """A table that is redrawn in place, as high as the terminal allows; on a narrow one with fewer columns."""
+
+    def __init__(self, console: "Console | None" = None) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = console or Console(highlight=False)
+        self._rates = RateMeter()
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, progress: JobProgress) -> None:
+        self._live.update(self._table(progress.pipelines), refresh=True)
+
+    def say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+    def conclude(self, report: JobReport, resume_command: str) -> None:
+        self.close()
+        self.say(closing_table(report, resume_command, width=self._console.width))
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _table(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
+        from rich.table import Table
+        from rich.text import Text
+
+        rates = {view.id: self._rates.rows_per_second(view) for view in pipelines}
+        room = max(1, self._console.height - 5)
+        shown = sorted(pipelines, key=lambda view: (_urgency(view), view.id))[:room]
+        narrow = self._console.width < NARROW
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", expand=narrow)
+        table.add_column("pipeline", overflow="ellipsis", no_wrap=True, ratio=1)
+        headings = [heading for heading in _COLUMNS if not (narrow and heading in _WIDE_ONLY)]
+        for heading in headings:
+            left = heading in ("state", "checkpoint")
+            table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+        for view in sorted(shown, key=lambda view: view.id):
+            cells: dict[str, str | Text] = {
+                "state": Text(_state(view), style=_STYLES.get(_urgency(view), "")),
+                "splits": _splits(view),
+                "rows": count(view.rows_read),
+                "bytes": size(view.bytes_read),
+                "rows/s": count(round(rates[view.id])) if view.phase not in _ENDED else "",
+                "checkpoint": _checkpoint(view),
+            }
+            table.add_row(Text(view.name), *(cells[heading] for heading in headings))
+        if len(shown) < len(pipelines):
+            table.caption = _summary(pipelines, sum(rates.values()))
+            table.caption_justify = "left"
+        return table
+
+
+_STYLES = {0: "red", 1: "yellow", 3: "green"}
+
+
+def _urgency(view: PipelineView) -> int:
+    """What a person wants to see first when there is no room for all."""
+    if view.failure:
+        return 0
+    if view.degraded:
+        return 1
+    return 3 if view.phase in _ENDED else 2
+
+
+def _state(view: PipelineView) -> str:
+    return "DEGRADED" if view.degraded and view.phase not in _ENDED else view.phase
+
+
+def _news(view: PipelineView) -> str:
+    """What is worth a line of its own as soon as it happens; empty when nothing is."""
+    if view.phase in _ENDED:
+        return f"{view.phase}, {count(view.rows_committed)} rows committed"
+    return f"DEGRADED: {view.degraded}" if view.degraded else ""
+
+
+def _splits(view: PipelineView) -> str:
+    total = "?" if view.splits_total is None else count(view.splits_total)
+    return f"{count(view.splits_done)}/{total}"
+
+
+def _checkpoint(view: PipelineView) -> str:
+    if view.last_checkpoint_id is None:
+        return "none yet"
+    if view.last_checkpoint_age_ms is None or view.phase in _ENDED:
+        return f"{view.last_checkpoint_id}"
+    return f"{view.last_checkpoint_id}, {duration(view.last_checkpoint_age_ms / 1000)} ago"
+
+
+def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
+    return [
+        _state(view),
+        f"{count(view.rows_read)} rows",
+        size(view.bytes_read),
+        rate(rows_per_second),
+        f"splits {_splits(view)}",
+        f"checkpoint {_checkpoint(view)}",
+    ]
+
+
+def _summary(pipelines: Sequence[PipelineView], rows_per_second: float) -> str:
+    states: dict[str, int] = {}
+    for view in pipelines:
+        states[_state(view)] = states.get(_state(view), 0) + 1
+    parts = [f"{count(number)} {state}" for state, number in sorted(states.items())]
+    rows = sum(view.rows_read for view in pipelines)
+    read = size(sum(view.bytes_read for view in pipelines))
+    return (
+        f"{pick(len(pipelines), 'pipeline')}: {', '.join(parts)}; {count(rows)} rows, {read}, {rate(rows_per_second)}"
+    )

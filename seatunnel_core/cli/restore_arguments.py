@@ -1,0 +1,88 @@
+"""What on the command line says from where a job goes on, beside its id."""
+
+import argparse
+
+from attrs import frozen
+
+from seatunnel_core.errors import UsageError
+
+
+@frozen(kw_only=True)
+class RestoreArguments:
+    """As they were typed; what they name is looked at with the storage."""
+
+    checkpoints: tuple[str, ...] = ()
+    """``[PIPELINE:][EPOCH-]ID``, one for each pipeline that goes back."""
+
+    savepoint: str | None = None
+    """The name of one of the job's savepoints."""
+
+    from_savepoint: str | None = None
+    """``JOB_ID/NAME``: the new job begins with a savepoint of another one."""
+
+    from_storage: str | None = None
+    """Where that one lies; ``None``: where the new job's checkpoints go."""
+
+    retract: bool = False
+    accept_duplicates: bool = False
+    allow_non_restored_state: bool = False
+
+
+_OF_OLD_JOBS = ("restore_with_checkpoint", "restore_with_savepoint", "retract")
+_OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
+
+
+def add_restore(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("from where a job goes on, instead of its latest checkpoints")
+    add = group.add_argument
+    where = group.add_mutually_exclusive_group()
+    where.add_argument(
+        "--restore-with-checkpoint",
+        metavar="[PIPELINE:]ID",
+        action="append",
+        default=[],
+        help="with -r: go back to this checkpoint; once for each pipeline",
+    )
+    where.add_argument("--restore-with-savepoint", metavar="NAME", help="with -r: go back to this savepoint of the job")
+    where.add_argument(
+        "--from-savepoint", metavar="JOB_ID/NAME", help="begin a new job with a savepoint of another one"
+    )
+    add("--from-storage", metavar="STORAGE", help="where that lies: an engine file, a folder/ or an exported FILE.zip")
+    rows = group.add_mutually_exclusive_group()
+    rows.add_argument("--retract", action="store_true", help="take back first what was published since then")
+    rows.add_argument("--accept-duplicates", action="store_true", help="leave it, and let it come a second time")
+    forget = "give up the state of sources and sinks that the job no longer has"
+    add("--allow-non-restored-state", action="store_true", help=forget)
+
+
+def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
+    """What was typed of it.
+
+    Raises:
+        UsageError: it belongs to a restore, and none is asked for, or to one of another kind.
+    """
+    if values.restore and values.from_savepoint:
+        raise UsageError("-r goes on with a job, and --from-savepoint begins a new one: leave one of the two out")
+    if values.from_storage and not values.from_savepoint:
+        raise UsageError("--from-storage says where a savepoint lies: write it behind --from-savepoint JOB_ID/NAME")
+    if values.from_savepoint and values.retract:
+        raise UsageError(
+            "A new job cannot take back what another one published. Let that one do it: "
+            "-r JOB_ID --restore-with-savepoint NAME --retract"
+        )
+    for name in (*_OF_OLD_JOBS, *_OF_EITHER):
+        belongs = values.restore or (values.from_savepoint and name in _OF_EITHER)
+        if getattr(values, name) and not belongs:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} says from where a job goes on, and not which one: write it behind -r JOB_ID")
+    if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
+        raise UsageError("--check looks at the job, not at what is stored: leave it out, or say nothing of a restore")
+    return RestoreArguments(
+        checkpoints=tuple(values.restore_with_checkpoint),
+        savepoint=values.restore_with_savepoint,
+        from_savepoint=values.from_savepoint,
+        from_storage=values.from_storage,
+        retract=values.retract,
+        accept_duplicates=values.accept_duplicates,
+        allow_non_restored_state=values.allow_non_restored_state,
+    )

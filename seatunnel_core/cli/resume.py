@@ -1,0 +1,64 @@
+"""The command that goes on with a job, exactly as it has to be typed."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+
+from seatunnel_storage_api.secret import shown
+
+_WITH_VALUE = (
+    "-r",
+    "--restore",
+    "--set-job-id",
+    "--restore-with-checkpoint",
+    "--restore-with-savepoint",
+    "--from-savepoint",
+    "--from-storage",
+)
+_ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state")
+
+
+def resume_command(typed: Sequence[str], job_id: str) -> str:
+    """What was typed, with ``-r JOB_ID`` at the end instead of the id that was asked for.
+
+    Where it was to start from is left out: once the job has begun, that is done, or stands in its manifest.
+    The value of a variable whose name speaks of a secret is not repeated: it would end in a log.
+    """
+    kept: list[str] = []
+    arguments = iter(typed)
+    for argument in arguments:
+        flag, equals, _ = argument.partition("=")
+        if flag in _WITH_VALUE:
+            if not equals:
+                next(arguments, None)
+        elif argument in _ALONE or (argument.startswith("-r") and not argument.startswith("--")):
+            continue
+        elif argument in ("-i", "--variable"):
+            kept += [argument, _hidden(next(arguments, ""))]
+        elif flag == "--variable":
+            kept.append(f"{flag}={_hidden(argument.removeprefix('--variable='))}")
+        elif argument.startswith("-i") and not argument.startswith("--"):
+            kept.append(f"-i{_hidden(argument.removeprefix('-i'))}")
+        else:
+            kept.append(argument)
+    return shlex.join([*program(), *kept, "-r", job_id])
+
+
+def program() -> list[str]:
+    """The command as the shell finds it: by its name, by its path, or as a module of this interpreter."""
+    given = os.environ.get("SEATUNNEL_COMMAND")
+    if given:
+        return [given]
+    started = sys.argv[0]
+    name = os.path.basename(started)
+    if name == "__main__.py" or not os.path.isfile(started):
+        return [sys.executable, "-m", "seatunnel_core.cli"]
+    found = shutil.which(name)
+    return [name] if found is not None and os.path.samefile(found, started) else [started]
+
+
+def _hidden(variable: str) -> str:
+    name, _, value = variable.partition("=")
+    return f"{name}={shown(name, value)}"

@@ -1,0 +1,136 @@
+"""``seatunnel --config FILE``: reads, plans and runs a job, and stays with it until its closing table."""
+
+import os
+
+from attrs import frozen
+
+from seatunnel_core.cli.arguments import RunArguments
+from seatunnel_core.cli.progress import Display
+from seatunnel_core.cli.resume import resume_command
+from seatunnel_core.cli.screen import screen
+from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
+from seatunnel_core.config.engine import PRINT_JOB_METRICS, EngineConfig, load_engine
+from seatunnel_core.config.env import JOB_NAME
+from seatunnel_core.config.job_file import RawJob, load_job
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors import registry
+from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
+from seatunnel_core.runtime.job_id import new_job_id
+from seatunnel_core.runtime.job_run import JobRun
+from seatunnel_core.runtime.move import ForeignSavepoint
+from seatunnel_core.runtime.report import JobOutcome, JobReport
+
+EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 130}
+
+
+@frozen(kw_only=True)
+class _Request:
+    """What was asked for, read but not planned."""
+
+    raw: RawJob
+    engine: EngineConfig
+
+
+def check(arguments: RunArguments) -> int:
+    """Print what would run, and move no row.
+
+    Raises:
+        UsageError: the files are wrong; the message lists every problem.
+    """
+    from seatunnel_core.runtime.check import check_report
+    from seatunnel_core.runtime.plan import plan_job
+
+    request = _read(arguments)
+    job = plan_job(request.raw, registry, request.engine, name=arguments.name, master=arguments.master, look=True)
+    print(check_report(job, request.engine, master=arguments.master))
+    return 0
+
+
+def run(arguments: RunArguments, *, last: bool = False) -> int:
+    """Run the job to its end and return the exit code. ``last`` says that the process ends with it.
+
+    Raises:
+        SeaTunnelError: it could not start.
+    """
+    request = _read(arguments)
+    interval_s = request.engine.options[PRINT_JOB_METRICS]
+    with (
+        counted_interrupts(last=last) as interrupts,
+        screen(interval_s=interval_s, log_level=arguments.log_level, log_format=arguments.log_format) as display,
+    ):
+        report = _stay(arguments, request, display, interrupts)
+    return EXIT_CODES[report.outcome]
+
+
+def _read(arguments: RunArguments) -> _Request:
+    engine = load_engine(arguments.engine_config, strict=arguments.strict)
+    return _Request(
+        raw=load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict), engine=engine
+    )
+
+
+def _stay(arguments: RunArguments, request: _Request, display: Display, interrupts: Interrupts) -> JobReport:
+    job_id = arguments.restore or arguments.set_job_id or new_job_id()
+    resume = resume_command(arguments.typed, job_id)
+    name = arguments.name or request.raw.env[JOB_NAME]
+
+    def begun() -> None:
+        display.say(
+            f"Job {job_id} ({name}) runs in process {os.getpid()}. If it is stopped or killed, this goes on with it:\n"
+            f"  {resume}"
+        )
+
+    job_run = JobRun(
+        request.raw,
+        request.engine,
+        registry=registry,
+        job_id=job_id,
+        restore=_restore(arguments),
+        begin_with=_begin_with(arguments),
+        master=arguments.master,
+        name=arguments.name,
+        jvm_options=(arguments.jvm_options,) if arguments.jvm_options else (),
+        on_begun=begun,
+    )
+    try:
+        job_run.start()
+        for sentence in job_run.told:
+            display.say(sentence)
+        for warning in _warnings(job_run):
+            display.say(f"warning: {warning}")
+        report = watch(job_run, display, interrupts, restored=arguments.restore is not None)
+        interrupts.exit_code = EXIT_CODES[report.outcome]
+        display.conclude(report, resume)  # before Spark is stopped, which takes a second
+    finally:
+        if not interrupts.unanswered:  # who asks a third time waits for no pool, no storage and no Spark
+            job_run.close()
+    return report
+
+
+def _restore(arguments: RunArguments) -> Restore | None:
+    if arguments.restore is None:
+        return None
+    asked = arguments.restoring
+    return Restore(
+        checkpoints=tuple(map(ChosenCheckpoint.parse, asked.checkpoints)),
+        savepoint=asked.savepoint,
+        retract=asked.retract,
+        accept_duplicates=asked.accept_duplicates,
+        allow_non_restored_state=asked.allow_non_restored_state,
+    )
+
+
+def _begin_with(arguments: RunArguments) -> ForeignSavepoint | None:
+    asked = arguments.restoring
+    if asked.from_savepoint is None:
+        return None
+    return ForeignSavepoint(
+        savepoint=SavepointName.parse(asked.from_savepoint),
+        storage=asked.from_storage,
+        accept_duplicates=asked.accept_duplicates,
+        allow_non_restored_state=asked.allow_non_restored_state,
+    )
+
+
+def _warnings(job_run: JobRun) -> tuple[str, ...]:
+    return tuple(str(problem) for problem in job_run.job.warnings) if job_run.job is not None else ()

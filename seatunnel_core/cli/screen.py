@@ -1,0 +1,163 @@
+"""Where a run's words go: a table on a terminal, plain lines, or JSON lines; and the log records among them.
+
+Only the thread that made the screen writes. What other threads say waits for it, so that a reader of our output who
+stalls stops the screen and nothing else: checkpoints go on.
+"""
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from attrs import asdict
+
+from seatunnel_core.cli.logs import logs_sent_to
+from seatunnel_core.cli.output import give_up_output
+from seatunnel_core.cli.progress import Display, PlainDisplay, TerminalDisplay
+from seatunnel_core.quantity import count
+from seatunnel_core.runtime.report import JobOutcome, JobProgress, JobReport, PipelineView
+
+LOG = logging.getLogger("seatunnel.run")
+
+MOST_WAITING = 10_000
+"""Lines that wait for the screen's thread; further ones are counted and not kept."""
+
+
+class Backlog:
+    """Takes lines from any thread, in order, and writes them in the one that made it."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._writer = threading.get_ident()
+        self._waiting: deque[str] = deque()
+        self._lost = 0
+
+    def __call__(self, line: str) -> None:
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.append(line)
+        else:
+            self._lost += 1
+        if threading.get_ident() == self._writer:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; by the thread that made this."""
+        while self._waiting:
+            self._write(self._waiting.popleft())
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            self._write(f"{count(lost)} lines are missing here: nobody read them in time")
+
+
+class Screen:
+    """A display that may be told something from any thread."""
+
+    def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
+        self.say = say
+        self._display = display
+        self._backlog = backlog
+
+    def show(self, progress: JobProgress) -> None:
+        self._backlog.flush()
+        self._display.show(progress)
+
+    def conclude(self, report: JobReport, resume_command: str) -> None:
+        self._backlog.flush()
+        self._display.conclude(report, resume_command)
+
+    def close(self) -> None:
+        self._backlog.flush()
+        self._display.close()
+
+
+class JsonDisplay:
+    """Progress as log records: one per pipeline and interval, with the figures as keys."""
+
+    def __init__(self, *, interval_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval_s = interval_s
+        self._clock = clock
+        self._next = clock() + interval_s
+
+    def show(self, progress: JobProgress) -> None:
+        if self._clock() < self._next:
+            return
+        self._next = self._clock() + self._interval_s
+        for view in progress.pipelines:
+            self._log("progress", progress.job_id, view)
+
+    def say(self, text: str) -> None:
+        LOG.info("%s", text.strip())
+
+    def conclude(self, report: JobReport, resume_command: str) -> None:
+        """The closing table as one record, its pipelines as others."""
+        for view in report.pipelines:
+            self._log("failed" if view.failure else "ended", report.job_id, view)
+        figures = {key: value for key, value in report.record().items() if key != "pipelines"}
+        figures |= {"warnings": list(report.warnings), "log_file": report.log_file, "resume": resume_command}
+        level = logging.ERROR if report.outcome is JobOutcome.FAILED else logging.INFO
+        LOG.log(level, "job %s", report.outcome.value, extra={"job": report.job_id, "figures": figures})
+
+    def close(self) -> None:
+        pass
+
+    def _log(self, message: str, job_id: str, view: PipelineView) -> None:
+        figures = asdict(view, filter=lambda attribute, _: attribute.name not in ("id", "last_checkpoint_id"))
+        where = {"job": job_id, "pipeline": view.id, "checkpoint": view.last_checkpoint_id}
+        LOG.log(logging.ERROR if view.failure else logging.INFO, message, extra=where | {"figures": figures})
+
+
+@contextlib.contextmanager
+def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
+    """The display that fits to the options and to what standard output is. In its block log records go there too."""
+    display: Display
+    write = _StandardOutput()
+    if log_format == "json":
+        display = JsonDisplay(interval_s=interval_s)
+        backlog = Backlog(write)
+        shown = Screen(display, backlog, say=display.say)
+    else:
+        display = TerminalDisplay() if sys.stdout.isatty() else PlainDisplay(write, interval_s=interval_s)
+        backlog = Backlog(display.say)
+        shown = Screen(display, backlog, say=backlog)
+    with logs_sent_to(backlog, level=log_level, format=log_format):
+        try:
+            yield shown
+        finally:
+            shown.close()
+            write.close()
+
+
+class _StandardOutput:
+    """Writes lines as long as somebody reads them: a job goes on when ``| head`` has seen enough, and when the disk
+    behind its output is full, which is told once."""
+
+    def __init__(self) -> None:
+        self._gone = False
+        self._told = False
+
+    def __call__(self, line: str) -> None:
+        if self._gone:
+            return
+        try:
+            print(line, flush=True)
+        except BrokenPipeError:
+            self._gone = True
+            give_up_output()
+        except OSError as error:
+            self._tell(error)
+
+    def close(self) -> None:
+        """What cannot be written even now is lost; it must not make a job that has finished one that failed."""
+        try:
+            sys.stdout.flush()
+        except OSError:
+            give_up_output()
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            with contextlib.suppress(OSError):  # the same full disk may be behind it
+                print(f"standard output cannot be written: {error.strerror}. The job goes on", file=sys.stderr)
