@@ -1,0 +1,115 @@
+"""The job files that are measured, and the engine file beside them."""
+
+from pathlib import Path
+
+from tests.bench.tables import LINEITEM
+
+_ENGINE = """seatunnel:
+  engine:
+    checkpoint:
+      storage:
+        type: hdfs
+        plugin-config:
+          storage.type: hdfs
+          fs.defaultFS: file:///
+          namespace: {folder}/checkpoints/
+"""
+
+_LINEITEM = """env {{
+  job.name = "lineitem"
+  job.mode = "BATCH"
+  parallelism = 2
+  {env}
+}}
+source {{
+  LocalFile {{
+    path = "{table}"
+    file_format_type = "csv"
+    csv_use_header_line = true
+    schema {{ fields {{ {fields} }} }}
+  }}
+}}
+sink {{
+  LocalFile {{ path = "{target}", file_format_type = "parquet" }}
+}}
+"""
+
+_SMALL_SOURCE = """  LocalFile {{
+    plugin_output = "t{number}"
+    path = "{tables}/{number}.csv"
+    file_format_type = "csv"
+    csv_use_header_line = true
+    schema {{ fields {{ id = bigint, name = string, value = double }} }}
+  }}
+"""
+_SMALL_SINK = (
+    '  LocalFile {{ plugin_input = "t{number}", path = "{folder}/t{number}", file_format_type = "parquet" }}\n'
+)
+
+SMALLEST = """env { job.name = "smallest", job.mode = "BATCH", parallelism = 1 }
+source { FakeSource { row.num = 1, schema { fields { id = bigint } } } }
+sink { Console { } }
+"""
+
+
+def write_engine(folder: Path) -> Path:
+    path = folder / "seatunnel.yaml"
+    path.write_text(_ENGINE.format(folder=folder))
+    return path
+
+
+def write_lineitem(folder: Path, table: Path, target: Path, *, env: str = "") -> Path:
+    """The job that turns the table into Parquet; ``env`` are more of its ``env`` options."""
+    fields = ", ".join(f'{name} = "{kind}"' for name, kind in LINEITEM.items())
+    path = folder / "lineitem.conf"
+    path.write_text(_LINEITEM.format(env=env, table=table, fields=fields, target=target))
+    return path
+
+
+def write_small(folder: Path, tables: Path, target: Path, number_of_tables: int) -> Path:
+    """The job with one pipeline per small table."""
+    numbers = range(number_of_tables)
+    sources = "".join(_SMALL_SOURCE.format(number=number, tables=tables) for number in numbers)
+    sinks = "".join(_SMALL_SINK.format(number=number, folder=target) for number in numbers)
+    env = 'env { job.name = "small", job.mode = "BATCH" }'
+    path = folder / "small.conf"
+    path.write_text(f"{env}\nsource {{\n{sources}}}\nsink {{\n{sinks}}}\n")
+    return path
+
+
+def write_smallest(folder: Path) -> Path:
+    path = folder / "smallest.conf"
+    path.write_text(SMALLEST)
+    return path
+
+
+_WAITING_SOURCE = "  FakeSource {{ plugin_output = t{number}, row.num = 1, schema {{ fields {{ id = bigint }} }} }}\n"
+_WAITING_SINK = "  Console {{ plugin_input = t{number} }}\n"
+
+
+def write_waiting(folder: Path, pipelines: int) -> Path:
+    """The job with pipelines of one row each, and a checkpoint a second as long as they live."""
+    numbers = range(pipelines)
+    sources = "".join(_WAITING_SOURCE.format(number=number) for number in numbers)
+    sinks = "".join(_WAITING_SINK.format(number=number) for number in numbers)
+    env = 'env { job.name = "waiting", job.mode = "BATCH", checkpoint.interval = 1000 }'
+    path = folder / "waiting.conf"
+    path.write_text(f"{env}\nsource {{\n{sources}}}\nsink {{\n{sinks}}}\n")
+    return path
+
+
+FAILING = """env {{
+  job.name = "failing", job.mode = "BATCH", parallelism = 1
+  checkpoint.interval = 1000, job.retry.times = {times}, job.retry.interval.seconds = 0
+}}
+source {{ FakeSource {{ plugin_output = "in", row.num = 1000, schema {{ fields {{ id = bigint }} }} }} }}
+transform {{ Python {{ plugin_input = "in", plugin_output = "out", function = "failing:tried" }} }}
+sink {{ LocalFile {{ plugin_input = "out", path = "{folder}/out", file_format_type = "parquet" }} }}
+"""
+
+
+def write_failing(folder: Path, times: int) -> Path:
+    """The job whose pipeline fails and starts again so many times; ``failing.tried`` decides about each try."""
+    path = folder / "failing.conf"
+    path.write_text(FAILING.format(folder=folder, times=times))
+    return path

@@ -1,0 +1,147 @@
+"""R4, R5, R6, R8 and R9 broken on purpose, to show that visiting all worlds of this size finds it."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+from unittest.mock import patch
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint import start as start_module
+from seatunnel_core.checkpoint.base import Base
+from seatunnel_core.checkpoint.commands import Sweep
+from seatunnel_core.checkpoint.coordinator import Coordinator
+from seatunnel_core.checkpoint.messages import Acknowledge, Prepared
+from seatunnel_core.checkpoint.sink_vertex import SinkVertex
+from seatunnel_core.checkpoint.start import Start
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.state import CheckpointType
+from tests.checkpoint.exhaustive.model import Model
+from tests.checkpoint.exhaustive.properties import Key
+from tests.checkpoint.exhaustive.worlds import Bounds, Op, World
+
+TWO = Bounds(engines=2, rows=1, triggers=(2, 1))
+THREE = Bounds(engines=3, rows=1, triggers=(2, 0))
+IN_ORDER = Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True)
+
+
+@frozen
+class Breakage:
+    """One rule, broken in the protocol, in the storage or in the target."""
+
+    rule: str
+    what: str
+    bounds: Bounds
+    model: type[Model] = Model
+    broken: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.what}"
+
+
+class NobodyLooks(Model):
+    def fenced(self, world: World, number: int, state_number: int) -> bool:
+        return False
+
+
+class NobodyLooksAfterTheRestorePoint(Model):
+    def fenced(self, world: World, number: int, state_number: int) -> bool:
+        kind = self.engines.states[state_number].checkpoint_type
+        return kind is not CheckpointType.RESTORE_POINT and super().fenced(world, number, state_number)
+
+
+class NobodyLooksAfterACheckpoint(Model):
+    def fenced(self, world: World, number: int, state_number: int) -> bool:
+        kind = self.engines.states[state_number].checkpoint_type
+        return kind is CheckpointType.RESTORE_POINT and super().fenced(world, number, state_number)
+
+
+class LooksBeforeItPuts(Model):
+    store_begins_with = "look"
+
+    def look(self, world: World, number: int, op: Op, how: str) -> World:
+        if self.fenced(world, number, op[1]):
+            return super().look(world, number, op, how)
+        return self._goes_on(world, number, op, ("put", op[1]))
+
+    def put(self, world: World, number: int, op: Op, how: str) -> World:
+        world = self._acts(self.stored(world, number, op[1]), number, op[1])
+        return self._stood(world, number, op)
+
+
+class PublishingCopies(Model):
+    def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:
+        return staged
+
+
+class SweepsAll(Model):
+    def sweep(self, world: World, number: int, op: Op, how: str) -> World:
+        keys = tuple(sorted(key for key in world.staged if key.epoch <= number + 1))
+        return self._goes_on(world, number, op, ("delete", keys))
+
+
+def _latest_by_id(listed: Any, request: Any) -> Base:
+    infos = sorted(listed, key=lambda info: (info.checkpoint_id, info.epoch))
+    latest = infos[-1] if infos else None
+    return Base(info=latest, cut=latest, restore_point_id=infos[-1].checkpoint_id + 1 if infos else 1)
+
+
+def _do_not_wait_for_the_restore_point(self: Any, states: Any) -> None:
+    STORE(self, states)
+    self.restore_point_stored()
+
+
+STORE = Start._store_restore_point
+ACKNOWLEDGED = Coordinator._acknowledged
+PUBLISH = SinkVertex._publish
+
+
+def _sweep_before_the_base_is_committed(self: Any, _event: Any) -> None:
+    self._life.tell_sinks(Prepared())
+    self.base_committed()
+
+
+def _keep_nothing(self: Any) -> None:
+    self._life.phase = Phase.SWEEPING
+    self._wiring.do(Sweep(epoch=self._life.epoch, keep=frozenset(), final=False))
+
+
+def _complete_before_stored(self: Any, message: Acknowledge) -> None:
+    ACKNOWLEDGED(self, message)
+    pending = self.pending.get(message.checkpoint_id)
+    if pending is not None and not pending.missing:
+        self._complete(pending)
+
+
+def _never_again(self: Any) -> None:
+    for entry in self._publishable:
+        entry.again = False
+    PUBLISH(self)
+
+
+def _live_in_any_epoch(checkpoints: Any) -> Any:
+    return frozenset(info.ref for info in checkpoints)
+
+
+BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("R4c", "the latest is the largest id of any epoch", THREE, broken=lambda: patch.object(
+        start_module, "choose_base", _latest_by_id)),
+    Breakage("R4d", "act before the restore point is stored", TWO, broken=lambda: patch.object(
+        Start, "_store_restore_point", _do_not_wait_for_the_restore_point)),
+    Breakage("R4e", "do not look after the restore point", THREE, NobodyLooksAfterTheRestorePoint),
+    Breakage("R4", "sweep before the base is committed", TWO, broken=lambda: patch.object(
+        Start, "sinks_prepared", _sweep_before_the_base_is_committed)),
+    Breakage("R4", "what is void counts", TWO, broken=lambda: patch.object(lineage, "live", _live_in_any_epoch)),
+    Breakage("R5", "nobody looks", TWO, NobodyLooks),
+    Breakage("R5", "do not look after a checkpoint", TWO, NobodyLooksAfterACheckpoint),
+    Breakage("R5", "look, then store", TWO, LooksBeforeItPuts),
+    Breakage("R5", "commit before the checkpoint is stored", TWO, broken=lambda: patch.object(
+        Coordinator, "_acknowledged", _complete_before_stored)),
+    Breakage("R8", "publishing copies and does not consume", TWO, PublishingCopies),
+    Breakage("R8", "never say that a commit may have been done", TWO, broken=lambda: patch.object(
+        SinkVertex, "_publish", _never_again)),
+    Breakage("R9", "a sweep takes all that is staged", IN_ORDER, SweepsAll),
+    Breakage("R9", "keep nothing that is held back for order", IN_ORDER, broken=lambda: patch.object(
+        Start, "base_committed", _keep_nothing)),
+)  # fmt: skip

@@ -1,0 +1,297 @@
+"""A few engines, a storage and a target as one world, and every step that may come next.
+
+Real are the protocol, retention and lineage. The storage is a set of checkpoints and a set of markers; a store is a
+put, then a look that decides, then a deletion, and others may come between. The target is what is staged and what is
+published. The answer to a step reaches its engine with the step: no other engine sees the difference, and what the
+engine itself might do in between does not change the answer.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.events import Event, Failure, FailureKind
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api import retention
+from seatunnel_storage_api.state import CheckpointRef, PipelineListing
+from tests.checkpoint.exhaustive.engines import Engines
+from tests.checkpoint.exhaustive.properties import Key, bits, live_by_hand, require, some
+from tests.checkpoint.exhaustive.worlds import Bounds, Engine, Op, Step, World
+
+
+class Model:
+    """Knows the worlds that come after a world. A store is ``put``, ``look``, ``prune``; the rest is one step each."""
+
+    store_begins_with: ClassVar[str] = "put"
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.engines = Engines(bounds, store_begins_with=self.store_begins_with)
+        self._states = self.engines.states
+        self.live: Callable[[tuple[int, ...]], frozenset[int]] = lru_cache(maxsize=None)(self._live)
+        self.too_much: Callable[[tuple[int, ...], tuple[int, ...], int], tuple[tuple[int, ...], tuple[int, ...]]]
+        self.too_much = lru_cache(maxsize=None)(self._too_much)
+
+    def first(self) -> World:
+        return World((), (), frozenset(), frozenset(), 0, (), self.bounds.faults)
+
+    # ---- Every step that may come next. ----
+
+    def steps(self, world: World) -> Iterator[Step]:
+        for number, engine in enumerate(world.engines):
+            for op in engine.under_way:
+                if not (op[0] == "fire" and op[1].startswith("expire")):
+                    yield Step(number, op)
+                elif world.faults:
+                    yield Step(number, op, "too late")
+                if world.faults and op[0] in ("put", "commit") and not self.engines.ended(engine):
+                    yield Step(number, op, "fails")
+                    yield Step(number, op, "is done and fails")
+            if engine.triggers and self.engines.phase(engine) is Phase.RUNNING:
+                yield Step(number, ("trigger",))
+        if len(world.engines) < self.bounds.engines:
+            yield Step(len(world.engines), ("claim",))
+
+    def take(self, world: World, step: Step) -> World:
+        """The world after ``step``.
+
+        Raises:
+            BrokenError: a rule does not hold there.
+        """
+        if step.how:
+            world = world._replace(faults=world.faults - 1)
+        after: World = getattr(self, step.op[0])(world, step.engine, step.op, step.how)
+        if step.op[0] != "claim":
+            self._require_complete(world.engines[step.engine], after.engines[step.engine], after)
+        if (after.stored, after.published) != (world.stored, world.published) or after.staged != world.staged:
+            self._require_restorable(after)
+        return after
+
+    def require_end(self, world: World) -> None:
+        """Nothing can happen any more: the newest engine has finished, unless a fault ended it."""
+        newest = world.engines[-1]
+        broken = world.faults < self.bounds.faults and self.engines.ended(newest)
+        require(newest.finished or broken, "liveness", "nothing can happen any more, and the pipeline is not finished")
+
+    def _require_complete(self, before: Engine, engine: Engine, world: World) -> None:
+        if engine.finished and not before.finished:
+            missing = bits(range(self.bounds.rows)) & ~world.published
+            require(not missing, "R7", f"the pipeline is finished without {some(missing)}")
+
+    def _require_restorable(self, world: World) -> None:
+        """RESTORABLE, and what became void stays void."""
+        if world.stored:
+            latest = world.stored[-1]
+            where = f"the latest checkpoint {self._states[latest].ref}"
+            self.engines.cuts[latest].require_restorable(world.published, world.staged, where)
+        again = self.live(world.stored) & world.void
+        require(not again, "R4", f"void, and live again: {', '.join(str(self._states[each].ref) for each in again)}")
+
+    def _hears(self, world: World, number: int, op: Op | None, event: Event, name: object) -> World:
+        return world.with_engine(number, self.engines.hears(world.engines[number], op, event, name))
+
+    def _goes_on(self, world: World, number: int, before: Op, after: Op | None) -> World:
+        """``op`` is done in part: the engine has the rest under way and hears nothing yet."""
+        engine = world.engines[number]
+        left = [op for op in engine.under_way if op != before]
+        if after is not None:
+            left.append(after)
+        return world.with_engine(number, engine._replace(under_way=tuple(sorted(left))))
+
+    # ---- The storage. ----
+
+    def claim(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R4a. A start, and the claim that it begins with."""
+        epoch = number + 1
+        asked = self.bounds.triggers[min(number, len(self.bounds.triggers) - 1)]
+        engine = self.engines.hears(Engine(0, (), asked), None, events.Started(now_ms=0), "started")
+        engine = self.engines.hears(engine, op, events.EpochClaimed(now_ms=0, epoch=epoch), ("claimed", epoch))
+        return world._replace(markers=(*world.markers, epoch), engines=(*world.engines, engine))
+
+    def list(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R4b."""
+        checkpoints, newest = tuple(map(self.engines.info, world.stored)), world.markers[-1]
+        event = events.CheckpointsListed(now_ms=0, checkpoints=checkpoints, newest_epoch=newest)
+        return self._hears(world, number, op, event, ("listed", world.stored, newest))
+
+    def load(self, world: World, number: int, op: Op, _how: str) -> World:
+        for each in world.stored:
+            if self._states[each].ref == op[1]:
+                event = events.CheckpointLoaded(now_ms=0, state=self._states[each])
+                return self._hears(world, number, op, event, ("loaded", each))
+        return self._hears(world, number, op, _storage_failed(None), "nothing to load")
+
+    def put(self, world: World, number: int, op: Op, how: str) -> World:
+        """What the last thread of an engine that ended puts, nobody looks at."""
+        state = self._states[op[1]]
+        if how != "fails":
+            world = self.stored(world, number, op[1])
+        if how:
+            return self._hears(world, number, op, _storage_failed(state.ref), ("not stored", state.ref))
+        ended = self.engines.ended(world.engines[number])
+        return self._goes_on(world, number, op, None if ended else ("look", op[1]))
+
+    def stored(self, world: World, number: int, state_number: int) -> World:
+        """One more checkpoint stands. When a newer engine acts already, it is void, for ever, unless it is a smaller id
+        of an epoch whose larger one is a base."""
+        stored = tuple(sorted({*world.stored, state_number}, key=lambda each: self._states[each].ref))
+        refs = {self._states[each].ref for each in stored}
+        require(len(refs) == len(stored), "ids", f"{self._states[state_number].ref} is put twice, and differs")
+        stale = any(newer.restore_point >= 0 for newer in world.engines[number + 1 :])
+        late = {state_number} - self.live(stored) if stale else set()
+        return world._replace(stored=stored, void=world.void | late)
+
+    def fenced(self, world: World, number: int, _state_number: int) -> bool:
+        """R5: there is a newer marker, or ours is gone."""
+        return world.markers[-1] != number + 1
+
+    def look(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R4e, R5. The listing that decides also says what is too much."""
+        if self.fenced(world, number, op[1]):
+            event = events.FenceLost(now_ms=0, message="a newer engine runs this pipeline")
+            return self._hears(world, number, op, event, "fenced")
+        world = self._acts(world, number, op[1])
+        refs, epochs = self.too_much(world.stored, world.markers, op[1])
+        if refs or epochs:
+            return self._goes_on(world, number, op, ("prune", op[1], refs, epochs))
+        return self._stood(world, number, op)
+
+    def prune(self, world: World, number: int, op: Op, _how: str) -> World:
+        """What was computed is removed, however long ago that was (R6)."""
+        _, _, refs, epochs = op
+        stored = tuple(each for each in world.stored if each not in refs)
+        markers = tuple(epoch for epoch in world.markers if epoch not in epochs)
+        world = world._replace(stored=stored, markers=markers, void=world.void.intersection(stored))
+        return self._stood(world, number, op)
+
+    def _stood(self, world: World, number: int, op: Op) -> World:
+        ref = self._states[op[1]].ref
+        return self._hears(world, number, op, events.CheckpointStored(now_ms=0, ref=ref), ("stored", ref))
+
+    def _acts(self, world: World, number: int, state_number: int) -> World:
+        """From here on what is not on the line of this engine is void for ever."""
+        engine = world.engines[number]
+        if engine.restore_point >= 0:
+            return world
+        void = world.void.union(world.stored) - self.live(world.stored)
+        return world._replace(void=void).with_engine(number, engine._replace(restore_point=state_number))
+
+    # ---- The target. ----
+
+    def run(self, world: World, number: int, op: Op, _how: str) -> World:
+        """A task stages, and its result counts or not."""
+        self._require_acting(world, number, op)
+        _, unit, rows = op
+        epoch = number + 1
+        committable = Committable(
+            id=f"0-{epoch}-{unit}",
+            epoch=epoch,
+            unit=unit,
+            source="in",
+            rows=len(rows),
+            bytes=1,
+            body={"rows": [*rows]},
+        )
+        event = events.UnitFinished(
+            now_ms=0,
+            task="in",
+            unit=unit,
+            epoch=epoch,
+            attempt=1,
+            rows_read=len(rows),
+            bytes_read=1,
+            rows_skipped=0,
+            committables={"out": committable},
+        )
+        world = world._replace(staged=world.staged | {Key(epoch, unit)})
+        return self._hears(world, number, op, event, ("finished", epoch, unit, rows))
+
+    def commit(self, world: World, number: int, op: Op, how: str) -> World:
+        """The next of a batch: publish it, or find that it was published before (R8)."""
+        self._require_acting(world, number, op)
+        _, committables, done, again = op
+        ids = tuple(identity for identity, _, _ in committables)
+        _, key, rows = committables[done]
+        if how == "fails":
+            return self._hears(world, number, op, _commit_failed((), FailureKind.TRANSIENT), ("commit fails",))
+        if key in world.staged:
+            world = self._publish(world, number, key, rows)
+        elif again:
+            require(not rows & ~world.published, "R9", f"{key} counts as published, and a sweep took it")
+        else:
+            newest = world.markers[-1] == number + 1
+            require(not newest, "R8", f"{key} is not staged, and nobody may have published it before")
+            return self._hears(world, number, op, _commit_failed(ids[:done], FailureKind.DATA), ("missing", done))
+        if how:
+            failure = _commit_failed(ids[:done], FailureKind.TRANSIENT)
+            return self._hears(world, number, op, failure, ("commit fails", done))
+        if done + 1 < len(ids):
+            return self._goes_on(world, number, op, ("commit", committables, done + 1, again))
+        return self._hears(world, number, op, events.CommitSucceeded(now_ms=0, sink="out", ids=ids), ("done", ids))
+
+    def _publish(self, world: World, number: int, key: Key, rows: int) -> World:
+        """ONCE. And what a zombie still publishes, every newer engine that acts knew from its base (R6)."""
+        require(not rows & world.published, "R8", f"engine {number + 1} publishes {some(rows)} a second time")
+        for newer in world.engines[number + 1 :]:
+            if newer.restore_point >= 0:
+                named = [each for each, _ in self.engines.cuts[newer.restore_point].waiting]
+                require(key in named, "R6", f"a zombie publishes {key}, which the base of a newer engine has not")
+        return world._replace(staged=self.consumed(world.staged, key), published=world.published | rows)
+
+    def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:
+        return staged - {key}
+
+    def sweep(self, world: World, number: int, op: Op, _how: str) -> World:
+        """It lists first, and removes later what it has listed (R9)."""
+        self._require_acting(world, number, op)
+        _, keep, final = op
+        keys = [key for key in world.staged if key.epoch < number + 1 + final]
+        keys = [key for key in keys if f"0-{key.epoch}-{key.unit}" not in keep]
+        if keys:
+            return self._goes_on(world, number, op, ("delete", tuple(sorted(keys))))
+        return self._hears(world, number, op, events.Swept(now_ms=0, removed=0), "swept")
+
+    def delete(self, world: World, number: int, op: Op, _how: str) -> World:
+        world = world._replace(staged=world.staged.difference(op[1]))
+        return self._hears(world, number, op, events.Swept(now_ms=0, removed=0), "swept")
+
+    def _require_acting(self, world: World, number: int, op: Op) -> None:
+        acts = world.engines[number].restore_point >= 0
+        require(acts, "R4", f"engine {number + 1} does {op[0]} before its restore point stood unfenced")
+
+    # ---- What a person and the time do. ----
+
+    def trigger(self, world: World, number: int, _op: Op, _how: str) -> World:
+        engine = world.engines[number]
+        world = world.with_engine(number, engine._replace(triggers=engine.triggers - 1))
+        event = events.TriggerRequested(now_ms=0, checkpoint_type=commands.CheckpointType.CHECKPOINT)
+        return self._hears(world, number, None, event, "asked")
+
+    def fire(self, world: World, number: int, op: Op, _how: str) -> World:
+        return self._hears(world, number, op, events.TimerFired(now_ms=op[2], key=op[1]), op)
+
+    # ---- What follows from the names of the stored states alone. ----
+
+    def _live(self, stored: tuple[int, ...]) -> frozenset[int]:
+        refs = live_by_hand([self.engines.info(each) for each in stored])
+        return frozenset(each for each in stored if self._states[each].ref in refs)
+
+    def _too_much(
+        self, stored: tuple[int, ...], markers: tuple[int, ...], number: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        listing = PipelineListing(checkpoints=tuple(map(self.engines.info, stored)), epochs=markers)
+        pruning = retention.prune(listing, stored=self._states[number].ref, max_retained=self.bounds.retained)
+        refs = {info.ref for info in pruning.checkpoints}
+        return tuple(each for each in stored if self._states[each].ref in refs), pruning.epochs
+
+
+def _storage_failed(ref: CheckpointRef | None) -> Event:
+    failure = Failure(kind=FailureKind.STORAGE, message="the storage did not answer")
+    return events.StorageFailed(now_ms=0, failure=failure, ref=ref)
+
+
+def _commit_failed(committed: tuple[str, ...], kind: FailureKind) -> Event:
+    failure = Failure(kind=kind, message="the commit was not carried out")
+    return events.CommitFailed(now_ms=0, sink="out", committed=committed, failure=failure)

@@ -1,0 +1,85 @@
+"""What a world consists of. All values, so that two ways to the same world are seen to meet."""
+
+from typing import Any, NamedTuple
+
+from attrs import frozen
+
+from tests.checkpoint.exhaustive.properties import Key
+
+UNLIMITED = 1_000_000
+
+Op = tuple[Any, ...]
+"""What an engine has under way: a word, and what the step needs."""
+
+
+@frozen(kw_only=True)
+class Bounds:
+    """How large the world is."""
+
+    engines: int
+    rows: int = 1
+    triggers: tuple[int, ...] = (1,)
+    """How many checkpoints a person asks for in the first engine, the second, …; later ones get the last number."""
+
+    retained: int = UNLIMITED
+    faults: int = 0
+    """How many stores and commits may fail, and checkpoints expire, in the whole run."""
+
+    ordered: bool = False
+    concurrent: int = 2
+
+    def __str__(self) -> str:
+        retained = "all" if self.retained == UNLIMITED else self.retained
+        triggers = "+".join(map(str, self.triggers))
+        order = " in order" if self.ordered else ""
+        return (
+            f"{self.engines} engines, {self.rows} rows{order}, {triggers} triggers, {retained} retained, "
+            f"{self.faults} faults"
+        )
+
+
+class Engine(NamedTuple):
+    """One start of the pipeline, in any process. The n-th to claim has epoch n."""
+
+    local: int
+    """The state of its protocol."""
+
+    under_way: tuple[Op, ...]
+    triggers: int
+    """How many checkpoints may still be asked for."""
+
+    restore_point: int = -1
+    """The number of its restore point's state once that stood unfenced: until then it may touch nothing."""
+
+    finished: bool = False
+
+
+class World(NamedTuple):
+    """Everything that a next step depends on."""
+
+    markers: tuple[int, ...]
+    stored: tuple[int, ...]
+    """The numbers of the stored states, sorted by epoch and id."""
+
+    void: frozenset[int]
+    """Stored, and void since an engine that acts began, or put by an older one since then."""
+
+    staged: frozenset[Key]
+    published: int
+    """A bit for each row."""
+
+    engines: tuple[Engine, ...]
+    faults: int
+    """How many may still come."""
+
+    def with_engine(self, number: int, engine: Engine) -> "World":
+        return self._replace(engines=(*self.engines[:number], engine, *self.engines[number + 1 :]))
+
+
+class Step(NamedTuple):
+    """Which engine does what."""
+
+    engine: int
+    op: Op
+    how: str = ""
+    """Empty when all goes well."""

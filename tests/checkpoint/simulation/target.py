@@ -1,0 +1,89 @@
+"""What the sinks of a pipeline write to: staged things, and the rows that were published from them."""
+
+from attrs import define, field, frozen
+
+from seatunnel_core.checkpoint.split import Committable
+
+Row = tuple[str, str, int]
+"""Enumeration, source, split: every split has one row as far as the model is concerned."""
+
+
+@frozen
+class StagingKey:
+    """The name of a staged thing: no two attempts share it (R8)."""
+
+    sink: str
+    source: str
+    epoch: int
+    unit: int
+    attempt: str
+
+
+@define
+class StagedThing:
+    committable_id: str
+    rows: tuple[Row, ...]
+    staged_at: int
+
+
+@frozen
+class Published:
+    """One publication."""
+
+    key: StagingKey
+    rows: tuple[Row, ...]
+    by_epoch: int
+
+
+class MissingError(Exception):
+    """Nothing is staged under the name, and nobody may have published it before."""
+
+
+@define
+class ModelTarget:
+    """Publishing consumes (R8): the staged thing goes away in the same step."""
+
+    staged: dict[StagingKey, StagedThing] = field(factory=dict)
+    published: list[Published] = field(factory=list)
+    consumed: set[StagingKey] = field(factory=set)
+    swept: set[StagingKey] = field(factory=set)
+
+    def publish(self, sink: str, committable: Committable, *, again: bool, by_epoch: int) -> Published | None:
+        """Publish one committable, or find that it was published before and do nothing."""
+        key = StagingKey(sink, committable.source, committable.epoch, committable.unit, committable.body["attempt"])
+        thing = self.staged.get(key)
+        if thing is None:
+            if not again:
+                raise MissingError(f"{key} is not staged")
+            return None
+        self.consume(key)
+        publication = Published(key, thing.rows, by_epoch)
+        self.published.append(publication)
+        return publication
+
+    def consume(self, key: StagingKey) -> None:
+        del self.staged[key]
+        self.consumed.add(key)
+
+    def older_than(self, epoch: int, keep: frozenset[str], *, final: bool) -> frozenset[StagingKey]:
+        """What a sweep will remove, as listed now (R9)."""
+        return frozenset(
+            key
+            for key, thing in self.staged.items()
+            if (key.epoch < epoch or (final and key.epoch == epoch)) and thing.committable_id not in keep
+        )
+
+    def remove(self, keys: frozenset[StagingKey]) -> frozenset[StagingKey]:
+        """Remove what is still there, and say what that was."""
+        there = keys & self.staged.keys()
+        for key in there:
+            del self.staged[key]
+        self.swept |= there
+        return there
+
+    def take_back(self, publication: Published) -> bool:
+        """Remove one publication, and say whether it was still there."""
+        if publication not in self.published:
+            return False
+        self.published.remove(publication)
+        return True

@@ -1,0 +1,367 @@
+"""One run: engines that come and go, and everything that outlives them."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.commands import (
+    CheckpointTriggered,
+    Command,
+    Outcome,
+    SavepointCompleted,
+    StoreCheckpoint,
+)
+from seatunnel_core.checkpoint.events import (
+    CheckpointsListed,
+    Event,
+    SavepointRequested,
+    Started,
+    StopRequested,
+    TimerFired,
+    TriggerRequested,
+)
+from seatunnel_core.checkpoint.split import Committable, Split
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
+from tests.checkpoint.simulation.clock import VirtualClock
+from tests.checkpoint.simulation.engine import Engine
+from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, understood
+from tests.checkpoint.simulation.scenario import Scenario, draw
+from tests.checkpoint.simulation.storage import ModelStorage
+from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey
+
+PATIENCE_MS = 120_000
+"""With nothing broken any more, a pipeline of this size ends long before."""
+
+MOST_STEPS = 60_000
+
+
+class World:
+    """Plays a scenario to its end: faults come first, then everything works and the pipeline has to finish."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.rng = random.Random(scenario.seed * 7 + 1)
+        self.clock = VirtualClock(self.rng)
+        self.storage = ModelStorage(scenario.retained)
+        self.target = ModelTarget()
+        self.engines: list[Engine] = []
+        self.invariants: tuple[Invariant, ...] = all_invariants(self)
+        self.trace: list[tuple[int, str, Any]] = []
+        self.counts = {
+            "epochs": 0,
+            "crashes": 0,
+            "checkpoints": 0,
+            "publications": 0,
+            "fenced": 0,
+            "stopped": 0,
+            "savepoints": 0,
+            "rewinds": 0,
+            "retracted": 0,
+        }
+        self.rewinds: dict[int, Rewind] = {}
+        """By epoch: the starts that went back, and what was to become of the rows."""
+
+        self.looks = True
+        """Whether a store looks at the markers; a test of the simulation itself turns it off."""
+
+        self.last_sweep_listed_ms = 0
+        self.finished: Engine | None = None
+        self._outlived: set[Engine] = set()
+        """Who finished after somebody went back: another engine does it all again."""
+
+        self._disturbances = list(scenario.faults.disturbances)
+        self._to_rewind = list(scenario.rewinds)
+        self._numbers = 0
+        self._processes = 0
+
+    # ---- The run. ----
+
+    def run(self) -> None:
+        """Play to the end.
+
+        Raises:
+            ViolationError: an invariant does not hold, or the pipeline does not end.
+        """
+        self.start_process()
+        while self.finished is None or self._second_visit():
+            self._disturb()
+            if not self.clock.step():
+                raise ViolationError("liveness", "nothing happens any more, and the pipeline has not ended")
+            if self.clock.steps > MOST_STEPS or self.clock.now_ms > self.scenario.faults.until_ms + PATIENCE_MS:
+                raise ViolationError("liveness", f"the pipeline has not ended after {self.clock.now_ms} ms")
+            self._replace_the_dead()
+        for invariant in self.invariants:
+            invariant.at_end()
+
+    @property
+    def faults_are_on(self) -> bool:
+        return self.clock.now_ms < self.scenario.faults.until_ms
+
+    def _second_visit(self) -> bool:
+        """Some runs are started once more after they have finished: nothing may move, and they finish again (R7); or
+        somebody goes back, and they finish again."""
+        mode = self.scenario.rewind_at_the_end
+        if self.finished is None or (self.scenario.seed % 4 and mode is None):
+            return False
+        if self._has_finished(self.engines[-1]) and len(self.finished_engines) == 1:
+            self.start_process(self._request(mode) if mode is not None else None)
+        return len(self.finished_engines) < 2
+
+    @property
+    def finished_engines(self) -> list[Engine]:
+        return [engine for engine in self.engines if self._has_finished(engine)]
+
+    def _has_finished(self, engine: Engine) -> bool:
+        return engine.outcome is Outcome.FINISHED and engine not in self._outlived
+
+    def is_of_the_past(self, engine: Engine) -> bool:
+        """Whether a newer start stands in a run in which somebody went back: what such an engine publishes is swept or
+        taken back, or named by the base, and then the newer one finds it; what it finishes may be undone."""
+        newest = max((ref.epoch for ref in self.storage.checkpoints), default=0)
+        return bool(self.rewinds) and (engine.epoch or 0) < newest
+
+    def start_process(self, request: RestoreRequest | None = None) -> Engine:
+        self._processes += 1
+        first = self._processes * 1_000
+        asked = evolve(request or RestoreRequest(), since=first)
+        return self._start(first, f"process {self._processes}", asked)
+
+    def _start(self, epoch_minimum: int, name: str, request: RestoreRequest) -> Engine:
+        engine = Engine(self, epoch_minimum=epoch_minimum, name=name, request=request)
+        self.engines.append(engine)
+        engine.answer(lambda now_ms: Started(now_ms=now_ms))
+        if self.scenario.delayed_messages:
+            self._pump(engine)
+        return engine
+
+    def _pump(self, engine: Engine) -> None:
+        """Withheld messages need an event to be delivered with."""
+        if engine.dead or engine.outcome is not None:
+            return
+        if engine.wiring.ready:
+            engine.later(lambda: engine.tell(TimerFired(now_ms=self.clock.now_ms, key="")))
+        self.clock.after(7, lambda: self._pump(engine))
+
+    def _request(self, mode: Rewind) -> RestoreRequest:
+        """Go back to something that is stored, live or void."""
+        refs = sorted(self.storage.checkpoints) or [CheckpointRef(1, 1)]
+        return RestoreRequest(ref=self.rng.choice(refs), rewind=mode)
+
+    def _go_back(self, mode: Rewind) -> None:
+        """A person starts the job from an older checkpoint; perhaps the engine before still runs."""
+        engine = self.engines[-1]
+        if self.rng.random() < 0.6 and engine.outcome is None and not engine.dead:
+            self.kill(engine)
+        self.start_process(self._request(mode))
+
+    def kill(self, engine: Engine) -> None:
+        engine.dead = True
+        self.counts["crashes"] += 1
+        self.note(engine, "--- crash ---")
+
+    def _disturb(self) -> None:
+        while self._to_rewind and self._to_rewind[0][0] <= self.clock.steps:
+            self._go_back(self._to_rewind.pop(0)[1])
+        while self._disturbances and self._disturbances[0][0] <= self.clock.steps:
+            _, kind = self._disturbances.pop(0)
+            engine = self.engines[-1]
+            if engine.outcome is not None or engine.dead:
+                continue
+            self.note(engine, f"--- {kind} ---")
+            if kind == "crash":
+                engine.dead = True
+                self.counts["crashes"] += 1
+            elif kind == "pause":
+                engine.paused_until_ms = self.clock.now_ms + self.rng.choice([20, 300, 3_000])
+                self.start_process()
+            elif kind == "rival":
+                self.start_process()
+            elif kind == "stop":
+                engine.answer(lambda now_ms, e=engine: StopRequested(now_ms=now_ms))  # type: ignore[misc]
+            elif engine.protocol.phase is Phase.CREATED:
+                continue
+            elif kind in ("savepoint", "savepoint and stop", "drain"):
+                self.ask_for_savepoint(engine, stop=kind == "savepoint and stop", drain=kind == "drain")
+            else:
+                self.deliver(
+                    engine, TriggerRequested(now_ms=self.clock.now_ms, checkpoint_type=CheckpointType.CHECKPOINT)
+                )
+
+    def ask_for_savepoint(self, engine: Engine, *, stop: bool, drain: bool) -> None:
+        name = f"savepoint {self.next_number()}"
+        self.deliver(engine, SavepointRequested(now_ms=self.clock.now_ms, name=name, stop=stop, drain=drain))
+
+    def _replace_the_dead(self) -> None:
+        """What people and supervisors do: what crashed, stopped or failed starts again, here or in a new process."""
+        engine = self.engines[-1]
+        if self._has_finished(engine) or not (engine.dead or engine.outcome is not None):
+            return
+        if engine.outcome is Outcome.FENCED and any(
+            other.outcome is None and not other.dead for other in self.engines if other is not engine
+        ):
+            return
+        if engine.outcome is Outcome.FAILED and self.rng.random() < 0.5:
+            minimum = (engine.epoch or self._processes * 1_000) + 1
+            engine.successor = self._start(minimum, f"{engine.name}, again", engine.request)
+        else:
+            self.start_process()
+
+    # ---- What engines do to the world; invariants watch. ----
+
+    def deliver(self, engine: Engine, event: Event) -> None:
+        before = engine.protocol.phase
+        if not isinstance(event, TimerFired) or event.key:
+            self.note(engine, event)
+        if isinstance(event, CheckpointsListed):
+            engine.listed = event.checkpoints
+        result = engine.protocol.handle(event)
+        self._look_for_rewind(engine, before, result)
+        for command in result:
+            self.note(engine, command)
+            self.counts["checkpoints"] += isinstance(command, CheckpointTriggered)
+            self.counts["savepoints"] += isinstance(command, SavepointCompleted)
+        for invariant in self.invariants:
+            invariant.handled(engine, before, event, result)
+        for command in result:
+            engine.carry_out(command)
+        if engine.outcome is not None:
+            self.counts["fenced"] += engine.outcome is Outcome.FENCED
+            self.counts["stopped"] += engine.outcome is Outcome.STOPPED
+            if engine.outcome is Outcome.FINISHED and self.is_of_the_past(engine):
+                self._outlived.add(engine)
+            elif engine.outcome is Outcome.FINISHED and self.finished is None:
+                self.finished = engine
+
+    def _look_for_rewind(self, engine: Engine, before: Phase, result: tuple[Command, ...]) -> None:
+        """A start goes back when its base is not the latest that it saw."""
+        if before not in (Phase.LISTING, Phase.LOADING):
+            return
+        latest = max((info.ref for info in engine.listed), default=None)
+        for command in result:
+            if isinstance(command, StoreCheckpoint) and command.state.base != latest:
+                self.rewinds[command.state.epoch] = engine.request.rewind
+                self.counts["rewinds"] += 1
+
+    def claimed(self, engine: Engine, epoch: int) -> None:
+        self.counts["epochs"] += 1
+        self.note(engine, f"claims epoch {epoch}")
+
+    def put(self, engine: Engine, state: PipelineState) -> None:
+        self.note(engine, f"put {state.ref} ({state.checkpoint_type.value}) lands")
+        self._watch(lambda invariant: invariant.put(engine, state))
+
+    def looked_clean(self, engine: Engine, state: PipelineState) -> None:
+        self._watch(lambda invariant: invariant.looked_clean(engine, state))
+
+    def stage(self, key: StagingKey, thing: StagedThing) -> None:
+        if key in self.target.staged or key in self.target.consumed:
+            raise ViolationError("R8", f"{key} is staged twice")
+        self.target.staged[key] = thing
+
+    def publish(self, engine: Engine, sink: str, committable: Committable, *, again: bool) -> None:
+        assert engine.epoch is not None
+        publication = self.target.publish(sink, committable, again=again, by_epoch=engine.epoch)
+        self.note(engine, f"publishes {sink} {committable.id}" if publication else f"finds {committable.id} published")
+        self.counts["publications"] += publication is not None
+        self._watch(lambda invariant: invariant.published(engine, sink, committable, publication))
+
+    def missed(self, engine: Engine, error: MissingError) -> None:
+        """Only a stale engine may find that what it is to publish first is gone: the newer one took it."""
+        if engine.epoch == max(self.storage.epochs):
+            raise ViolationError("R8", str(error))
+
+    def save_mode(self, engine: Engine, sink: str, deleted: tuple[Published, ...]) -> None:
+        self._watch(lambda invariant: invariant.save_mode(engine, sink, deleted))
+
+    def sweep(self, engine: Engine, keys: frozenset[StagingKey]) -> None:
+        things = {key: self.target.staged[key] for key in keys if key in self.target.staged}
+        self._watch(lambda invariant: invariant.swept(engine, things))
+        self.target.remove(keys)
+
+    def take_back(self, engine: Engine, publication: Published) -> None:
+        if self.target.take_back(publication):
+            self.note(engine, f"takes back {publication.key}")
+            self.counts["retracted"] += 1
+            self._watch(lambda invariant: invariant.taken_back(engine, publication))
+
+    def _watch(self, tell: Callable[[Invariant], None]) -> None:
+        for invariant in self.invariants:
+            tell(invariant)
+
+    # ---- The source. ----
+
+    def freeze(self, source: str) -> str:
+        """Enumerate, and write the result once. A later enumeration of the same source finds something else (R12)."""
+        name = f"{source}-{self.next_number()}"
+        sinks = next(spec.sinks for spec in self.scenario.topology.sources if spec.name == source)
+        count = self.scenario.splits[source]
+        if count:
+            count += self.rng.randint(0, 2)
+        self.storage.attachments[name] = tuple(
+            Split(
+                index=index,
+                weight_bytes=self.rng.randint(1, 15),
+                rows=self.rng.randint(1, 10),
+                body={"enumeration": name, "filtered": [sink for sink in sinks if self.rng.random() < 0.1]},
+            )
+            for index in range(count)
+        )
+        return name
+
+    def row_of(self, source: str, split: Split) -> Row:
+        return (split.body["enumeration"], source, split.index)
+
+    def expected_rows(self) -> Counter[tuple[str, Row]]:
+        """What the sinks must hold in the end, by the enumerations that the latest state names."""
+        latest = understood(self.storage.checkpoints[max(self.storage.checkpoints)].states)
+        return Counter(
+            (sink, self.row_of(spec.name, split))
+            for spec in self.scenario.topology.sources
+            for split in self.storage.attachments.get(latest.sources[spec.name].attachment or "", ())
+            for sink in spec.sinks
+            if sink not in split.body["filtered"]
+        )
+
+    def published_rows(self) -> Iterator[tuple[str, Row]]:
+        for publication in self.target.published:
+            for row in publication.rows:
+                yield publication.key.sink, row
+
+    def next_number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    # ---- For people. ----
+
+    def note(self, engine: Engine, what: Any) -> None:
+        self.trace.append((self.clock.now_ms, f"{engine.name} (epoch {engine.epoch})", what))
+
+    def story(self, most: int = 200) -> str:
+        """The last steps of the run, readable."""
+        return "\n".join(f"{at_ms:>8} ms  {who:<28} {what}" for at_ms, who, what in self.trace[-most:])
+
+
+def play(seed: int, prepare: Callable[[World], None] | None = None) -> World:
+    """Play one seed.
+
+    Raises:
+        ViolationError: with the seed, the scenario, the story and how to play it again.
+    """
+    world = World(draw(seed))
+    if prepare is not None:
+        prepare(world)
+    try:
+        world.run()
+    except Exception as error:
+        rule = error.rule if isinstance(error, ViolationError) else type(error).__name__
+        raise ViolationError(
+            rule,
+            f"{error}\n\n{world.scenario}\n{world.scenario.faults}\n\n{world.story()}\n\nseed {seed}: {error}\n"
+            f"play it again: python -m tests.checkpoint.simulation --seed {seed}",
+        ) from error
+    return world

@@ -1,0 +1,202 @@
+"""The command line as people type it: what is understood, and what each mistake is answered with."""
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.cli.arguments import (
+    ControlArguments,
+    ControlVerb,
+    InitArguments,
+    PluginsArguments,
+    RunArguments,
+    ShadeArguments,
+    parse,
+)
+from seatunnel_core.errors import UsageError
+
+
+def run_arguments(*argv: str) -> RunArguments:
+    arguments = parse(argv, version="1")
+    assert isinstance(arguments, RunArguments)
+    return arguments
+
+
+def refusal(*argv: str) -> str:
+    with pytest.raises(UsageError) as raised:
+        parse(argv, version="1")
+    return str(raised.value)
+
+
+def test_everything_that_a_run_can_be_told() -> None:
+    given = run_arguments(
+        *("-c", "job.conf", "-i", "day=2026-01-31", "--variable", "query=a=b", "-n", "nightly", "--set-job-id", "17"),
+        *("-m", "local[2]", "--check", "--strict", "--engine-config", "st.yaml", "--log-level", "info"),
+        *("--log-format", "json", "-DJvmOption=-Xms2G -Xmx2G"),
+    )
+    assert given.config == Path("job.conf")
+    assert given.variables == {"day": "2026-01-31", "query": "a=b"}
+    assert (given.name, given.set_job_id, given.restore) == ("nightly", "17", None)
+    assert (given.master, given.check, given.strict) == ("local[2]", True, True)
+    assert given.engine_config == Path("st.yaml")
+    assert (given.log_level, given.log_format, given.jvm_options) == ("INFO", "json", "-Xms2G -Xmx2G")
+
+
+def test_defaults() -> None:
+    given = run_arguments("--config=job.conf")
+    assert (given.master, given.check, given.strict) == (None, False, False)
+    assert (given.log_level, given.log_format) == ("WARNING", "text")
+    assert (given.variables, given.name, given.set_job_id, given.restore, given.jvm_options) == (
+        {},
+        None,
+        None,
+        None,
+        "",
+    )
+
+
+@pytest.mark.parametrize("flag", ["-m", "--master", "-e", "--deploy-mode"])
+def test_the_four_names_of_the_master(flag: str) -> None:
+    assert run_arguments("-c", "j", flag, "spark://host:7077").master == "spark://host:7077"
+
+
+def test_local_takes_all_cores() -> None:
+    assert run_arguments("-c", "j", "-m", "local").master == "local[*]"
+
+
+def test_progress_is_a_log_record_in_json() -> None:
+    assert run_arguments("-c", "j", "--log-format", "json").log_level == "INFO"
+    assert run_arguments("-c", "j", "--log-format", "json", "--log-level", "warn").log_level == "WARNING"
+
+
+def test_java_options_may_be_given_in_pieces() -> None:
+    assert run_arguments("-c", "j", "-DJvmOption=-Xmx2G", "-DJvmOption=-Xms1G").jvm_options == "-Xmx2G -Xms1G"
+
+
+def test_variables_are_not_shown() -> None:
+    assert "hunter2" not in repr(run_arguments("-c", "j", "-i", "password=hunter2"))
+
+
+def test_subcommands() -> None:
+    assert parse(["init", "home"], version="1") == InitArguments(folder=Path("home"))
+    assert parse(["plugins"], version="1") == PluginsArguments()
+
+
+def test_a_file_is_encrypted_or_decrypted_instead_of_run() -> None:
+    asked = parse(["-c", "j", "--encrypt", "-i", "password=hunter2"], version="1")
+    assert asked == ShadeArguments(config=Path("j"), variables={"password": "hunter2"}, encrypt=True)
+    assert "hunter2" not in repr(asked)
+    assert parse(["--decrypt", "-c", "j"], version="1") == ShadeArguments(config=Path("j"), variables={}, encrypt=False)
+    assert "not allowed with" in refusal("-c", "j", "--encrypt", "--decrypt")
+
+
+def asked(*argv: str) -> ControlArguments:
+    arguments = parse(argv, version="1")
+    assert isinstance(arguments, ControlArguments)
+    return arguments
+
+
+@pytest.mark.parametrize(
+    ("argv", "verb", "job_ids"),
+    [
+        (["-l"], ControlVerb.LIST, ()),
+        (["--list"], ControlVerb.LIST, ()),
+        (["-j", "one"], ControlVerb.LIST, ("one",)),
+        (["--job-id=one"], ControlVerb.LIST, ("one",)),
+        (["--metrics", "one"], ControlVerb.METRICS, ("one",)),
+        (["--get_running_job_metrics"], ControlVerb.METRICS, ()),
+        (["-s", "one"], ControlVerb.SAVEPOINT, ("one",)),
+        (["-can", "one", "two"], ControlVerb.STOP, ("one", "two")),
+    ],
+)
+def test_what_is_asked_of_running_jobs(argv: list[str], verb: ControlVerb, job_ids: tuple[str, ...]) -> None:
+    arguments = asked(*argv)
+    assert (arguments.verb, arguments.job_ids) == (verb, job_ids)
+    assert (arguments.at_once, arguments.drain, arguments.keep_running) == (False, False, False)
+
+
+def test_how_it_is_asked() -> None:
+    assert asked("-s", "one", "--keep-running", "--savepoint-name", "x").savepoint_name == "x"
+    assert asked("-s", "one", "--keep-running").keep_running
+    assert asked("--drain", "--savepoint", "one").drain
+    assert asked("--cancel-job", "one", "-f").at_once
+    assert asked("--metrics", "one", "--open-metrics").open_metrics
+    assert not asked("--metrics", "one").open_metrics
+    assert "write it behind --metrics JOB_ID" in refusal("-l", "--open-metrics")
+
+
+LATER = "--async -cj --close-job -cn --cluster -d --dry-run"
+
+
+@pytest.mark.parametrize("flag", LATER.split())
+def test_what_comes_later_is_refused_and_never_ignored(flag: str) -> None:
+    assert refusal("-c", "j", flag).startswith(f"{flag} is not available in this version: ")
+    assert refusal(f"{flag}=1", "-c", "j").startswith(f"{flag} is not available in this version: ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["-c", "j", "--hlep"], "did you mean --help?"),
+        (["-c", "j", "--restor", "1"], "did you mean --restore?"),
+        (["-c", "j", "--zzz"], "Unknown option --zzz. See"),
+        (["ini", "d"], "did you mean init?"),
+        (["-c", "j", "extra"], "Unknown command 'extra'"),
+        ([], "--config FILE; seatunnel init DIR writes a first one"),
+        (["run", "j"], "There is no command 'run': a job is run with seatunnel -c FILE"),
+        (["--check"], "--config FILE"),
+        (["-c"], "expected one argument"),
+        (["-c", "j", "-m", "cluster"], "local, or spark://HOST:PORT"),
+        (["-c", "j", "-m", "sc://host"], "no job tags"),
+        (["-c", "j", "-m", "yarn"], "expected local"),
+        (["-c", "j", "-m", "local[0]"], "N from 1"),
+        (["-c", "j", "-m", "local[two]"], "N from 1"),
+        (["-c", "j", "--set-job-id", "a/b"], "write 1 to 128 of the characters"),
+        (["-c", "j", "-r", "../x"], "write 1 to 128 of the characters"),
+        (["-c", "j", "-i", "x"], "-i day=2026-01-31"),
+        (["-c", "j", "-i", "=x"], "-i day=2026-01-31"),
+        (["-c", "j", "--log-level", "loud"], "expected one of DEBUG"),
+        (["-c", "j", "--log-format", "xml"], "'text', 'json'"),
+        (["-c", "j", "-Dfoo=1"], "-DJvmOption="),
+        (["-c", "j", "-r", "1", "--set-job-id", "2"], "not allowed with"),
+        (["init"], "required: DIR"),
+        (["-s"], "expected 1 argument"),
+        (["-s", "a/b"], "write 1 to 128 of the characters"),
+        (["-l", "-s", "one"], "not allowed with"),
+        (["--drain"], "write it behind -s JOB_ID"),
+        (["-l", "-f"], "write it behind -can JOB_ID"),
+        (["-c", "j", "--savepoint-name", "x"], "write it behind -s JOB_ID"),
+        (["-s", "one", "--drain", "--keep-running"], "not allowed with"),
+        (["-c", "j", "-l"], "leave --config out"),
+        (["-l", "--check"], "--check is for a job that starts, and has no meaning for one that runs: leave it out"),
+        (["-s", "1", "-i", "a=1"], "--variable is for a job that starts"),
+        (["-can", "1", "--engine-config", "e"], "--engine-config is for a job that starts"),
+        (["plugins", "x"], "Unrecognized"),
+    ],
+)
+def test_each_mistake_gets_one_message_that_can_be_acted_on(argv: list[str], says: str) -> None:
+    assert says in refusal(*argv)
+
+
+@pytest.mark.parametrize(("argv", "says"), [(["--help"], "exactly once"), (["--version"], "seatunnel-core 1")])
+def test_help_and_version_end_with_0(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        parse(argv, version="1")
+    assert left.value.code == 0
+    assert says in capsys.readouterr().out
+
+
+def test_a_job_file_alone_is_told_the_option_for_it(tmp_path: Path) -> None:
+    job = tmp_path / "my job.conf"
+    job.write_text("")
+    with pytest.raises(UsageError, match=r"write seatunnel -c '.*my job\.conf'$"):
+        parse([str(job)], "1")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("check", "--check"), ("chekpoints", "checkpoints"), ("encrypt", "--encrypt")]
+)
+def test_a_word_that_is_no_command_is_told_what_is_near(word: str, meant: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse([word, "x"], "1")
+    assert str(raised.value) == f"Unknown command {word!r}; did you mean {meant}? See: seatunnel --help"

@@ -1,0 +1,428 @@
+"""``seatunnel checkpoints``, as people type it: what is printed, and the exit code."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.cli import checkpoints_tables as tables
+from seatunnel_core.cli.checkpoints_arguments import CheckpointsArguments, parse_checkpoints
+from seatunnel_core.cli.main import main
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector import survey_job
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_storage_api.state import CheckpointRef
+from tests.inspector.conftest import made, storage
+from tests.inspector.made import JOB, Made
+
+__all__ = ["made", "storage"]
+
+
+class Terminal:
+    """Runs the command on the storage of a job."""
+
+    def __init__(self, made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+        self.made = made
+        self.state = made.storage.namespace
+        self._capsys = capsys
+        self.complaint = ""
+
+    def run(self, verb: str, *arguments: str, code: int = 0, state: str | None = None) -> str:
+        """What the command prints; what it complains of is ``complaint``."""
+        found = main(["checkpoints", verb, *arguments, "--from", state or self.state])
+        said = self._capsys.readouterr()
+        self.complaint = said.err
+        assert found == code, said
+        return said.out
+
+    def json(self, verb: str, *arguments: str, code: int = 0, state: str | None = None) -> Any:
+        return json.loads(self.run(verb, *arguments, "--json", code=code, state=state))
+
+    def damage(self, epoch: int, checkpoint_id: int) -> Path:
+        pipeline = survey_job(self.made.storage, JOB).pipeline(1)
+        return self.made.damage(pipeline.find(CheckpointRef(epoch, checkpoint_id)))
+
+
+@pytest.fixture
+def terminal(made: Made, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(made, capsys)
+
+
+def cells(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+# -- list
+
+
+def test_list_shows_each_job_in_a_line(terminal: Terminal) -> None:
+    storage, _, heading, line = cells(terminal.run("list"))
+    assert storage[:2] == ["Storage:", terminal.state]
+    assert heading[:4] == ["job", "name", "state", "pipelines"]
+    assert line[:5] == [JOB, "nightly", "open", "1", "6"]
+
+
+def test_list_of_an_empty_storage(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    text = terminal.run("list", state=f"{tmp_path}/empty/")
+    assert text.startswith(f"Storage: {tmp_path}/empty/ (hdfs on local files)\n\nNo job.\n")
+    assert "it is empty or not there" in text
+
+
+def test_a_folder_that_may_not_be_read_hides_no_other_job(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One job of another user ended the listing of all jobs."""
+    other = Path(terminal.state) / "other"
+    other.mkdir()
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if os.path.normpath(path) == str(other):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, whom no permission stops
+    told = f"job other: cannot list {other}/ (hdfs on local files): "
+    text = terminal.run("list", code=1)
+    assert [line[:3] for line in cells(text)[3:5]] == [[JOB, "nightly", "open"], ["other", "-", "unreadable,"]]
+    assert f"damaged: {told}" in text
+    assert "Permission denied" in text
+    verified = terminal.run("verify", code=1)
+    assert told in verified
+    assert f"{JOB}  1 flights1 -> out1  resumes from" in verified
+    assert "nothing of job other is removed: cannot list" in terminal.run("gc", "--dry-run", code=1)
+    assert not terminal.complaint
+    terminal.run("list", "-j", "other", code=1)
+    assert terminal.complaint.startswith(f"cannot list {other}/")
+
+
+def test_a_storage_that_may_not_be_read_at_all_is_no_bug(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
+    terminal.run("list", code=1)
+    assert terminal.complaint.startswith(f"cannot list {terminal.state} (hdfs on local files): ")
+
+
+def test_list_of_one_job_shows_its_checkpoints(terminal: Terminal) -> None:
+    text = terminal.run("list", "-j", JOB)
+    assert "Job job-1 (nightly): open, started 2 times" in text
+    assert "Pipeline 1: flights1 -> out1, epoch 200000" in text
+    lines = {line[0]: line for line in cells(text) if line}
+    assert lines["100000-4"][1] == "checkpoint"
+    assert lines["100000-4"][-2:] == ["void", "none"]
+    assert lines["200000-5"][-2:] == ["live", "100000-2"]
+    assert lines["200000-6"][-2:] == ["latest", "100000-2"]
+
+
+def test_list_of_an_ended_job_and_of_one_that_has_stored_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
+    terminal.made.end()
+    assert "Job job-1 (nightly): ended 2023-11-1" in terminal.run("list", "-j", JOB)
+    assert "no checkpoint" in terminal.run("list", "-j", "job-2")
+
+
+def test_what_a_storage_holds_cannot_steer_the_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    manifest = Manifest(job_name="\x1b[2Jgone\x07")
+    terminal.made.storage.put_manifest("job-2", 1, manifest.to_bytes())
+    text = terminal.run("list")
+    assert "?[2Jgone?" in text
+    assert "\x1b" not in text
+    assert terminal.json("list")["jobs"][1]["name"] == "\x1b[2Jgone\x07"
+
+
+def test_list_names_damage(terminal: Terminal) -> None:
+    stray = Path(terminal.state, JOB, "000001", "x.ckpt")
+    stray.write_bytes(b"")
+    assert str(stray) in terminal.run("list", code=1)
+    assert f"damaged: {stray}" in terminal.run("list", "-j", JOB, code=1)
+
+
+def test_list_for_programs(terminal: Terminal) -> None:
+    (job,) = terminal.json("list")["jobs"]
+    assert (job["job_id"], job["state"], job["checkpoints"]) == (JOB, "open", 6)
+    (pipeline,) = terminal.json("list", "-j", JOB)["jobs"][0]["pipelines"]
+    assert pipeline["latest"] == "200000-6"
+    assert [each["checkpoint"] for each in pipeline["checkpoints"] if not each["live"]] == ["100000-4"]
+
+
+# -- show, diff
+
+
+def test_show_speaks_of_the_latest_one(terminal: Terminal) -> None:
+    staged = terminal.made.stage(200_000, 4)
+    text = terminal.run("show", JOB)
+    assert "checkpoint 200000-6, latest" in text
+    assert "has emitted 7 splits of 10, 3 left" in text
+    assert "goes on with split 7: /in/1.csv, bytes 700 to 800" in text
+    assert "unit 5: split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again" in text
+    assert f"staged: {staged}, becomes {terminal.made.target}/day=1/{staged.name}" in text
+
+
+def test_show_of_many_units_is_cut_short_for_people_only(terminal: Terminal) -> None:
+    terminal.made.store(200_000, 7, terminal.made.states(running=range(1, 14)), base=(100_000, 2))
+    assert "… and 3 more; --json shows all" in terminal.run("show", JOB)
+    assert len(terminal.json("show", JOB)["checkpoints"][0]["vertices"][1]["parts"]) == 13
+
+
+@pytest.mark.parametrize("ref", ["100000-4", "4"])
+def test_show_of_a_void_one_says_so(terminal: Terminal, ref: str) -> None:
+    assert "100000-4, VOID" in terminal.run("show", JOB, "1", ref)
+
+
+def test_show_of_what_is_not_there(terminal: Terminal) -> None:
+    terminal.run("show", JOB, "2", code=2)
+    assert "no pipeline 2" in terminal.complaint
+    terminal.run("show", JOB, "1", "77", code=2)
+    assert "it has 100000-1, 100000-2" in terminal.complaint
+    terminal.run("show", "other", code=2)
+    assert "there is no job other" in terminal.complaint
+
+
+def test_show_of_a_pipeline_without_checkpoints(terminal: Terminal, tmp_path: Path) -> None:
+    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
+    assert terminal.run("show", "job-2") == "No checkpoint.\n"
+    terminal.run("show", "job-2", "1", code=2)
+    assert "has no checkpoint" in terminal.complaint
+
+
+def test_show_of_a_damaged_one(terminal: Terminal) -> None:
+    path = terminal.damage(200_000, 6)
+    assert f"cannot be shown: cannot read {path}" in terminal.run("show", JOB, code=1)
+
+
+def test_show_for_programs(terminal: Terminal) -> None:
+    (content,) = terminal.json("show", JOB)["checkpoints"]
+    source, task, sink = content["vertices"]
+    assert source["facts"]["emitted"] == 7
+    assert [part["name"] for part in task["parts"]] == ["unit 5", "unit 6"]
+    assert sink["parts"][0]["name"] == "committable 0-200000-4"
+
+
+def test_diff_compares_the_last_two_live_ones(terminal: Terminal) -> None:
+    text = terminal.run("diff", JOB)
+    assert text.startswith("Pipeline 1: from 200000-5 to 200000-6\n")
+    assert "emitted: 5 -> 7 (+2)" in text
+
+
+def test_diff_of_chosen_ones(terminal: Terminal) -> None:
+    assert "nothing changed" in terminal.run("diff", JOB, "1", "2", "200000-3")
+    assert "from 100000-2 to 200000-6" in terminal.run("diff", JOB, "1", "2")
+    (found,) = terminal.json("diff", JOB, "1", "200000-5", "200000-6")["pipelines"]
+    assert {"vertex": "source flights1", "what": "emitted", "before": 5, "after": 7} in found["changes"]
+
+
+def test_diff_without_two(terminal: Terminal, tmp_path: Path) -> None:
+    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
+    assert "fewer than two live checkpoints" in terminal.run("diff", "job-2")
+
+
+def test_diff_of_a_damaged_one(terminal: Terminal) -> None:
+    path = terminal.damage(200_000, 5)
+    assert str(path) in terminal.run("diff", JOB, code=1)
+
+
+# -- export, copy
+
+
+def test_migration_from_another_storage_is_one_command(terminal: Terminal, tmp_path: Path) -> None:
+    text = terminal.run("copy", "--to", f"{tmp_path}/new/")
+    assert f"Job {JOB} copied: 5 checkpoints, 1 attachment" in text
+    assert "may be running" in terminal.complaint
+    assert "is there already and is the same" in terminal.run("copy", "--to", f"{tmp_path}/new/")
+    assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
+
+
+def test_export_and_the_way_back(terminal: Terminal, tmp_path: Path) -> None:
+    archive = f"{tmp_path}/job.zip"
+    assert f"in {archive}\n" in terminal.run("export", archive, "-j", JOB)
+    assert "Everything is intact" in terminal.run("verify", state=archive)
+    done = terminal.json("copy", "--to", "hdfs", "-P", f"namespace={tmp_path}/back/", state=archive)
+    assert (done["jobs"][0]["checkpoints"], done["failed"]) == (5, [])
+    terminal.run("export", archive, code=2)
+    assert "nothing is overwritten" in terminal.complaint
+
+
+def test_an_export_into_a_folder_that_is_not_there_names_what_was_typed(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.run("export", f"{tmp_path}/no/x.zip", code=2)
+    assert terminal.complaint.startswith(
+        f"{tmp_path}/no/x.zip cannot be written: No such file or directory. Name a file"
+    )
+    assert ".x.zip." not in terminal.complaint
+
+
+def test_a_place_that_is_no_folder_is_told_as_what_it_is(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, loop = tmp_path / "file", tmp_path / "loop"
+    file.write_text("mine")
+    loop.symlink_to(loop)  # even root may not look there
+    (tmp_path / "ns").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for place, says in {
+        str(file): f"{file} is a file: name a folder",
+        f"{loop}/ns/": f"{loop}/ns cannot be looked at: Too many levels of symbolic links",
+        "ns": "For the folder ns that is here, write ./ns/",
+    }.items():
+        terminal.run("list", state=place, code=2)
+        assert says in terminal.complaint
+
+
+def test_an_export_that_fails_writes_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
+    terminal.damage(200_000, 6)
+    text = terminal.run("export", f"{tmp_path}/all.zip", code=1)
+    assert "was not written" in text
+    assert not (tmp_path / "all.zip").exists()
+
+
+def test_a_copy_does_what_it_can_and_says_what_it_could_not(terminal: Terminal, tmp_path: Path) -> None:
+    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
+    terminal.damage(200_000, 6)
+    text = terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
+    assert "Job job-2 copied: 0 checkpoints" in text
+    assert f"job {JOB} is not copied: the latest checkpoint" in text
+
+
+def test_a_destination_that_is_damaged_is_said(terminal: Terminal, tmp_path: Path) -> None:
+    stray = tmp_path / "new" / JOB / "000001" / "x.ckpt"
+    stray.parent.mkdir(parents=True)
+    stray.write_bytes(b"")
+    assert str(stray) in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
+
+
+@pytest.mark.filterwarnings("ignore:the checkpoint storage localfile is deprecated:DeprecationWarning")
+def test_the_deprecated_kind_is_left_behind_by_one_command(terminal: Terminal, tmp_path: Path) -> None:
+    namespace = ("-p", f"namespace={terminal.state}")
+    text = terminal.run("copy", *namespace, "--to", f"{tmp_path}/new/", state="localfile")
+    assert "copied: 5 checkpoints, 1 attachment" in text
+    assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
+
+
+def test_what_a_storage_warns_of_is_told(terminal: Terminal) -> None:
+    terminal.run("list", "-p", "namespce=/typo/")
+    assert "namespce" in terminal.complaint
+    assert "did you mean 'namespace'?" in terminal.complaint
+
+
+def test_what_is_left_behind_is_named(terminal: Terminal, tmp_path: Path) -> None:
+    path = terminal.damage(200_000, 5)
+    assert f"left behind, damaged: cannot read {path}" in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
+
+
+def test_a_copy_of_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    terminal.run("copy", "--to", f"{tmp_path}/new/", code=2, state=f"{tmp_path}/empty/")
+    assert "has no job" in terminal.complaint
+
+
+# -- gc
+
+
+def test_gc_says_what_it_would_remove_and_then_removes_it(terminal: Terminal) -> None:
+    staged = terminal.made.stage(100_000, 9)
+    text = terminal.run("gc", "--dry-run", "--older-than", "0", "--paths")
+    assert ["job-1", "staged", "file", "1", "100", "B"] in [line[:6] for line in cells(text)]
+    assert ["job-1", "void", "checkpoint", "1"] in [line[:4] for line in cells(text)]
+    assert f"  {staged}\n" in text
+    assert "Would remove 2 things" in text
+    assert staged.exists()
+    assert "Removed 2 things" in terminal.run("gc", "--older-than", "0")
+    assert not staged.exists()
+    assert terminal.run("gc", "--older-than", "0s") == "There is nothing to remove.\n"
+
+
+def test_gc_leaves_alone_what_is_young(terminal: Terminal) -> None:
+    assert terminal.run("gc") == "There is nothing to remove.\n"
+
+
+def test_gc_tells_what_it_spares(terminal: Terminal) -> None:
+    terminal.damage(200_000, 5)
+    text = terminal.run("gc", "--older-than", "0", code=1)
+    assert "note: nothing of job job-1 is removed" in text
+
+
+def test_gc_for_programs(terminal: Terminal) -> None:
+    found = terminal.json("gc", "--dry-run", "--older-than", "0", "-j", JOB)
+    assert [(each["what"], each["job_id"]) for each in found["garbage"]] == [("void checkpoint", JOB)]
+    assert found["dry_run"] is True
+
+
+def test_gc_of_ended_jobs(terminal: Terminal) -> None:
+    terminal.made.end()
+    assert "ended job" in terminal.run("gc", "--older-than", "0", "--ended-jobs")
+    assert terminal.run("list").endswith("\n\nNo job.\n")
+
+
+# -- the arguments
+
+
+def refusal(*argv: str) -> str:
+    with pytest.raises(UsageError) as raised:
+        parse_checkpoints(argv)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "name one of list, show, diff"),
+        (["lst"], "invalid choice: 'lst'"),
+        (["show"], "arguments are required: JOB"),
+        (["show", "j", "0"], "the number of a pipeline"),
+        (["show", "j", "1", "x"], "expected EPOCH-ID, as in 100000-7"),
+        (["show", "j", "1", "1", "2"], "at most 1"),
+        (["diff", "j", "1", "1", "2", "3"], "at most 2"),
+        (["copy"], "required: --to"),
+        (["export", "folder/"], "export writes one file: folder/.zip"),
+        (["gc", "--older-than", "1y"], "90s, 15m, 6h or 7d"),
+        (["gc", "--older-than", "5"], "90s, 15m, 6h or 7d"),
+        (["list", "-p", "secret"], "expected KEY=VALUE"),
+        (["list", "--from", "a", "--engine-config", "b"], "not allowed with"),
+        (["list", "--what"], "--what"),
+    ],
+)
+def test_mistakes_are_answered_with_what_to_write(argv: list[str], says: str) -> None:
+    assert says in refusal(*argv)
+
+
+def test_ages() -> None:
+    def age(text: str) -> float:
+        return parse_checkpoints(["gc", "--older-than", text]).older_than_s
+
+    assert [age(text) for text in ("0", "90s", "15m", "6h", "7d")] == [0, 90, 900, 21_600, 604_800]
+    assert parse_checkpoints(["gc"]).older_than_s == 86_400
+
+
+def test_a_secret_is_not_shown() -> None:
+    parsed = parse_checkpoints(["copy", "-p", "a=hunter2", "--to", "hdfs", "-P", "b=hunter3"])
+    assert isinstance(parsed, CheckpointsArguments)
+    assert parsed.destination is not None
+    assert parsed.destination.properties == {"b": "hunter3"}
+    assert "hunter" not in repr(parsed)
+    assert "hunter2" not in refusal("list", "-p", "=hunter2")
+
+
+@pytest.mark.parametrize("verb", ["list", "show", "diff", "verify", "export", "copy", "gc"])
+def test_each_verb_has_a_help_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        parse_checkpoints([verb, "--help"])
+    assert left.value.code == 0
+    assert f"seatunnel checkpoints {verb} " in capsys.readouterr().out.split("example:")[1]
+
+
+def test_a_wrong_configuration_is_wrong_usage(terminal: Terminal) -> None:
+    terminal.run("list", "-p", "namespace=bad", code=2, state="hdfs")
+    assert "must end with" in terminal.complaint
+    terminal.run("list", code=2, state="no-such-plugin")
+    assert "no installed plugin" in terminal.complaint
+
+
+def test_ages_of_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 10 * 86_400.0)
+    assert tables.age(0) == "10 days"
+    assert tables.age(10 * 86_400 - 5) == "5.0 s"
+    assert tables.age(None) == "-"

@@ -1,0 +1,146 @@
+"""What is shown while a job runs, with and without a terminal."""
+
+import io
+import re
+
+import pytest
+from attrs import evolve
+from rich.console import Console
+
+from seatunnel_core.cli.progress import PlainDisplay, RateMeter, TerminalDisplay
+from seatunnel_core.runtime.report import JobProgress, PipelineView
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def view(number: int = 1, **changes: object) -> PipelineView:
+    base = PipelineView(id=number, name=f"table{number} -> out{number}", phase="running", splits_total=10)
+    return evolve(base, **changes)
+
+
+def progress(*views: PipelineView) -> JobProgress:
+    return JobProgress(job_id="42", name="job", pipelines=views)
+
+
+class TestRateMeter:
+    def test_over_the_window(self) -> None:
+        clock = Clock()
+        meter = RateMeter(window_s=5, clock=clock)
+        assert meter.rows_per_second(view(rows_read=1_000_000)) == 0  # what a former process read is no speed
+        clock.now += 2
+        assert meter.rows_per_second(view(rows_read=1_000_200)) == 100
+        clock.now += 10
+        assert meter.rows_per_second(view(rows_read=1_000_200)) == 0
+
+    def test_a_restart_never_shows_a_negative_rate(self) -> None:
+        clock = Clock()
+        meter = RateMeter(clock=clock)
+        meter.rows_per_second(view(rows_read=500))
+        clock.now += 1
+        assert meter.rows_per_second(view(rows_read=0)) == 0
+
+
+class TestPlainDisplay:
+    def test_a_line_at_every_interval(self) -> None:
+        clock, lines = Clock(), []
+        display = PlainDisplay(lines.append, interval_s=10, clock=clock)
+        running = view(rows_read=1234, bytes_read=5_600_000, splits_done=3, last_checkpoint_id=7)
+        display.show(progress(evolve(running, last_checkpoint_age_ms=800)))
+        assert lines == []
+        clock.now += 10
+        display.show(progress(evolve(running, last_checkpoint_age_ms=800)))
+        assert lines == ["table1 -> out1: running, 1,234 rows, 5.6 MB, 0 rows/s, splits 3/10, checkpoint 7, 0.8 s ago"]
+        clock.now += 9.9
+        display.show(progress(running))
+        assert len(lines) == 1
+
+    def test_news_come_at_once_and_only_once(self) -> None:
+        lines: list[str] = []
+        display = PlainDisplay(lines.append, interval_s=1000)
+        for changed in (
+            view(degraded="sink out1 does not commit"),
+            view(degraded="sink out1 does not commit"),
+            view(),
+            view(phase="failed", failure="row 3 of a.csv: no number", rows_committed=2),
+            view(phase="failed", failure="row 3 of a.csv: no number", rows_committed=2),
+        ):
+            display.show(progress(changed))
+        assert lines == [
+            "table1 -> out1: DEGRADED: sink out1 does not commit",
+            "table1 -> out1: failed, 2 rows committed",  # why it failed was said by its log record
+        ]
+
+    def test_the_end_of_a_pipeline_is_news(self) -> None:
+        lines: list[str] = []
+        PlainDisplay(lines.append, interval_s=1000).show(progress(view(phase="finished", rows_committed=16)))
+        assert lines == ["table1 -> out1: finished, 16 rows committed"]
+
+    def test_many_pipelines_are_summed_up(self) -> None:
+        clock, lines = Clock(), []
+        display = PlainDisplay(lines.append, interval_s=1, clock=clock)
+        clock.now += 1
+        display.show(progress(*(view(number, rows_read=10, bytes_read=100) for number in range(1, 1001))))
+        assert lines == ["1,000 pipelines: 1,000 running; 10,000 rows, 100.0 kB, 0 rows/s"]
+
+    def test_many_pipelines_do_not_each_tell_that_they_ended(self) -> None:
+        """A job of 1,000 tables filled the screen with 1,000 lines before its closing table."""
+        lines: list[str] = []
+        display = PlainDisplay(lines.append, interval_s=1000)
+        ended = [view(number, phase="finished") for number in range(1, 1000)]
+        display.show(progress(*ended, view(1000, degraded="sink out1000 does not commit")))
+        assert lines == ["table1000 -> out1000: DEGRADED: sink out1000 does not commit"]
+
+
+class TestTerminalDisplay:
+    def screen(self, *views: PipelineView, height: int = 25, width: int = 140) -> str:
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=True, width=width, height=height, color_system=None)
+        display = TerminalDisplay(console)
+        display.show(progress(*views))
+        display.close()
+        return out.getvalue()
+
+    def test_a_row_for_each_pipeline(self) -> None:
+        screen = self.screen(
+            view(1, rows_read=1234, last_checkpoint_id=7, last_checkpoint_age_ms=1500),
+            view(2, phase="finished", splits_total=None),
+        )
+        assert "table1 -> out1" in screen
+        assert "1,234" in screen
+        assert "7, 1.5 s ago" in screen
+        assert "0/?" in screen
+        assert "finished" in screen
+
+    @pytest.mark.parametrize(
+        "urgent", [view(999, phase="failed", failure="no such file"), view(999, degraded="sink is slow")]
+    )
+    def test_where_there_is_no_room_the_urgent_ones_are_shown(self, urgent: PipelineView) -> None:
+        others = [view(number) for number in range(1, 999)]
+        screen = self.screen(*others, urgent, height=15)
+        assert "table999" in screen
+        assert "table500 " not in screen
+        assert "999 pipelines" in screen
+
+    def test_eighty_columns_are_enough(self) -> None:
+        """Seven columns in 80 were squeezed until neither headings nor figures could be read."""
+        flights = view(
+            1, name="flights -> LocalFile-sink-flights", phase="starting Spark", rows_read=336_776_123,
+            bytes_read=31_000_000, last_checkpoint_id=115, last_checkpoint_age_ms=800,
+        )  # fmt: skip
+        lines = [line.rstrip() for line in self.screen(flights, width=80).splitlines()]
+        headings = next(line for line in lines if "checkpoint" in line)
+        assert re.findall(r"(?<= )[a-z/]+", headings) == ["state", "rows", "rows/s", "checkpoint"]
+        shown = next(line for line in lines if "flights" in line)
+        assert shown.startswith("flights -> Local")
+        assert "starting Spark" in shown
+        assert "336,776,123" in shown
+        assert shown.endswith("115, 0.8 s ago")
+
+    def test_names_are_no_markup(self) -> None:
+        assert "[bold]x" in self.screen(view(1, name="[bold]x"))

@@ -1,0 +1,158 @@
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.config.document import Block, Position
+from seatunnel_core.config.engine import (
+    ENGINE,
+    find_engine_file,
+    load_engine,
+    read_storage,
+)
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.errors import ConfigError
+
+
+def engine(text, tmp_path, *, strict=False):
+    file = tmp_path / "seatunnel.yaml"
+    file.write_text(text)
+    return load_engine(file, environment={}, strict=strict)
+
+
+def messages(config):
+    return "\n".join(str(warning) for warning in config.warnings)
+
+
+def test_leftovers_are_warnings_and_errors_when_asked(tmp_path):
+    text = "seatunnel: {engine: {checkpoint: {storage: {type: hdfs, plugin-config: {K1: V1}}}}}"
+    assert "the key 'K1' in plugin-config is not known and has no effect" in messages(engine(text, tmp_path))
+    with pytest.raises(ConfigError, match="the key 'K1' in plugin-config is not known and has no effect"):
+        engine(text, tmp_path, strict=True)
+
+
+def test_without_a_file_the_storage_is_the_users_state_folder(tmp_path):
+    config = load_engine(environment={"HOME": "/home/me"}, folder=tmp_path)
+    assert config.file is None
+    assert config.storage.type == "hdfs"
+    assert config.storage.plugin_config == {
+        "storage.type": "local",
+        "namespace": "/home/me/.local/state/seatunnel/checkpoint/",
+    }
+    other = load_engine(environment={"HOME": "/home/me", "XDG_STATE_HOME": "/state"}, folder=tmp_path)
+    assert other.storage.plugin_config["namespace"] == "/state/seatunnel/checkpoint/"
+
+
+def test_a_file_without_a_type_means_localfile(tmp_path):
+    storage = engine("seatunnel:\n  engine:\n    backup-count: 2\n", tmp_path).storage
+    assert (storage.type, storage.max_retained) == ("localfile", 3)
+
+
+def test_the_file_is_looked_for_in_order(tmp_path):
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    places = [home / "config" / "seatunnel.yaml", folder / "config" / "seatunnel.yaml", folder / "seatunnel.yaml"]
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("seatunnel:")
+    environment = {"SEATUNNEL_HOME": str(home)}
+    named = {**environment, "SEATUNNEL_CONFIG": "/named.yaml"}
+    assert find_engine_file(Path("/explicit.yaml"), named, folder) == Path("/explicit.yaml")
+    assert find_engine_file(None, named, folder) == Path("/named.yaml")
+    for place in places:
+        assert find_engine_file(None, environment, folder) == place
+        place.unlink()
+    assert find_engine_file(None, environment, folder) is None
+    assert find_engine_file(None, {}, folder) is None
+
+
+def test_a_named_file_that_does_not_exist_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="there is no such file"):
+        load_engine(tmp_path / "no.yaml", environment={})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("seatunnel: {engine: {chekpoint: {}}}", "has no option 'chekpoint'. Did you mean 'checkpoint'?"),
+        ("seatunnel: {engine: {backup-cont: 1}}", "has no option 'backup-cont'. Did you mean 'backup-count'?"),
+        ("seatunnel: {engine: {checkpoint: {intervall: 1}}}", "Did you mean 'checkpoint.interval'?"),
+        ("seatunnel: {engine: {job.name: x}}", "It belongs into env of the job file"),
+        ("seatunnel: {engine: {interval: 1}}", "It belongs into seatunnel.engine.checkpoint"),
+        ("seatunnel: {engine: {namespace: /x/}}", "It belongs into seatunnel.engine.checkpoint.storage.plugin-config"),
+        ("seatunnel: {engin: {}}", "seatunnel has no key 'engin'. Did you mean 'engine'?"),
+        ("checkpoint: {}", "the engine's file has no key 'checkpoint'. It has 'seatunnel'"),
+        ("seatunnel: {engine: 5}", "'engine' takes a block"),
+        ("seatunnel: {engine: {checkpoint: {interval: soon}}}", "expected milliseconds"),
+        ("seatunnel: {engine: {checkpoint: {storage: {max-retained: 0}}}}", "from 1 to 1000000, found 0"),
+        ("seatunnel: {engine: {checkpoint: {storage: {typ: hdfs}}}}", "Did you mean 'type'?"),
+        ("seatunnel: {engine: {checkpoint: {storage: hdfs}}}", "'checkpoint.storage'"),
+        (
+            "seatunnel: {engine: {checkpoint: {storage: {plugin-config: {namespace: /x}}}}}",
+            "the namespace '/x' must end with '/'. Write '/x/'",
+        ),
+        ("seatunnel: {engine: {http: {basic-auth-password: [1]}}}", "expected text (the value is not shown)"),
+    ],
+)
+def test_mistakes_are_errors_with_file_line_and_what_to_write(text, expected, tmp_path):
+    with pytest.raises(ConfigError) as raised:
+        engine(text, tmp_path)
+    assert expected in str(raised.value)
+    assert "seatunnel.yaml:1:" in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_all_mistakes_of_a_file_are_named_at_once(tmp_path):
+    with pytest.raises(ConfigError) as raised:
+        engine("seatunnel:\n  engine:\n    a1: 1\n    backup-count: x\n    checkpoint:\n      timeout: y\n", tmp_path)
+    assert [line.split(": ")[0].rsplit("seatunnel.yaml:")[1] for line in str(raised.value).splitlines()] == [
+        "4:19",
+        "6:16",
+        "3:5",
+    ]
+
+
+def test_known_keys_without_an_effect_say_so(tmp_path):
+    config = engine("seatunnel: {engine: {queue-type: blockingqueue, http: {port: 80}}}", tmp_path)
+    assert "'queue-type' has no effect: rows do not pass" in messages(config)
+    assert "'http.port' has no effect: there is no REST server" in messages(config)
+
+
+def test_every_option_has_words_for_people():
+    for option in ENGINE:
+        assert option.doc.endswith("."), option.key
+
+
+def with_keys(kind, keys):
+    return f"seatunnel: {{engine: {{checkpoint: {{storage: {{type: {kind}, plugin-config: {{{keys}}}}}}}}}}}"
+
+
+@pytest.mark.parametrize("kind", ["hdfs", "localfile", "map-store"])
+def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind, tmp_path):
+    told = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
+    assert "seatunnel.yaml:1:" in told
+    assert "the key 'K1' in plugin-config is not known" in told
+
+
+def test_a_key_of_another_backend_is_named_and_one_of_its_own_is_not(tmp_path):
+    keys = "storage.type: s3, fs.s3a.ssl.ca-file: /ca, fs.oss.endpoint: x"
+    told = messages(engine(with_keys("hdfs", keys), tmp_path))
+    assert "the key 'fs.oss.endpoint' in plugin-config has no effect on S3" in told
+    assert "ca-file" not in told
+
+
+def test_a_key_that_was_named_is_not_given_to_the_storage_which_would_name_it_again(tmp_path):
+    config = engine(with_keys("hdfs", "K1: V1, namespace: /here/"), tmp_path)
+    assert config.storage.effective == {"namespace": "/here/", "max-retained": "3"}
+    changed = read_storage(Block((), Position("job.conf", 1)), Problems(), base=config.storage)
+    assert changed.effective == config.storage.effective
+
+
+def test_the_keys_of_a_storage_that_is_not_installed_are_not_judged(tmp_path):
+    assert messages(engine(with_keys("mine", "K1: V1"), tmp_path)) == ""
+
+
+def test_a_missing_variable_is_looked_for_in_the_environment_only(tmp_path):
+    """No ``-i`` reaches the engine's file."""
+    with pytest.raises(
+        ConfigError, match=r"the variable \$\{S3_KEY\} is not set. Set S3_KEY in the environment, or write"
+    ):
+        engine(with_keys("hdfs", "fs.s3a.access.key: '${S3_KEY}'"), tmp_path)

@@ -1,0 +1,83 @@
+import pytest
+from reading import read
+
+from seatunnel_core.config.document import plain
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import RESERVED, Variables
+from seatunnel_core.errors import ConfigError, UsageError
+
+
+def test_what_a_variable_holds_is_not_looked_at_again() -> None:
+    """A password with ``${`` in it was another one afterwards, and a part of it stood in a warning."""
+    variables, problems = Variables({"secret": "s${HOME}t${nope}"}, {"HOME": "/root"}), Problems()
+    for name, text in {
+        "job.conf": 'alone = ${secret}\nquoted = "${secret}"\nafter = ${alone}',
+        "job.json": '{"alone": "${secret}", "quoted": "${secret}", "after": "${secret}"}',
+        "job.yaml": "alone: ${secret}\nquoted: '${secret}'\nafter: ${secret}",
+    }.items():
+        tree = parse(text, name, variables, problems)
+        assert [entry.value.text for entry in tree] == ["s${HOME}t${nope}"] * 3, name  # type: ignore[union-attr]
+    assert problems.found == []
+
+
+def test_they_come_from_the_command_line_before_the_environment_and_the_default():
+    variables = Variables({"a": "given"}, {"a": "environment", "b": "environment"})
+    tree = parse("x = ${a}\ny = ${b}\nz = ${c:default}", "j.conf", variables, Problems())
+    assert plain(tree) == {"x": "given", "y": "environment", "z": "default"}
+    quoted = parse('x = "-${a}-${b}-${c:default}-"', "j.conf", variables, Problems())
+    assert plain(quoted) == {"x": "-given-environment-default-"}
+
+
+@pytest.mark.parametrize("name", ["j.conf", "j.json", "j.yaml"])
+def test_they_work_inside_texts_of_every_format(name):
+    text = '{"path": "/data/${day}/${hour:00}"}'
+    assert plain(read(text, name, day="monday")) == {"path": "/data/monday/00"}
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [*sorted(RESERVED), "k0", "v12", "kn", "now", "uuid", "transactionId"],
+)
+def test_what_sinks_fill_in_stays_as_it_is(placeholder):
+    problems = Problems()
+    text = f'a = "${{{placeholder}}}"\nb = "x_${{{placeholder}}}"'
+    tree = (
+        read(text, problems=problems, **{placeholder: "wrong"})
+        if placeholder == "k0"
+        else read(text, problems=problems)
+    )
+    assert plain(tree) == {"a": f"${{{placeholder}}}", "b": f"x_${{{placeholder}}}"}
+    assert problems.found == []
+
+
+@pytest.mark.parametrize("text", ["a = ${missing}", 'a = "${missing}"', "a = 1\nb = ${missing}"])
+def test_a_missing_one_is_an_error_that_says_what_to_do(text):
+    with pytest.raises(ConfigError) as raised:
+        read(text)
+    assert "the variable ${missing} is not set. Pass -i missing=VALUE" in str(raised.value)
+
+
+def test_all_missing_ones_are_named_at_once():
+    with pytest.raises(ConfigError) as raised:
+        read("a = ${one}\nb = ${two}")
+    assert str(raised.value).count("is not set") == 2
+
+
+def test_a_misspelt_one_is_suggested():
+    with pytest.raises(ConfigError, match=r"Did you mean \$\{table\}"):
+        read("a = ${tabel}", table="t")
+
+
+def test_inside_a_text_a_missing_one_stays_with_a_warning():
+    problems = Problems()
+    assert plain(read('a = "x ${y}"', problems=problems)) == {"a": "x ${y}"}
+    assert "so the text keeps it" in str(problems.warnings[0])
+
+
+def test_definitions_are_name_and_value():
+    assert Variables.parse(["a=1", "b=x=y", "c="], {}).given == {"a": "1", "b": "x=y", "c": ""}
+    assert Variables.parse(["a=1"]).environment
+    for wrong in ("a", "=1", ""):
+        with pytest.raises(UsageError, match="write -i name=value"):
+            Variables.parse([wrong])

@@ -1,0 +1,52 @@
+"""What holds for every test: how many examples a property test takes, and that nothing is left out in silence."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report"]
+
+# The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
+# examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize="SEATUNNEL_EXAMPLES" not in os.environ,
+    max_examples=int(os.environ.get("SEATUNNEL_EXAMPLES", "100")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("project")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts Spark comes first, so that no worker is left alone with the longest tests at the end."""
+    items.sort(key=lambda item: not any(item.iter_markers("spark")) and not any(item.iter_markers("xdist_group")))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A test that could not run is no passed test: name each, with its reason, where the eye ends up."""
+    tell_mutants(terminalreporter)
+    skipped = terminalreporter.stats.get("skipped", [])
+    if not skipped:
+        return
+    terminalreporter.section(f"{len(skipped)} TESTS DID NOT RUN", sep="!", red=True, bold=True)
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        terminalreporter.write_line(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}", red=True)
+
+
+def tell_mutants(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was broken on purpose: the rule, what was done to it, who found it, and after how much."""
+    found = [value for report in terminalreporter.stats.get("passed", []) for name, value in report.user_properties
+             if name == "mutant"]  # fmt: skip
+    if not found:
+        return
+    terminalreporter.section(f"{len(found)} broken on purpose, and found")
+    rows = sorted(tuple(map(str, row)) for row in found)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        terminalreporter.write_line(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )

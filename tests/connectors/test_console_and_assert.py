@@ -1,0 +1,142 @@
+"""The sinks that write nothing."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.connectors.assertion.sink import AssertSink
+from seatunnel_core.connectors.console import ConsoleSink
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.testing import commit, options_of, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.errors import RuleError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type
+
+SCHEMA = TableSchema(
+    table="people",
+    columns=pa.schema(
+        [
+            ("name", pa.string()),
+            ("age", pa.int32()),
+            ("tags", arrow_type("map<string, int>")),
+            ("pay", pa.decimal128(10, 2)),
+        ]
+    ),
+    primary_key=("name",),
+)
+ROWS = pa.RecordBatch.from_pylist(
+    [
+        {"name": "Ada", "age": 36, "tags": [("a", 1), ("b", 2)], "pay": None},
+        {"name": "Bob\x1b[2J", "age": None, "tags": None, "pay": None},
+    ],
+    SCHEMA.columns,
+)
+ADA = ROWS.slice(0, 1)
+
+
+def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFixture[str]) -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 2}))
+    committable = stage(sink, SCHEMA, [ROWS, ROWS], place())
+    assert (capsys.readouterr().out, committable.rows) == ("", 4)
+    commit(sink, [committable], place())
+    assert capsys.readouterr().out.splitlines() == [
+        "table people: name<string>, age<int>, tags<map<string, int>>, pay<decimal(10, 2)>",
+        "row=1 kind=INSERT: Ada, 36, [('a', 1), ('b', 2)], null",
+        r"row=2 kind=INSERT: Bob\x1b[2J, null, null, null",
+        "… and 2 more rows",
+    ]
+
+
+def test_what_the_console_sends_to_the_driver_is_bounded() -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
+    long = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
+    committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
+    assert committable.rows == 1_000
+    assert sum(map(len, committable.body["lines"])) < 33_000
+
+
+def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS) -> None:
+    sink = AssertSink(options_of(AssertSink, {"rules": rules}))
+    commit(sink, [stage(sink, SCHEMA, [rows], place())], place())
+    sink.conclude(rows.num_rows)
+
+
+def field(name: str, *values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"field_rules": [{"field_name": name, "field_value": list(values), **more}]}
+
+
+HOLDING = [
+    field("name", {"rule_type": "NOT_NULL"}, {"rule_type": "MIN_LENGTH", "rule_value": 3}, field_type="string"),
+    field("age", {"rule_type": "MIN", "rule_value": 36}, {"rule_type": "MAX", "rule_value": "36"}),
+    field("pay", {"rule_type": "NULL"}, field_type="decimal(10, 2)"),
+    field("pay", {"equals_to": None}),
+    {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}, {"rule_type": "MAX_ROW", "rule_value": 2}]},
+    {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": ["name"]}}},
+    {"tables_configs": [{"table_path": "others", **field("nothing")}]},
+    {"table-names": ["people"]},
+]
+
+
+@pytest.mark.parametrize("rules", HOLDING)
+def test_rules_that_hold(rules: dict[str, Any]) -> None:
+    asserted(rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (field("age", {"rule_type": "NOT_NULL"}), "column 'age' of table people: found None, expected NOT_NULL"),
+        (field("name", {"rule_type": "NULL"}), "found 'Ada', expected NULL"),
+        (field("age", {"rule_type": "MIN", "rule_value": 37}), "found 36, expected MIN 37"),
+        (field("age", {"rule_type": "MAX", "rule_value": 35.5}), "found 36, expected MAX 35.5"),
+        (field("name", {"rule_type": "MIN_LENGTH", "rule_value": 4}), "found 'Ada', expected MIN_LENGTH 4"),
+        (field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}), "expected MAX_LENGTH 3"),
+        (field("name", {"equals_to": "Ada"}), "expected equals_to 'Ada'"),
+        (field("age", {"equals_to": 36}), "found None, expected equals_to 36"),
+        (field("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}), "cannot be checked on type int"),
+        (field("age", field_type="bigint"), "is of type int, expected bigint"),
+        (field("height"), "has no column 'height'"),
+        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
+        ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}, "2 rows, expected MAX_ROW 1"),
+        ({"table-names": ["animals"]}, "there is no table animals"),
+        ({"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": []}}}, "the primary key"),
+        ({"catalog_table_rule": {"column_rule": [{"name": "name", "type": "string"}]}}, "the columns of table"),
+    ],
+)
+def test_rules_that_do_not_hold(rules: dict[str, Any], message: str) -> None:
+    with pytest.raises(RuleError, match=message) as raised:
+        asserted(rules)
+    assert not raised.value.retryable
+
+
+def test_equality_of_maps_knows_no_order() -> None:
+    asserted(field("tags", {"equals_to": {"b": 2, "a": 1}}), ADA)
+    with pytest.raises(RuleError, match="expected equals_to"):
+        asserted(field("tags", {"equals_to": {"b": 2, "a": 2}}), ADA)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"field_rule": []}, "rules.field_rule is not known"),
+        ({"field_rules": [{}]}, "needs a field_name"),
+        (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
+        (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
+        (field("a", field_type="integer"), "field 'a': .* did you mean int"),
+        ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
+        ({"tables_configs": [{}]}, "needs a table_path"),
+    ],
+)
+def test_rules_that_cannot_be_understood(rules: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        asserted(rules)
+
+
+def test_a_repeated_commit_of_assert_is_harmless() -> None:
+    sink: Sink = AssertSink(options_of(AssertSink, {"rules": HOLDING[0]}))
+    sink.prepare(sink_place(place()))
+    committable = stage(sink, SCHEMA, [ROWS], place())
+    for again in (False, True):
+        commit(sink, [committable], place(), again=again)

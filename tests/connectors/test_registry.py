@@ -1,0 +1,84 @@
+"""Finding plugins by name."""
+
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.console import ConsoleSink
+from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.errors import UsageError
+from seatunnel_core.transforms.filter import Filter
+
+
+def point(name: str, value: str, distribution: str) -> Any:
+    found = EntryPoint(name=name, value=value, group="seatunnel.source")
+    return SimpleNamespace(
+        name=name, value=value, load=found.load, dist=SimpleNamespace(name=distribution, version="1.2")
+    )
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    points: list[Any] = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "seatunnel.source" else [])
+    registry.forget()
+    yield points
+    monkeypatch.undo()
+    registry.forget()
+
+
+def test_built_in_plugins_are_found_without_regard_to_case() -> None:
+    assert registry.source("localfile") is LocalFileSource
+    assert registry.sink("CONSOLE") is ConsoleSink
+    assert registry.transform("Filter") is Filter
+
+
+def test_every_installed_plugin_loads() -> None:
+    found = {(plugin.kind, plugin.identifier): plugin.state for plugin in registry.plugins()}
+    assert set(found.values()) == {"ok"}
+    assert {("source", "FakeSource"), ("transform", "SparkSql"), ("sink", "Assert")} <= set(found)
+
+
+def test_an_unknown_name_suggests_one() -> None:
+    with pytest.raises(UsageError, match="there is no source 'LocalFiles'; did you mean LocalFile"):
+        registry.source("LocalFiles")
+    with pytest.raises(UsageError, match="installed are Assert, Console, LocalFile"):
+        registry.sink("Kafka")
+
+
+def test_a_broken_plugin_hurts_nobody_who_does_not_name_it(installed: list[Any]) -> None:
+    installed += [
+        point("Broken", "no.such.module:Source", "broken-plugin"),
+        point("LocalFile", "seatunnel_core.connectors.file.source:LocalFileSource", "seatunnel-core"),
+    ]
+    assert registry.source("LocalFile") is LocalFileSource
+    with pytest.raises(
+        UsageError, match=r"'Broken' of the package broken-plugin cannot be loaded: ModuleNotFoundError"
+    ):
+        registry.source("broken")
+    assert [(plugin.identifier, plugin.version, plugin.state == "ok") for plugin in registry.plugins()] == [
+        ("Broken", "1.2", False),
+        ("LocalFile", "1.2", True),
+    ]
+
+
+def test_two_packages_with_one_name_are_refused(installed: list[Any]) -> None:
+    installed += [point("A", "one:A", "first"), point("a", "two:A", "second")]
+    with pytest.raises(UsageError, match="is brought by first and second: uninstall one"):
+        registry.source("A")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("seatunnel_core.connectors.console:ConsoleSink", "is not a subclass of Source"),
+        ("seatunnel_core.connectors.file.source:LocalFileSource", "calls itself 'LocalFile'"),
+    ],
+)
+def test_a_plugin_of_the_wrong_kind_or_name_is_refused(installed: list[Any], value: str, message: str) -> None:
+    installed.append(point("Other", value, "plugin"))
+    with pytest.raises(UsageError, match=message):
+        registry.source("Other")

@@ -1,0 +1,211 @@
+"""A running job is reached by its owner alone, and whatever reaches it gets an answer."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.control import client
+from seatunnel_core.control.place import control_folder, socket_of, sockets
+from seatunnel_core.control.server import ControlServer, answer
+from seatunnel_core.errors import PlatformError, UsageError
+
+JOB = "a-job"
+
+
+def status(job_id: str = JOB, version: int = 1, started_at: float = 1.0) -> dict[str, Any]:
+    return {"job_id": job_id, "manifest_version": version, "started_at": started_at, "pipelines": []}
+
+
+def refuse(_request: Mapping[str, Any]) -> Any:
+    raise UsageError("not now")
+
+
+def break_down(_request: Mapping[str, Any]) -> Any:
+    raise RuntimeError("a bug")
+
+
+VERBS = {"status": lambda _: status(), "echo": lambda request: request["text"], "refuse": refuse, "break": break_down}
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    """pytest's folders have names that are too long for a socket."""
+    with tempfile.TemporaryDirectory(prefix="st-") as folder:
+        yield {"XDG_RUNTIME_DIR": folder}
+
+
+@pytest.fixture
+def server(environment: dict[str, str]) -> Iterator[ControlServer]:
+    server = ControlServer(JOB, VERBS, environment)
+    server.start()
+    yield server
+    server.close()
+
+
+def test_who_asks_is_answered(server: ControlServer, environment: dict[str, str]) -> None:
+    assert client.ask(JOB, {"do": "echo", "text": "é"}, environment) == "é"
+    assert client.running(environment) == (status(),)
+
+
+def test_the_socket_and_its_folder_are_the_owners_alone(server: ControlServer, environment: dict[str, str]) -> None:
+    folder = control_folder(environment)
+    (path,) = sockets(folder, JOB)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    server.close()
+    assert not path.exists()
+    server.close()
+
+
+def test_what_it_refuses_and_what_breaks_is_told(server: ControlServer, environment: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="not now"):
+        client.ask(JOB, {"do": "refuse"}, environment)
+    with pytest.raises(UsageError, match="a bug in the job's process, which its log shows: RuntimeError: a bug"):
+        client.ask(JOB, {"do": "break"}, environment)
+    with pytest.raises(UsageError, match="this version cannot 'fly'; it can break, echo, refuse, status"):
+        client.ask(JOB, {"do": "fly"}, environment)
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"[]", b"{", b"\xff", b'{"do": 1}', b'{"do": "' + b"x" * 70_000, b"7"])
+def test_whatever_the_bytes_are_it_is_an_answer(line: bytes) -> None:
+    assert answer(line, VERBS).keys() == {"error"}
+
+
+def test_a_job_that_does_not_run_is_told_where_to_look(environment: dict[str, str]) -> None:
+    assert client.running(environment) == ()
+    with pytest.raises(UsageError, match=r"does not run in a process of yours.*seatunnel -l"):
+        client.ask(JOB, {"do": "status"}, environment)
+
+
+def test_what_a_killed_process_left_is_removed(environment: dict[str, str]) -> None:
+    left = socket_of(control_folder(environment), JOB, 999_999)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(left))
+    assert client.running(environment) == ()
+    assert not left.exists()
+
+
+def test_of_two_processes_the_one_that_claimed_the_job_last_is_asked(environment: dict[str, str]) -> None:
+    folder = control_folder(environment)
+    older, newer = ControlServer(JOB, {}, environment), ControlServer(JOB, {}, environment)
+    try:
+        for server, version in ((older, 1), (newer, 2)):
+            server._verbs = {"status": lambda _, v=version: status(version=v), "who": lambda _, v=version: v}
+            server.start()
+            (own,) = sockets(folder, JOB) if version == 1 else (socket_of(folder, JOB, os.getpid()),)
+            server._path = own.rename(socket_of(folder, JOB, version))
+        assert client.ask(JOB, {"do": "who"}, environment) == 2
+        assert len(client.running(environment)) == 2
+    finally:
+        older.close()
+        newer.close()
+
+
+def test_a_long_id_has_a_short_socket_and_others_do_not_answer_for_it(environment: dict[str, str]) -> None:
+    long = "x" * 128
+    server = ControlServer(long, {"status": lambda _: status(long)}, environment)
+    server.start()
+    try:
+        assert client.running(environment, long) == (status(long),)
+        assert client.running(environment, long[:-1]) == ()
+    finally:
+        server.close()
+
+
+def test_where_the_users_folder_has_a_long_name_it_is_one_for_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = control_folder({"HOME": "/" + "long/" * 30})
+    assert folder == tmp_path / f"seatunnel-{os.getuid()}"
+    folder.chmod(0o777)
+    with pytest.raises(PlatformError, match="only you can read and write"):
+        control_folder({"HOME": "/" + "long/" * 30})
+
+
+def test_a_job_that_cannot_listen_runs_all_the_same(
+    environment: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Path(environment["XDG_RUNTIME_DIR"], "seatunnel").write_text("in the way")
+    server = ControlServer(JOB, VERBS, environment)
+    server.start()
+    server.close()
+    assert "nobody can ask this job for anything" in caplog.text
+
+
+def test_who_asked_for_the_end_is_answered_before_the_end(environment: dict[str, str]) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def stop(_request: Mapping[str, Any]) -> Any:
+        asked.set()
+        assert over.wait(10)
+        time.sleep(0.1)
+        return "stopped"
+
+    server = ControlServer(JOB, {"status": lambda _: status(), "stop": stop}, environment)
+    server.start()
+    answers: list[str] = []
+    asking = threading.Thread(target=lambda: answers.append(client.ask(JOB, {"do": "stop"}, environment)))
+    asking.start()
+    assert asked.wait(10)
+    over.set()
+    server.close()
+    asking.join(10)
+    assert answers == ["stopped"]
+
+
+_SLEEPER = """
+import sys, time
+from seatunnel_core.control.server import ControlServer
+server = ControlServer("asleep", {"status": lambda _: {}}, {"XDG_RUNTIME_DIR": sys.argv[1]})
+server.start()
+print("listens", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_that_stands_still_is_left_out(
+    environment: dict[str, str], server: ControlServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_CONNECT_S", 0.3)
+    command = [sys.executable, "-c", _SLEEPER, environment["XDG_RUNTIME_DIR"]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sleeper:
+        try:
+            assert sleeper.stdout is not None
+            assert sleeper.stdout.readline() == "listens\n"
+            sleeper.send_signal(signal.SIGSTOP)
+            assert client.running(environment) == (status(),)
+            assert len(sockets(control_folder(environment))) == 2, "it may wake up"
+        finally:
+            sleeper.kill()
+
+
+def test_an_answer_that_is_none_is_none(environment: dict[str, str]) -> None:
+    path = socket_of(control_folder(environment), JOB, 1)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+
+        def talk() -> None:
+            for line in (b"nonsense\n", json.dumps([1]).encode() + b"\n", b""):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(100)
+                    connection.sendall(line)
+
+        talking = threading.Thread(target=talk)
+        talking.start()
+        assert [client.running(environment) for _ in range(3)] == [(), (), ()]
+        talking.join(10)

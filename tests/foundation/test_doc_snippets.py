@@ -1,0 +1,60 @@
+"""What the page on connectors tells people to write: put together as it says, it works."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from seatunnel_core.config.job_file import load_job
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """What Python prints, with the packages in ``folder`` importable."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def entry_points(toml: str) -> str:
+    """An ``entry_points.txt``, as pip writes it from this part of a ``pyproject.toml``."""
+    groups = tomllib.loads(toml)["project"]["entry-points"]
+    return "\n".join(
+        f"[{group}]\n{name} = {value}" for group, points in groups.items() for name, value in points.items()
+    )
+
+
+def test_the_source_suite_of_the_page_runs(tmp_path: Path) -> None:
+    (suite,) = (block for block in blocks("connectors.md", "python") if "SourceConformance" in block)
+    (tmp_path / "test_counting.py").write_text(suite)
+    (tmp_path / "seatunnel_counting").symlink_to(EXAMPLES / "connector_plugin" / "seatunnel_counting")
+    assert " passed" in run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_counting.py")
+
+
+def test_options_are_declared_as_the_page_says() -> None:
+    (declared,) = (block for block in blocks("connectors.md", "python") if block.startswith("COUNT"))
+    program = f"from seatunnel_core.config.option import *\n{declared}\nprint(COUNT.key, COUNT.required)"
+    assert run(ROOT, "-c", program) == "count True\n"
+
+
+def test_the_entry_point_of_the_page_is_the_one_of_the_example() -> None:
+    example = (EXAMPLES / "connector_plugin" / "pyproject.toml").read_text(encoding="utf-8")
+    assert entry_points(blocks("connectors.md", "toml")[0]) == entry_points(example)
+
+
+def test_the_transforms_of_the_page_are_blocks_of_a_job(tmp_path: Path) -> None:
+    job = tmp_path / "job.conf"
+    job.write_text(blocks("connectors.md", "hocon")[0] + "source { FakeSource { } }\nsink { Console { } }\n")
+    assert [block.identifier for block in load_job(job).blocks] == ["FakeSource", "Python", "DataFrame", "Console"]

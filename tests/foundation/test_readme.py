@@ -1,0 +1,179 @@
+"""What the README tells people to type: it exists, it parses, and the first job runs."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from seatunnel_core.cli.arguments import SUBCOMMANDS, parse
+from seatunnel_core.cli.init import init
+from seatunnel_core.config.job_file import load_job
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def marked(name: str) -> str:
+    found = re.search(rf"<!-- {name} -->\n```shell\n(.*?)```", README, re.DOTALL)
+    assert found is not None, f"the README has no block {name!r}"
+    return found[1]
+
+
+LINES = [line for block in blocks("shell") for line in block.splitlines() if line]
+
+
+def test_there_is_something_to_type() -> None:
+    assert len(LINES) > 5
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("make ")])
+def test_make_targets_exist(line: str) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(shlex.split(line)[1:]) <= set(targets)
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("seatunnel ")])
+def test_commands_are_understood(line: str) -> None:
+    parse(shlex.split(line)[1:], version="1")
+
+
+def test_every_command_is_of_a_kind_that_is_checked() -> None:
+    known = (
+        "make ",
+        "seatunnel ",
+        "python3 -m venv",
+        ".venv/bin/pip install",
+        ". .venv/",
+        "export ",
+        "$SEATUNNEL_HOME/",
+    )
+    assert [line for line in LINES if not line.startswith(known)] == []
+
+
+def test_subcommands_are_described() -> None:
+    assert [name for name in SUBCOMMANDS if f"seatunnel {name}" not in README] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    gone = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert gone == []
+
+
+def test_the_job_that_is_shown_is_the_one_that_init_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    init(Path("first"))
+    shown = tmp_path / "shown.conf"
+    shown.write_text(blocks("hocon")[0].replace('"first/', f'"{tmp_path}/first/'))
+    ours, theirs = load_job(Path("first/jobs/first.conf")), load_job(shown)
+    assert ours.env == theirs.env
+    assert [(block.identifier, plain(block.block)) for block in ours.blocks] == [
+        (block.identifier, plain(block.block)) for block in theirs.blocks
+    ]
+
+
+def plain(value: object) -> object:
+    """The tree without its positions."""
+    if hasattr(value, "entries"):
+        return {entry.key: plain(entry.value) for entry in value.entries}
+    if hasattr(value, "values"):
+        return [plain(item) for item in value.values]
+    return getattr(value, "text", None)
+
+
+def type_in(shell: str, folder: Path, **environment: str) -> str:
+    """Run lines as a person types them, in a folder of their own; returns what they print."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    state = str(folder / "state")
+    done = subprocess.run(
+        ["sh", "-euc", shell],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "XDG_STATE_HOME": state} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rows_below(folder: Path) -> list[tuple[object, ...]]:
+    tables = [pq.read_table(file, partitioning=None) for file in folder.glob("*.parquet")]
+    return [tuple(row.values()) for table in tables for row in table.to_pylist()]
+
+
+EXPECTED = [
+    ("Lisbon", 545_796),
+    ("Nairobi", 4_397_073),
+    ("Reykjavík", None),
+    ("São Paulo", 11_451_999),
+    ("Washington, D.C.", 689_545),
+    ("東京", 14_047_594),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_the_first_job_and_the_python_job_run_as_they_are_typed(tmp_path: Path) -> None:
+    said = type_in(marked("first job"), tmp_path)
+    assert "guarantee: exactly-once" in said
+    assert sorted(rows_below(tmp_path / "first/output/cities")) == EXPECTED
+    (tmp_path / "sizes.py").write_text(blocks("python")[0], encoding="utf-8")
+    assert "6" in type_in("python sizes.py", tmp_path).split()
+    assert sorted(rows_below(tmp_path / "first/output/sizes")) == EXPECTED
+
+
+@pytest.mark.spark
+@pytest.mark.install
+@pytest.mark.timeout(300)
+def test_the_submit_line_of_seatunnels_own_documentation(tmp_path: Path) -> None:
+    """``$SEATUNNEL_HOME/bin/seatunnel.sh --config $SEATUNNEL_HOME/config/v2.batch.config.template`` runs, and the two
+    documented ways to give options to the JVM reach it: a log that Java writes shows both."""
+    init(tmp_path / "home")
+    line = next(line for line in LINES if line.startswith("$SEATUNNEL_HOME/bin/"))
+    said = type_in(
+        f"{line} -DJvmOption='-Xmx700m'",
+        tmp_path,
+        SEATUNNEL_HOME=str(tmp_path / "home"),
+        JAVA_OPTS=f"-Xlog:gc+init:file={tmp_path}/gc.log",
+    )
+    assert said.count("kind=INSERT") == 2 * 16  # row.num counts for each of the two parallel readers
+    assert re.search(r"finished +32 +32 +32 ", said)  # read, written, committed
+    assert "Heap Max Capacity: 700M" in (tmp_path / "gc.log").read_text()
+
+
+@pytest.mark.install
+@pytest.mark.timeout(1800)
+def test_the_install_block_with_wheels_in_the_place_of_the_clone(tmp_path: Path) -> None:
+    """`make wheels`, its wheels with the extras that the README names into a fresh environment, then the first job."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    subprocess.run(["make", "--silent", "wheels", "-o", "dev", f"RUN={sys.executable}"], cwd=clone, check=True)
+    wheels = {each.name.partition("-")[0]: str(each) for each in (clone / "dist").glob("*.whl")}
+    plugins = {f"seatunnel_storage_{name}" for name in ("hdfs", "localfile", "mapstore")}
+    assert set(wheels) == {"seatunnel_core", *plugins}
+
+    begun = time.monotonic()
+    block = marked("install").replace("'.[spark]'", f"'{wheels['seatunnel_core']}[spark]'")
+    block = block.replace("./plugins/seatunnel-storage-hdfs", wheels["seatunnel_storage_hdfs"])
+    assert block.count(".whl") == 2, block
+    person = tmp_path / "person"
+    person.mkdir()
+    type_in(block + marked("first job"), person, PYTHONPATH="")
+    assert sorted(rows_below(person / "first/output/cities")) == EXPECTED
+    where = type_in(
+        ".venv/bin/python -c 'import seatunnel_core; print(seatunnel_core.__file__)'", person, PYTHONPATH=""
+    )
+    assert Path(where.strip()).is_relative_to(person)
+    print(f"from the wheels to the first job's rows: {time.monotonic() - begun:.0f} s")

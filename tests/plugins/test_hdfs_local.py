@@ -1,0 +1,239 @@
+"""What the backend on local files does beyond the kit: its configuration, its system calls, its file systems."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import seatunnel_storage_hdfs.local
+from seatunnel_storage_hdfs.factory import HdfsStorageFactory
+from seatunnel_storage_hdfs.mounts import network_file_system
+
+from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
+from seatunnel_storage_api.storage import CheckpointStorage
+from seatunnel_storage_api.testing.given import JOB, checkpoint, claim, refs
+
+FACTORY = HdfsStorageFactory()
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[CheckpointStorage]:
+    with FACTORY.create({"namespace": f"{tmp_path}/"}) as storage:
+        yield storage
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"storage.type": "local"},
+        {"storage.type": "LOCAL", "fs.defaultFS": "file:///"},
+        {"storage.type": "hdfs", "fs.defaultFS": "file:///"},
+    ],
+)
+def test_what_means_local_files(tmp_path: Path, more: dict[str, str]) -> None:
+    with FACTORY.create({"namespace": f"{tmp_path}/new/folder/", **more}) as storage:
+        storage.put_manifest(JOB, 1, b"")
+    assert (tmp_path / "new/folder" / JOB).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"storage.type": "tape", "s3.bucket": "b"}, "tape is not available"),
+        ({"storage.type": "hdfs"}, "fs.defaultFS is missing"),
+        ({"fs.defaultFS": "hdfs://localhost:9000"}, "storage.type is local, but"),
+    ],
+)
+def test_what_is_refused_says_what_to_write(tmp_path: Path, more: dict[str, str], says: str) -> None:
+    with pytest.raises(StorageConfigurationError, match=says) as caught:
+        FACTORY.create({"namespace": f"{tmp_path}/never/", **more})
+    assert "file:///" in str(caught.value)
+    assert not (tmp_path / "never").exists()
+
+
+def test_keys_without_effect_are_named_without_their_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    keys = ["K1", "kerberosPrincipal", "fs.s3a.secret.key", "seatunnel.hadoop.dfs.replication"]
+    FACTORY.create({"namespace": f"{tmp_path}/", **dict.fromkeys(keys, "hidden")}).close()
+    assert len(caplog.records) == 4
+    assert all(key in caplog.text for key in keys)
+    assert "hidden" not in caplog.text
+
+
+def test_a_place_that_cannot_be_written_fails_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for namespace in (f"{tmp_path}/file/", f"{tmp_path}/file/below/", "/proc/seatunnel/"):
+        with pytest.raises(StorageAccessError, match="namespace") as caught:
+            FACTORY.create({"namespace": namespace})
+        assert namespace in str(caught.value)
+
+
+@pytest.mark.parametrize("call", ["open", "link", "fsync"])
+def test_the_start_does_what_every_put_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def refuse(*arguments: object, **more: object) -> int:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    with monkeypatch.context() as patches:
+        patches.setattr(os, call, refuse)
+        with pytest.raises(StorageAccessError, match="hard links"):
+            FACTORY.create({"namespace": f"{tmp_path}/"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_network_file_system_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(seatunnel_storage_hdfs.local, "network_file_system", lambda namespace: "nfs4")
+    FACTORY.create({"namespace": f"{tmp_path}/"}).close()
+    assert "nfs4" in caplog.text
+    assert "fenced" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("/nowhere/at/all", None),
+        ("/mnt/share", "nfs4"),
+        ("/mnt/share/a/b", "nfs4"),
+        ("/mnt/shared", None),
+        ("/mnt/share/disk/a", None),
+        ("/mnt/with blank/a", "cifs"),
+    ],
+)
+def test_the_nearest_mount_decides(tmp_path: Path, folder: str, kind: str | None) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        "35 21 0:30 / /mnt/share rw - nfs4 server:/export rw\n"
+        "36 35 8:2 / /mnt/share/disk rw shared:7 master:2 - xfs /dev/sdb1 rw\n"
+        "37 21 0:31 / /mnt/with\\040blank rw - cifs //server/share rw\n"
+    )
+    assert network_file_system(folder, str(mounts)) == kind
+    assert network_file_system(folder, str(tmp_path / "absent")) is None
+
+
+def test_a_store_costs_one_write_two_syncs_one_link_and_one_listing(
+    storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in this order: the bytes are on the disk before the name is, and the name before the caller hears of it."""
+    epoch = claim(storage)
+    storage.store_checkpoint(checkpoint(epoch, 1))
+    calls: list[str] = []
+
+    def recording(name: str) -> None:
+        original = getattr(os, name)
+
+        def call(*arguments: object, **more: object) -> object:
+            calls.append(name)
+            return original(*arguments, **more)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in (
+        "open",
+        "write",
+        "writev",
+        "fsync",
+        "link",
+        "unlink",
+        "scandir",
+        "mkdir",
+        "rename",
+        "replace",
+        "listdir",
+    ):
+        recording(name)
+    storage.store_checkpoint(checkpoint(epoch, 2))
+    assert calls == ["open", "writev", "fsync", "link", "unlink", "open", "fsync", "scandir"]
+
+
+def test_a_write_that_takes_a_part_only_goes_on(storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call takes 2 GiB at most; here it takes 100 bytes, which end within the first piece, and between two."""
+    epoch, writev, counts = claim(storage), os.writev, []
+
+    def a_part(descriptor: int, pieces: list[memoryview]) -> int:
+        first = bytes(pieces[0])[:100]
+        counts.append(len(first))
+        return writev(descriptor, [first])
+
+    stored = checkpoint(epoch, 1, bytes(range(256)) * 2)
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "writev", a_part)
+        storage.store_checkpoint(stored)
+    assert len(counts) > 8
+    assert min(counts) < 100
+    assert storage.get_latest_checkpoint(JOB, 1) == stored
+
+
+def test_what_a_dead_writer_left_is_swept_by_the_next_engine(storage: CheckpointStorage, tmp_path: Path) -> None:
+    epoch = claim(storage)
+    storage.store_checkpoint(checkpoint(epoch, 1))
+    unfinished = tmp_path / JOB / "000001" / ".tmp"
+    (unfinished / "0000000001-00000000000000000002.checkpoint.base-none.ckpt.1-ab").write_bytes(b"half")
+    (unfinished / "0000000009-00000000000000000002.checkpoint.base-none.ckpt.1-ab").write_bytes(b"half")
+    assert refs(storage) == [(epoch, 1)]
+    claim(storage)
+    assert [path.name[:10] for path in unfinished.iterdir()] == ["0000000009"]
+
+
+def test_a_writer_whose_unfinished_file_was_swept_begins_again(
+    storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = claim(storage)
+    link, swept = os.link, []
+
+    def sweep_once(source: str, target: str) -> None:
+        if not swept:
+            swept.append(source)
+            os.unlink(source)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", sweep_once)
+    storage.store_checkpoint(checkpoint(epoch, 1))
+    assert swept
+    assert refs(storage) == [(epoch, 1)]
+
+
+def test_a_full_disk_is_retryable_and_leaves_nothing(
+    storage: CheckpointStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epoch = claim(storage)
+
+    def full(descriptor: int, pieces: list[memoryview]) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "writev", full)
+        with pytest.raises(StorageUnavailableError, match="No space left"):
+            storage.store_checkpoint(checkpoint(epoch, 1))
+    assert refs(storage) == []
+    assert list(tmp_path.rglob("*.ckpt*")) == []
+
+
+@pytest.mark.parametrize("unmounted", [False, True])
+def test_a_namespace_that_was_taken_away_is_no_deleted_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unmounted: bool
+) -> None:
+    """An engine whose disk was unmounted for a while took the empty folder for a job that somebody had deleted, ended,
+    and left a second history in the place where the disk belonged."""
+    namespace, away = tmp_path / "namespace", tmp_path / "away"
+    with FACTORY.create({"namespace": f"{namespace}/"}) as storage:
+        epoch = claim(storage)
+        storage.store_checkpoint(checkpoint(epoch, 1))
+        namespace.rename(away)
+        if unmounted:
+            namespace.mkdir()
+            monkeypatch.setattr(seatunnel_storage_hdfs.local, "_device_of", lambda folder: -1)
+        for verb in (lambda: storage.store_checkpoint(checkpoint(epoch, 2)), lambda: storage.scan(JOB, 1)):
+            with pytest.raises(StorageUnavailableError, match="its disk is not mounted") as caught:
+                verb()
+            assert str(namespace) in str(caught.value)
+        if unmounted:
+            assert list(namespace.iterdir()) == []
+            namespace.rmdir()
+        assert not namespace.exists()
+        away.rename(namespace)
+        monkeypatch.undo()
+        storage.store_checkpoint(checkpoint(epoch, 2))
+        assert refs(storage) == [(epoch, 1), (epoch, 2)]

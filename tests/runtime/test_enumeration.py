@@ -1,0 +1,60 @@
+"""The frozen form of an enumeration: read back as it was, and the same bytes for the same thing."""
+
+import json
+import os
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.runtime.enumeration import FORMAT_VERSION, freeze, thaw
+
+COLUMNS = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        ("when", pa.timestamp("us", tz="UTC")),
+        ("price", pa.decimal128(10, 2)),
+        ("tags", pa.list_(pa.string())),
+        ("größe", pa.struct([("x", pa.int8())])),
+    ]
+)
+
+
+def enumeration(splits: int = 3) -> Enumeration:
+    return Enumeration(
+        schemas=(TableSchema(table="shop.orders", columns=COLUMNS, primary_key=("id",)),),
+        splits=tuple(
+            Split(index=index, weight_bytes=100 + index, rows=7, body={"path": f"ü{index}.csv", "start": index})
+            for index in range(splits)
+        ),
+    )
+
+
+def test_comes_back_as_it_was() -> None:
+    assert thaw(freeze(enumeration())) == enumeration()
+
+
+def test_a_file_name_that_is_no_text_comes_back_as_it_was() -> None:
+    """POSIX names files in bytes; Python keeps those that are not UTF-8 in characters that UTF-8 does not have."""
+    split = Split(index=0, weight_bytes=1, rows=1, body={"path": os.fsdecode(b"/data/caf\xe9.csv")})
+    assert thaw(freeze(Enumeration(schemas=(), splits=(split,)))).splits == (split,)
+
+
+def test_same_thing_has_the_same_bytes() -> None:
+    assert freeze(enumeration()) == freeze(enumeration())
+    assert freeze(enumeration()) != freeze(enumeration(splits=4))
+
+
+def test_nothing_in_it_is_fine() -> None:
+    empty = Enumeration(schemas=(), splits=())
+    assert thaw(freeze(empty)) == empty
+
+
+def test_newer_format_is_refused_with_what_to_do() -> None:
+    document = json.loads(freeze(enumeration()))
+    document["version"] = FORMAT_VERSION + 1
+    with pytest.raises(SeaTunnelError, match="resume the job with the version of seatunnel-core that started it"):
+        thaw(json.dumps(document).encode())

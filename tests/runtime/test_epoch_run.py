@@ -1,0 +1,112 @@
+"""How an epoch carries out what the protocol wants, where that goes wrong."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.runtime.epoch_run import EpochRun, Workshop
+from tests.runtime.at_once import AtOnce
+
+
+@define
+class OneStep:
+    """A protocol that wants one thing, and keeps what it is told."""
+
+    wanted: commands.Command
+    told: list[Any] = field(factory=list)
+    answered: asyncio.Event = field(factory=asyncio.Event)
+
+    def handle(self, event: Any) -> tuple[commands.Command, ...]:
+        if isinstance(event, events.Started):
+            return (self.wanted,)
+        self.told.append(event)
+        self.answered.set()
+        return ()
+
+
+class WorkOnCluster:
+    """What asks a Spark that is not there."""
+
+    shares_disk = False
+
+    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
+        raise PlatformError("Spark is not running")
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop: asyncio.AbstractEventLoop) -> None:
+    """On a cluster the sinks are proved by a task, before anything is enumerated."""
+    protocol = OneStep(commands.PrepareSinks(epoch=1, save_mode_pending=frozenset()))
+    spark: asyncio.Future[Any] = loop.create_future()
+    with ThreadPoolExecutor(1) as pool:
+        run = EpochRun(
+            protocol=protocol,  # type: ignore[arg-type]
+            work=WorkOnCluster(),  # type: ignore[arg-type]
+            workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+            owner=None,  # type: ignore[arg-type]
+            log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+        )
+        run.start()
+        spark.set_exception(PlatformError("Spark did not start: no Java"))
+        loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))
+    (failed,) = protocol.told
+    assert isinstance(failed, events.PlaceFailed)
+    assert failed.failure.message == "Spark did not start: no Java"
+
+
+class WorkWithASource:
+    """A source of no splits, which needs no task to be enumerated."""
+
+    on_frames = False
+    job_id = "job"
+
+    def __init__(self, limited: bool) -> None:
+        self.limited = limited
+
+    def discover(self, source_name: str) -> tuple[()]:
+        return ()
+
+    def enumerate(self, source_name: str, attachment: str | None, items: Any) -> tuple[Enumeration, str]:
+        return Enumeration(schemas=(), splits=()), "frozen"
+
+    def program(self, source_name: str, schemas: Any) -> None:
+        return None
+
+    def is_limited(self, source_name: str) -> bool:
+        return self.limited
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_source_with_a_speed_limit_begins_when_spark_runs(loop: asyncio.AbstractEventLoop, limited: bool) -> None:
+    """Its splits flowed while Spark started, and were read at once when it ran: seconds of the limit in a moment."""
+    protocol = OneStep(commands.Enumerate(source="in", attachment=None))
+    spark: asyncio.Future[Any] = loop.create_future()
+    pool = AtOnce()
+    run = EpochRun(
+        protocol=protocol,  # type: ignore[arg-type]
+        work=WorkWithASource(limited),  # type: ignore[arg-type]
+        workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        owner=None,  # type: ignore[arg-type]
+        log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+    )
+    run.start()
+    for _ in range(5):
+        loop.run_until_complete(asyncio.sleep(0))
+    assert bool(protocol.told) is not limited
+    spark.set_result(None)
+    loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))
+    assert [type(event) for event in protocol.told] == [events.Enumerated]

@@ -1,0 +1,149 @@
+"""A job's savepoint is complete when each pipeline has its part and the manifest names it: never before, never half."""
+
+from concurrent.futures import Future
+
+import pytest
+from attrs import define, field
+
+from seatunnel_core.errors import SavepointError, UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.runtime.claim import Claim
+from seatunnel_core.runtime.savepoints import Answer, JobSavepoints, ManifestWriter
+from seatunnel_storage_api.memory import MemoryStorage, MemoryStorageFactory
+from seatunnel_storage_api.state import CheckpointRef
+from tests.runtime.at_once import AtOnce
+
+JOB = "job"
+
+
+@define
+class Planned:
+    manifest: Manifest = field(factory=lambda: Manifest(job_name="a job"))
+
+
+@define
+class Pipeline:
+    """One that answers when it is told to."""
+
+    id: int
+    title: str = "in -> out"
+    answers: dict[str, Answer] = field(factory=dict)
+    asked: list[tuple[str, bool, bool]] = field(factory=list)
+
+    def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
+        self.asked.append((name, stop, drain))
+        self.answers[name] = answer
+
+    def takes(self, name: str, checkpoint_id: int = 5) -> None:
+        self.answers[name](CheckpointRef(100_000, checkpoint_id), "")
+
+    def refuses(self, name: str, reason: str) -> None:
+        self.answers[name](None, reason)
+
+
+@define
+class Played:
+    storage: MemoryStorage
+    savepoints: JobSavepoints
+    pipelines: list[Pipeline]
+
+    def take(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> "Future[JobSavepoint]":
+        taken: Future[JobSavepoint] = Future()
+        self.savepoints.take(name, stop=stop, drain=drain, pipelines=self.pipelines, taken=taken)
+        return taken
+
+    def stored(self) -> tuple[JobSavepoint, ...]:
+        found = self.storage.get_manifest(JOB)
+        assert found is not None
+        return Manifest.from_bytes(found.body).savepoints
+
+
+@pytest.fixture
+def played() -> Played:
+    storage = MemoryStorageFactory().create({})
+    claim = Claim(version=1, job=Planned())  # type: ignore[arg-type]
+    storage.put_manifest(JOB, 1, Planned().manifest.to_bytes())
+    writer = ManifestWriter(storage, JOB, claim)
+    return Played(storage, JobSavepoints(writer, AtOnce()), [Pipeline(1), Pipeline(2)])
+
+
+def told(taken: "Future[JobSavepoint]") -> str:
+    error = taken.exception(timeout=0)
+    assert isinstance(error, SavepointError | UsageError), error
+    return str(error)
+
+
+def test_it_is_written_when_the_last_pipeline_has_its_part(played: Played) -> None:
+    taken = played.take("mine")
+    assert [each.asked for each in played.pipelines] == [[("mine", False, False)]] * 2
+    played.pipelines[1].takes("mine", 9)
+    assert played.stored() == ()
+    assert not taken.done()
+    played.pipelines[0].takes("mine", 7)
+    (stored,) = played.stored()
+    assert stored == taken.result(timeout=0)
+    assert stored.pipelines == {1: CheckpointRef(100_000, 7), 2: CheckpointRef(100_000, 9)}
+    assert not stored.stopped
+
+
+def test_without_a_name_it_gets_the_next_number(played: Played) -> None:
+    for name in (None, "7", None, "x"):
+        taken = played.take(name)
+        for pipeline in played.pipelines:
+            pipeline.takes(pipeline.asked[-1][0])
+        assert taken.done()
+    assert [each.name for each in played.stored()] == ["1", "7", "8", "x"]
+
+
+def test_a_name_is_given_once(played: Played) -> None:
+    open_one = played.take("mine")
+    assert "there is a savepoint mine of this job already" in told(played.take("mine"))
+    assert not open_one.done()
+    assert "no name for a savepoint" in told(played.take("../x"))
+
+
+def test_one_pipeline_that_cannot_is_enough(played: Played) -> None:
+    taken = played.take("mine")
+    played.pipelines[0].takes("mine")
+    played.pipelines[1].refuses("mine", "it fell")
+    assert told(taken) == "the savepoint mine was not taken: pipeline 2 (in -> out): it fell"
+    assert played.stored() == ()
+
+
+@pytest.mark.parametrize("how", [{"stop": True}, {"drain": True}])
+def test_one_that_stops_the_job_is_written_when_the_job_has_stopped(played: Played, how: dict[str, bool]) -> None:
+    taken = played.take(None, **how)
+    for pipeline in played.pipelines:
+        pipeline.takes("1")
+    assert played.stored() == ()
+    played.savepoints.conclude()
+    assert played.stored() == (taken.result(timeout=0),)
+    assert played.stored()[0].stopped
+
+
+def test_a_process_that_lost_the_job_takes_none(played: Played) -> None:
+    taken = played.take("mine")
+    played.storage.put_manifest(JOB, 2, Planned().manifest.to_bytes())
+    for pipeline in played.pipelines:
+        pipeline.takes("mine")
+    assert "another process has claimed the job since" in told(taken)
+
+
+def test_a_storage_that_fails_is_told(played: Played) -> None:
+    taken = played.take("mine")
+    played.storage.close()
+    for pipeline in played.pipelines:
+        pipeline.takes("mine")
+    assert "the savepoint mine was not taken: " in told(taken)
+
+
+def test_nobody_waits_for_a_job_that_ended(played: Played) -> None:
+    half, whole = played.take("half"), played.take("whole", stop=True)
+    for pipeline in played.pipelines:
+        pipeline.takes("whole")
+    played.savepoints.close()
+    assert "the job ended before it was complete" in told(half)
+    assert "the job ended before it was complete" in told(whole)
+    played.savepoints.conclude()  # comes too late to change what was said
+    assert "the job ended before it was complete" in told(whole)

@@ -1,0 +1,95 @@
+"""What the options of a job and its engine mean for protocol, restarts and Spark."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from plugins_for_plans import Plugins
+
+from seatunnel_core.checkpoint.restart import RestartPolicy
+from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.runtime.planned import PlannedJob
+from seatunnel_core.runtime.settings import checkpoint_policy, restart_policy, spark_settings, topology_of
+
+ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
+NODES = """
+source {
+  LocalFile { path = /a, file_format_type = csv, plugin_output = a, parallelism = 3 }
+  LocalFile { path = /b, file_format_type = csv, plugin_output = b }
+}
+transform { Keep { plugin_input = b, plugin_output = c, columns = "id,name" } }
+sink {
+  LocalFile { path = /one, plugin_input = c, name = one }
+  LocalFile { path = /both, plugin_input = "a, c", name = both }
+}
+"""
+
+
+def planned(env: str = "") -> PlannedJob:
+    problems = Problems()
+    tree = parse(f"env {{ {env} }}\n{NODES}", Path("job.conf"), Variables({}, {}), problems)
+    return plan_job(read_job(tree, "job.conf", problems), Plugins(), ENGINE)
+
+
+def engine_with(folder: Path, checkpoint: str) -> EngineConfig:
+    file = folder / "seatunnel.yaml"
+    file.write_text(f"seatunnel:\n  engine:\n    checkpoint: {{ {checkpoint}, storage: {{ type: hdfs }} }}\n")
+    return load_engine(file, environment={})
+
+
+@pytest.mark.parametrize(
+    ("env", "interval_ms"),
+    [
+        ("", None),
+        ("job.mode = BATCH, checkpoint.interval = 1000", 1000),
+        ("job.mode = STREAMING", 300_000),
+        ("job.mode = STREAMING, checkpoint.interval = 10", 10),
+    ],
+)
+def test_batch_job_checkpoints_only_when_its_own_env_says_so(env: str, interval_ms: int | None) -> None:
+    assert checkpoint_policy(planned(env), ENGINE).interval_ms == interval_ms
+
+
+def test_env_wins_over_the_engine(tmp_path: Path) -> None:
+    engine = engine_with(tmp_path, "timeout: 7000, min-pause: 50, max-concurrent: 5, tolerable-failure: 2")
+    general = checkpoint_policy(planned(), engine)
+    assert (general.timeout_ms, general.min_pause_ms) == (7000, 50)
+    assert (general.max_concurrent, general.tolerable_failures) == (5, 2)
+    own = checkpoint_policy(planned("checkpoint.timeout = 90, checkpoint.min-pause = 0"), engine)
+    assert (own.timeout_ms, own.min_pause_ms) == (90, 0)
+
+
+def test_no_pause_is_minus_one_as_in_seatunnel() -> None:
+    assert checkpoint_policy(planned(), ENGINE).min_pause_ms == 0
+
+
+def test_retries() -> None:
+    job = planned("job.retry.times = 7, job.retry.interval.seconds = 2")
+    assert restart_policy(job) == RestartPolicy(retry_times=7, retry_interval_ms=2000)
+
+
+def test_sources_know_the_sinks_that_their_rows_reach() -> None:
+    (pipeline,) = planned("read_limit.rows_per_second = 9").pipelines
+    topology = topology_of(pipeline)
+    described: dict[str, Any] = {spec.name: (spec.sinks, spec.parallelism) for spec in topology.sources}
+    assert described == {"a": (("both",), 3), "b": (("one", "both"), 1)}
+    assert {spec.rows_per_second for spec in topology.sources} == {9}
+
+
+def test_master_of_the_command_line_wins() -> None:
+    job = planned('spark.master = "local[7]", spark.executor.memory = 1g')
+    own = spark_settings(job, master=None, jvm_options=(), log_file=None)
+    assert own.options["spark.master"] == "local[7]"
+    given = spark_settings(job, master="local[2]", jvm_options=("-Xmx1G",), log_file=None)
+    assert given.options == {"spark.master": "local[2]", "spark.executor.memory": "1g"}
+    assert "-Xmx1G" in given.java_options
+    assert not given.on_frames

@@ -1,0 +1,33 @@
+"""``python -m tests.seatunnel_storage_api.broken.page > docs/broken-storages.md``"""
+
+import inspect
+
+from seatunnel_storage_api.testing.promises import PROMISES, briefly
+from tests.seatunnel_storage_api.broken import naming, reading, writing
+from tests.seatunnel_storage_api.broken.given import BROKEN
+
+HEAD = """\
+# Storages that break a promise, and are found
+
+Each of these is a few lines in `tests/seatunnel_storage_api/broken`, and wrong as real storages are wrong. The kit has
+to fail on each, in a test of the promise that it breaks, and to pass on the honest one beside them: a test.
+If you [write a storage](write-a-storage.md), this is what the kit keeps you from.
+
+| promise | storage | what its author thought |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    return HEAD + "".join(f"| {number}. {briefly(number)} | {name} | {thought} |\n" for number, name, thought in rows())
+
+
+def rows() -> list[tuple[int, str, str]]:
+    """By promise, then as the code has them."""
+    kinds = {name: kind for module in (writing, reading, naming) for name, kind in vars(module).items()}
+    thoughts = {name: " ".join((inspect.getdoc(kinds[name]) or "").split()).replace("``", "`") for name in BROKEN}
+    return [(number, name, thoughts[name]) for number in PROMISES for name, (own, _) in BROKEN.items() if own == number]
+
+
+if __name__ == "__main__":
+    print(page(), end="")

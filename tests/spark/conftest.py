@@ -1,0 +1,42 @@
+"""One Spark for all tests of this folder, and the smallest source and sink that can be watched."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+from pyspark import cloudpickle
+
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.session import SparkSettings
+
+sys.path.insert(0, str(Path(__file__).parent))
+import watched
+
+cloudpickle.register_pickle_by_value(watched)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses Spark here shares one process, and so one JVM, when the tests run in several."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "plane" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlane]:
+    folder = tmp_path_factory.mktemp("spark")
+    plane = SparkPlane(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
+    plane.start()
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture
+def ticket() -> str:
+    return os.urandom(4).hex()

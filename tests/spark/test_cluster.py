@@ -1,0 +1,221 @@
+"""A Spark standalone cluster on loopback, from the pyspark wheel: a master and two workers.
+
+The workers' Python has pyarrow and none of our packages, and nothing of what those need.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from attrs import evolve
+from watched import Numbers, numbers_program, numbers_unit, staged_numbers
+
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.session import SparkSettings
+from seatunnel_core.spark.shipping import WAIT_OPTION
+from seatunnel_core.spark.task import UnitResult
+from tests.runtime.command import Command, column, job, parquet_sink, published, staged
+from tests.torture.process import Seen, processes
+
+pytestmark = pytest.mark.cluster
+
+
+def bare_python(folder: Path, *packages: str) -> Path:
+    """A virtual environment that has the packages, linked from ours, and nothing else."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    paths = {"base": str(folder), "platbase": str(folder)}
+    theirs = Path(sysconfig.get_path("platlib", vars=paths))
+    ours = Path(pyspark.__file__).parent.parent
+    for package in packages:
+        (theirs / package).symlink_to(ours / package)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("cluster")
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYTHONPATH", None)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url, launched = f"spark://127.0.0.1:{port}", []
+
+    def launch(name: str, *arguments: str) -> None:
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
+        with (folder / f"{len(launched)}.log").open("wb") as log:
+            launched.append(subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log))
+
+    try:
+        launch("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        for worker in ("one", "two"):
+            work = ("-c", "1", "-m", "1g", "-d", str(folder / worker), "--webui-port", "0")
+            launch("worker.Worker", "--host", "127.0.0.1", *work, url)
+        deadline = time.monotonic() + 240
+        while (folder / "0.log").read_text().count("Registering worker") < 2:
+            assert time.monotonic() < deadline, (folder / "0.log").read_text()
+            time.sleep(0.2)
+        yield url
+    finally:
+        for process in launched:
+            process.terminate()
+        for process in launched:
+            process.wait(timeout=30)
+
+
+def settings(master: str, python: Path, cache: Path) -> SparkSettings:
+    return SparkSettings(
+        options={
+            "spark.master": master,
+            "spark.pyspark.python": str(python),
+            "spark.executor.memory": "512m",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+        },
+        cache=cache,
+    )
+
+
+def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: Path) -> None:
+    plane = SparkPlane(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
+    plane.start()
+    try:
+        assert not plane.shares_disk
+        assert plane.slots == 2
+        planning = Planning(parallelism=2)
+        inspected = plane.inspect(Numbers(), [{"name": str(number)} for number in range(8)], planning)
+        assert len({item["pid"] for item in inspected}) >= 2, "one executor did everything"
+        assert os.getpid() not in {item["pid"] for item in inspected}
+        dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
+        program = numbers_program(tmp_path)
+        for number in range(1, 7):
+            dispatcher.submit(program, numbers_unit(number, number * 10, number * 10 + 10), 100_000, 1, results.append)
+        deadline = time.monotonic() + 60
+        while len(results) < 6 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        dispatcher.close()
+        assert [result.failure for result in results] == [None] * 6
+        committables = [result.committables["folder"] for result in results]
+        assert staged_numbers(tmp_path, committables) == list(range(10, 70))
+    finally:
+        plane.stop()
+
+
+def test_an_executor_without_pyarrow_is_named_with_the_pip_line(master: str, tmp_path: Path) -> None:
+    python = bare_python(tmp_path / "bare")
+    plane = SparkPlane(settings(master, python, tmp_path))
+    with pytest.raises(PlatformError) as caught:
+        plane.start()
+    said = str(caught.value)
+    assert f"node {socket.gethostname()}: its Python {python} cannot import pyarrow" in said
+    assert f"{python} -m pip install pyarrow" in said
+    assert sys.executable not in said
+
+
+FILES, ROWS_EACH = 40, 250
+
+
+def csv_source(folder: Path) -> str:
+    """Ten thousand ids in forty files."""
+    folder.mkdir()
+    for number in range(FILES):
+        first = number * ROWS_EACH + 1
+        lines = (f"{row},text {row}\n" for row in range(first, first + ROWS_EACH))
+        (folder / f"{number:02}.csv").write_text("".join(lines), "utf-8")
+    return f"""
+  LocalFile {{
+    plugin_output = ids, path = "{folder}", file_format_type = csv
+    schema {{ fields {{ id = bigint, text = string }} }}
+  }}"""
+
+
+def executors() -> list[Seen]:
+    """What the workers, which run in the session of this process, have started and what runs still."""
+    return [seen for seen in processes(os.getsid(0)) if "CoarseGrainedExecutorBackend" in seen.command]
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(600)
+def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, tmp_path: Path) -> None:
+    """By the command, with files on the disk that the driver and the workers share. The resumed job needs the cores
+    that the killed one had: the master takes them back as soon as the driver's connection ends."""
+    python = bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs")
+    options = [f'{key} = "{value}"' for key, value in settings(master, python, tmp_path).options.items()]
+    env = ", ".join(["job.mode = BATCH, checkpoint.interval = 500, read_limit.rows_per_second = 1000", *options])
+    target = tmp_path / "out"
+    command = Command.of(tmp_path / "job", job(env, [csv_source(tmp_path / "in")], [parquet_sink("ids", target)]))
+
+    engine = command.begin("-m", master)
+    wait_until(lambda: len(published(target)) >= 2 or engine.exit_code is not None)
+    assert engine.exit_code is None, engine.output
+    of_the_killed = {seen.pid for seen in executors()}
+    engine.kill()
+    killed_at = time.monotonic()
+    before = len(column(target, "id"))
+    assert 0 < before < FILES * ROWS_EACH
+
+    resumed = command.resume("-m", master)
+    wait_until(lambda: not of_the_killed & {seen.pid for seen in executors()})
+    given_back_s = time.monotonic() - killed_at
+    assert resumed.wait(300) == 0, resumed.output
+    assert column(target, "id") == list(range(1, FILES * ROWS_EACH + 1))
+    assert not staged(target)
+    assert not engine.left_over()
+    assert not resumed.left_over()
+    print(f"killed after {before:,} rows; executors were gone {given_back_s:.1f} s after the driver")
+
+
+def end_the_application(plane: SparkPlane) -> None:
+    """What happens when the master is lost, or somebody ends the application on its page."""
+    wait_until(lambda: plane._shipment is not None)
+    plane.context._jsc.sc().stop()
+
+
+@pytest.mark.timeout(600)
+def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_it_is_told(
+    master: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A resumed job gave up after a minute, while the executors of a busy cluster were starting."""
+    wanted = settings(master, bare_python(tmp_path / "bare"), tmp_path)
+    too_much = {"spark.executor.memory": "64g", WAIT_OPTION: "12s"}
+    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much}))
+    with pytest.raises(
+        PlatformError, match=rf"gave no executor within 12 s\. .*spark\.executor\.memory.*{WAIT_OPTION}"
+    ):
+        plane.start()
+    assert f"no executor yet from the cluster at {master}; waiting up to 12 s" in caplog.text
+
+    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
+    thread = threading.Thread(target=end_the_application, args=[plane])
+    thread.start()
+    with pytest.raises(PlatformError, match=f"the cluster at {master} ended the application"):
+        plane.start()
+    thread.join()
+
+    plane = SparkPlane(evolve(wanted, options={**wanted.options, **too_much, WAIT_OPTION: "10min"}))
+    timer = threading.Timer(1, plane.give_up)
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(PlatformError, match="gave no executor before the job was stopped"):
+        plane.start()
+    assert time.monotonic() - begun < 300
+    timer.join()

@@ -1,0 +1,183 @@
+"""The DataFrame path gives what the fused path gives: the same committables, failures and counts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import watched
+from watched import Doubled, Folder, Numbers, numbers_program, numbers_unit, staged_numbers
+
+from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.errors import TransformError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.transforms.transform import DataFrameTransform
+
+
+class Framed(DataFrameTransform):
+    """Calls a function that cannot be pickled, as users' functions often cannot."""
+
+    identifier = "Framed"
+    declared = ()
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def apply(self, frame: Any, schema: TableSchema) -> Any:
+        return self.function(frame)
+
+    def __reduce__(self) -> Any:
+        raise AssertionError("a DataFrame transform does not travel")
+
+
+def step(name: str, function: Any, *inputs: str) -> Step:
+    return Step(name=name, transform=Framed(function) if callable(function) else function, inputs=inputs)
+
+
+def program_with(plane: SparkPlane, folder: Path, *steps: Step, **more: Any) -> Program:
+    return numbers_program(folder, steps=steps, frame_schema=plane.frame_schema, **more)
+
+
+def run(plane: SparkPlane, program: Program, unit: WorkUnit) -> UnitResult:
+    return plane.run_on_frames(program, unit, 100_000, 1, plane.new_tag())
+
+
+def test_a_unit_is_one_committable_however_many_partitions(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(plane, tmp_path, step("spread", lambda frame: frame.repartition(3), "numbers"))
+    splits = numbers_unit(1, 0, 40).splits + numbers_unit(2, 40, 90).splits
+    result = run(plane, program, WorkUnit(number=5, splits=splits))
+    assert result.failure is None
+    assert (result.rows_read, result.bytes_read, result.rows_skipped) == (90, 200, 0)
+    committable = result.committables["folder"]
+    assert (committable.id, committable.rows) == ("0-100000-5", 90)
+    assert len(committable.body["files"]) == 3
+    assert staged_numbers(tmp_path, [committable]) == list(range(90))
+
+
+def test_arrow_transforms_stand_before_between_and_after(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(
+        plane,
+        tmp_path,
+        step("double", Doubled(), "numbers"),
+        step("few", lambda frame: frame.where("n < 5"), "double"),
+        step("again", Doubled(), "few"),
+        step("odd", lambda frame: frame.where("n % 2 = 1"), "again"),
+        step("last", Doubled(), "odd"),
+    )
+    result = run(plane, program, numbers_unit(1))
+    assert result.failure is None
+    assert result.rows_read == 20
+    assert staged_numbers(tmp_path, [result.committables["folder"]]) == [1] * 8 + [3] * 8
+
+
+def test_sinks_beside_and_behind_a_dataframe_transform(plane: SparkPlane, tmp_path: Path) -> None:
+    few, all_of_them = tmp_path / "few", tmp_path / "all"
+    few.mkdir()
+    all_of_them.mkdir()
+    program = program_with(
+        plane,
+        tmp_path,
+        step("few", lambda frame: frame.where("n < 5"), "numbers"),
+        targets=[
+            Target(name="few sink", ordinal=0, sink=Folder(few), inputs=("few",)),
+            Target(name="all sink", ordinal=1, sink=Folder(all_of_them), inputs=("numbers",)),
+        ],
+    )
+    result = run(plane, program, numbers_unit(1))
+    assert result.failure is None
+    assert result.rows_read == 20
+    assert staged_numbers(few, [result.committables["few sink"]]) == list(range(5))
+    assert staged_numbers(all_of_them, [result.committables["all sink"]]) == list(range(20))
+
+
+def test_the_schema_is_analysed_without_data(plane: SparkPlane) -> None:
+    schema = TableSchema(
+        table="db.t",
+        columns=pa.schema(
+            [
+                ("moment", pa.timestamp("us", tz="UTC")),
+                ("local", pa.timestamp("us")),
+                ("amount", pa.decimal128(12, 2)),
+                ("day", pa.date32()),
+                ("tags", pa.list_(pa.string())),
+            ]
+        ),
+    )
+    found = plane.frame_schema(Framed(lambda frame: frame.selectExpr("*", "amount * 2 as twice")), schema)
+    assert found.table == "db.t"
+    assert found.columns.names == [*schema.columns.names, "twice"]
+    assert found.columns.field("twice").type == pa.decimal128(14, 2)
+    for column in ("moment", "local", "amount", "day"):
+        assert found.columns.field(column).type == schema.columns.field(column).type
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda frame: frame.select("absent"), "absent"),
+        (lambda frame: frame.select("n", "n"), "several columns named n"),
+        (lambda frame: frame.selectExpr("interval 1 day as i"), None),
+    ],
+)
+def test_what_cannot_be_planned_names_the_transform(
+    plane: SparkPlane, tmp_path: Path, function: Any, said: str | None
+) -> None:
+    if said is None:
+        assert plane.frame_schema(Framed(function), watched.NUMBERS).columns.names == ["i"]
+        return
+    with pytest.raises(TransformError, match=said) as caught:
+        program_with(plane, tmp_path, step("wrong", function, "numbers"))
+    assert str(caught.value).startswith("transform 'wrong': ")
+
+
+def test_a_column_without_a_counterpart_in_spark_is_named(plane: SparkPlane) -> None:
+    schema = TableSchema(table="t", columns=pa.schema([("big", pa.decimal256(60, 2))]))
+    with pytest.raises(TransformError, match=r"column 'big' of table 't' has the type decimal256\(60, 2\)"):
+        plane.frame_schema(Framed(lambda frame: frame), schema)
+
+
+def test_a_bad_row_is_told_with_its_place(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"))
+    failure = run(plane, program, numbers_unit(1, **{"raise": "a.csv, line 7, column n: 'x' is no number"})).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.DATA
+    assert failure.message == "pipeline 1, source 'numbers': a.csv, line 7, column n: 'x' is no number"
+
+
+def test_a_full_target_is_told_with_its_sink(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"), full=True)
+    failure = run(plane, program, numbers_unit(1)).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.TRANSIENT
+    assert failure.message.startswith("pipeline 1, sink 'folder': ")
+
+
+def test_skipped_rows_are_counted_once_although_a_worker_dies(plane: SparkPlane, tmp_path: Path) -> None:
+    program = program_with(plane, tmp_path, step("same", lambda frame: frame, "numbers"), skip_bad_rows=True)
+    unit = numbers_unit(1, bad=10, kill_once=str(tmp_path / "killed"))
+    result = run(plane, program, unit)
+    assert (tmp_path / "killed").exists()
+    assert result.failure is None
+    assert (result.rows_read, result.rows_skipped) == (10, 1)
+    assert staged_numbers(tmp_path, [result.committables["folder"]]) == list(range(10))
+
+
+def test_a_dataframe_transform_takes_one_table(plane: SparkPlane, tmp_path: Path) -> None:
+    other = TableSchema(table="other", columns=watched.NUMBERS.columns)
+    with pytest.raises(TransformError, match="transform 'same' works on one table and gets 2: 'numbers', 'other'"):
+        watched.build_program(
+            job_id="job",
+            pipeline_id=1,
+            source_name="numbers",
+            source_ordinal=0,
+            source=Numbers(),
+            schemas=[watched.NUMBERS, other],
+            steps=[step("same", lambda frame: frame, "numbers")],
+            targets=[],
+            frame_schema=plane.frame_schema,
+        )

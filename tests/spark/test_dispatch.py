@@ -1,0 +1,280 @@
+"""Units on a real Spark: shared jobs, accidents that stay where they happen, and units that run again apart."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from watched import most_at_once, numbers_program, numbers_unit, staged_numbers
+
+from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.spark import dispatch
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.packing import ShareMode
+from seatunnel_core.spark.plane import PacketLostError, SparkPlane
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.session import SparkSettings
+from seatunnel_core.spark.task import Packet, Result, UnitResult
+
+
+class Inbox:
+    """Collects results, and waits for them."""
+
+    def __init__(self) -> None:
+        self.results: list[UnitResult] = []
+        self._changed = threading.Condition()
+
+    def __call__(self, result: UnitResult) -> None:
+        with self._changed:
+            self.results.append(result)
+            self._changed.notify_all()
+
+    def wait(self, count: int, seconds: float = 60) -> dict[tuple[int, int], UnitResult]:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.results) >= count, seconds), self.results
+        by_unit = {(result.pipeline_id, result.unit): result for result in self.results}
+        assert len(by_unit) == len(self.results), "a unit got two results"
+        return by_unit
+
+
+@pytest.fixture
+def dispatcher_of(plane: SparkPlane):
+    made: list[UnitDispatcher] = []
+
+    def make(mode: ShareMode = ShareMode.PART, slots: int | None = None) -> UnitDispatcher:
+        made.append(UnitDispatcher(plane, mode, slots))
+        return made[-1]
+
+    yield make
+    for dispatcher in made:
+        dispatcher.close()
+
+
+Make = Callable[..., UnitDispatcher]
+
+
+def run_all(dispatcher: UnitDispatcher, works: list[tuple[Program, WorkUnit]]) -> dict[tuple[int, int], UnitResult]:
+    inbox = Inbox()
+    for program, unit in works:
+        dispatcher.submit(program, unit, 100_000, 1, inbox)
+    return inbox.wait(len(works))
+
+
+def test_a_unit_is_read_and_staged_once(dispatcher_of: Make, tmp_path: Path) -> None:
+    program = numbers_program(tmp_path)
+    results = run_all(
+        dispatcher_of(), [(program, numbers_unit(number, number * 20, number * 20 + 20)) for number in (1, 2, 3)]
+    )
+    assert all(result.failure is None for result in results.values())
+    assert [results[1, number].rows_read for number in (1, 2, 3)] == [20, 20, 20]
+    committables = [result.committables["folder"] for result in results.values()]
+    assert sorted(committable.id for committable in committables) == ["0-100000-1", "0-100000-2", "0-100000-3"]
+    assert staged_numbers(tmp_path, committables) == list(range(20, 80))
+
+
+def jobs_of(plane: SparkPlane) -> int:
+    """How many jobs its Spark has had."""
+    return int(plane.context._jsc.sc().dagScheduler().numTotalJobs())
+
+
+@pytest.mark.parametrize(("mode", "jobs"), [(ShareMode.ALL, 1), (ShareMode.PART, 3), (ShareMode.OFF, 8)])
+def test_who_shares_spark_jobs(
+    dispatcher_of: Make, plane: SparkPlane, tmp_path: Path, mode: ShareMode, jobs: int
+) -> None:
+    """Six pipelines with three short units each, and two with one that is predicted to be long."""
+    dispatcher, inbox, before = dispatcher_of(mode, slots=1), Inbox(), jobs_of(plane)
+    with dispatcher._changed:  # no packet leaves before all units wait
+        for pipeline in range(1, 7):
+            for number in (1, 2, 3):
+                dispatcher.submit(numbers_program(tmp_path, pipeline), numbers_unit(number), 100_000, 1, inbox)
+        for pipeline in (7, 8):
+            long = numbers_unit(1, weight_bytes=24_000_000)
+            dispatcher.submit(numbers_program(tmp_path, pipeline), long, 100_000, 1, inbox)
+    assert all(result.failure is None for result in inbox.wait(20).values())
+    assert jobs_of(plane) - before == jobs
+
+
+def test_no_more_units_run_at_once_than_there_are_slots(dispatcher_of: Make, tmp_path: Path) -> None:
+    """With one slot two jobs were given to Spark at a time, and it has room for both."""
+    notes = tmp_path / "notes"
+    works = [
+        (numbers_program(tmp_path, pipeline), numbers_unit(1, note=str(notes), sleep_s=0.05))
+        for pipeline in range(1, 9)
+    ]
+    results = run_all(dispatcher_of(ShareMode.OFF, slots=1), works)
+    assert all(result.failure is None for result in results.values())
+    assert most_at_once(notes) == 1
+
+
+@pytest.mark.parametrize("mode", list(ShareMode))
+def test_every_way_to_share_gives_the_same_rows(dispatcher_of: Make, tmp_path: Path, mode: ShareMode) -> None:
+    works = [
+        (numbers_program(tmp_path, pipeline), numbers_unit(number, number * 7, number * 7 + 7))
+        for pipeline in range(1, 9)
+        for number in (1, 2, 3)
+    ]
+    results = run_all(dispatcher_of(mode), works)
+    for pipeline in range(1, 9):
+        mine = [result.committables["folder"] for (one, _), result in results.items() if one == pipeline]
+        assert staged_numbers(tmp_path, mine) == list(range(7, 28))
+
+
+def test_a_bad_row_fails_its_own_unit_only(dispatcher_of: Make, tmp_path: Path) -> None:
+    works = [(numbers_program(tmp_path, pipeline), numbers_unit(1)) for pipeline in range(1, 8)]
+    works.append(
+        (numbers_program(tmp_path, 9), numbers_unit(4, **{"raise": "a.csv, line 7, column n: 'x' is no number"}))
+    )
+    works.append((numbers_program(tmp_path, 10, full=True), numbers_unit(1)))
+    results = run_all(dispatcher_of(ShareMode.ALL), works)
+    bad, full = results[9, 4].failure, results[10, 1].failure
+    assert bad is not None
+    assert bad.kind is FailureKind.DATA
+    assert bad.message == "pipeline 9, source 'numbers': a.csv, line 7, column n: 'x' is no number"
+    assert full is not None
+    assert full.kind is FailureKind.TRANSIENT
+    assert full.message.startswith("pipeline 10, sink 'folder': ")
+    assert all(results[pipeline, 1].failure is None for pipeline in range(1, 8))
+
+
+def test_a_killed_worker_costs_no_unit(dispatcher_of: Make, tmp_path: Path) -> None:
+    works = [(numbers_program(tmp_path, pipeline), numbers_unit(1)) for pipeline in range(1, 5)]
+    works.insert(2, (numbers_program(tmp_path, 9), numbers_unit(1, kill_once=str(tmp_path / "killed"))))
+    results = run_all(dispatcher_of(ShareMode.ALL), works)
+    assert (tmp_path / "killed").exists()
+    assert all(result.failure is None for result in results.values())
+
+
+def test_a_unit_that_always_kills_its_worker_fails_alone(dispatcher_of: Make, tmp_path: Path) -> None:
+    """Its packet fails as a whole; the others run again apart, and only it is left with the failure."""
+    deaths = tmp_path / "deaths"
+    works = [(numbers_program(tmp_path, pipeline), numbers_unit(1)) for pipeline in range(1, 5)]
+    works.insert(0, (numbers_program(tmp_path, 8), numbers_unit(1, sleep_s=0.5)))
+    works.insert(0, (numbers_program(tmp_path, 7), numbers_unit(1, sleep_s=0.5)))
+    works.insert(4, (numbers_program(tmp_path, 9), numbers_unit(1, kill_always=str(deaths))))
+    results = run_all(dispatcher_of(ShareMode.ALL), works)
+    killer = results.pop((9, 1)).failure
+    assert killer is not None
+    assert killer.kind is FailureKind.TRANSIENT
+    assert killer.message.startswith("pipeline 9, source 'numbers', work unit 1: the Spark task that ran it was lost: ")
+    assert all(result.failure is None for result in results.values())
+    assert deaths.read_text().count("x") >= 4, "Spark tries a task four times"
+
+
+def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
+    dispatcher_of: Make, plane: SparkPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R15: each pipeline of that packet in a job of its own; a packet beside it goes on undisturbed."""
+    monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: None)
+    dispatcher, inbox, woken, before = dispatcher_of(ShareMode.ALL), Inbox(), tmp_path / "woken", jobs_of(plane)
+    notes = {pipeline: tmp_path / f"notes-{pipeline}" for pipeline in range(1, 6)}
+    accidents = {3: {"kill_times": (str(tmp_path / "deaths"), 4)}, 4: {"sleep_until": str(woken)}}
+
+    def submit(*pipelines: int) -> None:
+        with dispatcher._changed:  # they share a packet
+            for pipeline in pipelines:
+                unit = numbers_unit(1, note=str(notes[pipeline]), **accidents.get(pipeline, {}))
+                dispatcher.submit(numbers_program(tmp_path, pipeline), unit, 100_000, 1, inbox)
+
+    submit(4, 5)
+    while not notes[4].exists():
+        time.sleep(0.01)
+    submit(1, 2, 3)
+    assert sorted(pipeline for pipeline, _ in inbox.wait(3)) == [1, 2, 3], "they ran while the other packet slept"
+    woken.touch()
+    results = inbox.wait(5)
+    assert all(result.failure is None for result in results.values())
+    assert jobs_of(plane) - before == 2 + 3, "two packets, and three pipelines apart"
+    assert [notes[pipeline].read_text() for pipeline in (4, 5)] == ["+-", "+-"]
+    assert notes[3].read_text() == "++++" + "+-", "Spark tries a task four times"
+
+
+def test_a_cancelled_pipeline_is_silent_and_its_own_job_ends(
+    dispatcher_of: Make, plane: SparkPlane, tmp_path: Path
+) -> None:
+    dispatcher, inbox = dispatcher_of(ShareMode.OFF), Inbox()
+    sleeper, other = numbers_program(tmp_path, 1), numbers_program(tmp_path, 2)
+    for number in (1, 2, 3, 4):
+        dispatcher.submit(sleeper, numbers_unit(number, sleep_s=30), 100_000, 1, inbox)
+    time.sleep(1.0)
+    dispatcher.cancel("job", 1)
+    started = time.monotonic()
+    dispatcher.submit(other, numbers_unit(1), 100_000, 1, inbox)
+    results = inbox.wait(1, seconds=15)
+    assert list(results) == [(2, 1)]
+    assert time.monotonic() - started < 15
+
+
+def test_a_shared_job_is_not_stopped_for_one_of_its_pipelines(dispatcher_of: Make, tmp_path: Path) -> None:
+    dispatcher, inbox = dispatcher_of(ShareMode.ALL), Inbox()
+    for pipeline in (1, 2, 3, 4, 5):
+        dispatcher.submit(numbers_program(tmp_path, pipeline), numbers_unit(1, sleep_s=0.4), 100_000, 1, inbox)
+    time.sleep(0.2)
+    dispatcher.cancel("job", 3)
+    results = inbox.wait(4)
+    time.sleep(0.5)
+    assert sorted(pipeline for pipeline, _ in results) == [1, 2, 4, 5]
+    assert all(result.failure is None and result.attempt == 1 for result in inbox.results)
+
+
+def test_a_packet_that_far_outlives_its_prediction_runs_again_apart(
+    dispatcher_of: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sleeping source shares a job with others, because nobody knew; it does not hold them up until it wakes."""
+    monkeypatch.setattr(
+        dispatch, "overdue_ms", lambda packet: 700.0 if len({unit.pipeline for unit in packet}) > 1 else None
+    )
+    dispatcher, inbox, woken = dispatcher_of(), Inbox(), tmp_path / "woken"
+    with dispatcher._changed:  # no packet leaves before all units wait
+        for pipeline in (1, 2, 3, 4):
+            unit = numbers_unit(1, sleep_until=str(woken) if pipeline == 2 else "")
+            dispatcher.submit(numbers_program(tmp_path, pipeline), unit, 100_000, 1, inbox)
+    first = inbox.wait(3)
+    assert sorted(pipeline for pipeline, _ in first) == [1, 3, 4], "they waited for the sleeper"
+    woken.touch()
+    results = inbox.wait(4)
+    assert all(result.failure is None for result in results.values())
+    for pipeline in (1, 2, 3, 4):
+        assert staged_numbers(tmp_path, [results[pipeline, 1].committables["folder"]]) == list(range(20))
+
+
+class Losing(SparkPlane):
+    """One on which every job is lost."""
+
+    def __init__(self) -> None:
+        super().__init__(SparkSettings())
+        self._slots = 1
+        self.jobs: list[int] = []
+        """The number of works of each."""
+
+    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
+        self.jobs.append(len(packets[0].works))
+        raise PacketLostError("a worker died")
+
+
+def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its units would stage for an epoch that is over, and keep a slot."""
+    plane, inbox, program = Losing(), Inbox(), numbers_program(tmp_path)
+    dispatcher = UnitDispatcher(plane)
+    monkeypatch.setattr(dispatch.logger, "info", lambda *_: dispatcher.cancel("job", 1))
+    with dispatcher._changed:
+        for number in (1, 2):
+            dispatcher.submit(program, numbers_unit(number), 100_000, 1, inbox)
+    while not plane.jobs or dispatcher._running or dispatcher._waiting:
+        time.sleep(0.01)
+    dispatcher.close()
+    assert (plane.jobs, inbox.results) == ([2], [])
+
+
+def test_a_big_program_travels_as_a_broadcast(dispatcher_of: Make, plane: SparkPlane, tmp_path: Path) -> None:
+    program = numbers_program(tmp_path)
+    program.source.ballast = os.urandom(200_000)  # type: ignore[attr-defined]
+    results = run_all(dispatcher_of(), [(program, numbers_unit(number)) for number in range(1, 6)])
+    assert all(result.failure is None for result in results.values())
+    parcel = plane.pack_program(program)
+    assert not isinstance(parcel.carrier, bytes)
+    assert parcel is plane.pack_program(program), "packed once"

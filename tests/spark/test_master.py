@@ -1,0 +1,45 @@
+"""The address of a master is tried before Spark is: a wrong one ended in a null pointer and "a bug of the engine"."""
+
+import socket
+
+import pytest
+
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.master import require_master
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
+    master = f"spark://127.0.0.1:{free_port()}"
+    with pytest.raises(
+        PlatformError, match=rf"no Spark master answers at {master} \(Connection refused\)\. .*HOST:7077"
+    ):
+        require_master(master, patience_s=0.7)
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert told == f"no Spark master answers at {master} (Connection refused); trying for 1 s"
+
+
+def test_a_name_that_nobody_has() -> None:
+    with pytest.raises(PlatformError, match=r"no Spark master answers at spark://no-such-host\.invalid:7077 \("):
+        require_master("spark://no-such-host.invalid:7077", patience_s=0)
+
+
+def test_one_of_several_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        require_master(f"spark://127.0.0.1:{free_port()},127.0.0.1:{master.getsockname()[1]}", patience_s=0)
+
+
+@pytest.mark.parametrize("master", ["spark://host", "spark://:7077", "spark://host:", "spark://host:http", "spark://"])
+def test_an_address_without_its_parts(master: str) -> None:
+    with pytest.raises(PlatformError, match="expected a Spark master as spark://HOST:PORT"):
+        require_master(master)
+
+
+@pytest.mark.parametrize("master", ["", "local[2]", "yarn", "k8s://host:443"])
+def test_others_are_left_to_spark(master: str) -> None:
+    require_master(master, patience_s=0)

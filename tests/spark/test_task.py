@@ -1,0 +1,196 @@
+"""What a task does, without Spark: routing, counting, failures by kind, and units that end in any order."""
+
+import errno
+import json
+import pickle
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_program, numbers_unit, staged_numbers
+
+from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import (
+    CommitError,
+    RowError,
+    RuleError,
+    SinkError,
+    SourceChangedError,
+    SourceError,
+    TransformError,
+    UsageError,
+)
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.failure import failure_of, kind_of
+from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.task import Packet, UnitResult, UnitWork, run_packet, run_unit
+
+
+def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
+    plain, doubled = tmp_path / "plain", tmp_path / "doubled"
+    plain.mkdir()
+    doubled.mkdir()
+    program = numbers_program(
+        tmp_path,
+        steps=[Step(name="double", transform=Doubled(), inputs=("numbers",))],
+        targets=[
+            Target(name="plain", ordinal=0, sink=Folder(plain), inputs=("numbers",)),
+            Target(name="doubled", ordinal=1, sink=Folder(doubled), inputs=("double",)),
+            Target(name="elsewhere", ordinal=2, sink=Folder(doubled), inputs=("another source",)),
+        ],
+    )
+    assert [target.name for target in program.targets] == ["plain", "doubled"]
+    result = run_unit(program, numbers_unit(3), 100_000, 1, 7)
+    assert (result.failure, result.rows_read, result.bytes_read) == (None, 20, 100)
+    assert staged_numbers(plain, [result.committables["plain"]]) == list(range(20))
+    assert staged_numbers(doubled, [result.committables["doubled"]]) == sorted([*range(20), *range(20)])
+    assert result.committables["plain"].body["files"] == ["1-0-100000-3-1-7.jsonl"], "both attempts are in the name"
+
+
+def test_a_unit_without_rows_stages_nothing(tmp_path: Path) -> None:
+    result = run_unit(numbers_program(tmp_path), numbers_unit(1, 5, 5), 1, 1, 1)
+    assert (result.failure, result.committables) == (None, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_row_fails_or_is_counted(tmp_path: Path) -> None:
+    unit = numbers_unit(1, 0, 30, bad=10)
+    failed = run_unit(numbers_program(tmp_path), unit, 1, 1, 1)
+    assert failed.failure is not None
+    assert failed.failure.message == "pipeline 1, source 'numbers': numbers.csv, line 10, column n: not a number"
+    assert failed.committables == {}
+    skipped = run_unit(numbers_program(tmp_path, skip_bad_rows=True), unit, 1, 1, 2)
+    assert (skipped.failure, skipped.rows_read, skipped.rows_skipped) == (None, 20, 1)
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (RowError("x"), FailureKind.DATA),
+        (SourceChangedError("x"), FailureKind.DATA),
+        (RuleError("x"), FailureKind.DATA),
+        (SourceError("x"), FailureKind.DATA),
+        (TransformError("x"), FailureKind.DATA),
+        (pa.ArrowInvalid("x"), FailureKind.DATA),
+        (UsageError("x"), FailureKind.USAGE),
+        (SinkError("x"), FailureKind.USAGE),
+        (CommitError("x", retryable=True), FailureKind.TRANSIENT),
+        (caused(SinkError("x"), OSError(errno.ENOSPC, "full")), FailureKind.TRANSIENT),
+        (caused(SinkError("x"), OSError(errno.EROFS, "read-only")), FailureKind.USAGE),
+        (caused(SourceError("x"), PermissionError(errno.EACCES, "no")), FailureKind.USAGE),
+        (OSError(errno.EIO, "disk"), FailureKind.TRANSIENT),
+        (MemoryError(), FailureKind.TRANSIENT),
+        (ZeroDivisionError("x"), FailureKind.BUG),
+    ],
+)
+def test_kinds_of_failure(error: Exception, kind: FailureKind) -> None:
+    assert kind_of(error) is kind
+
+
+def test_a_message_names_its_place_once() -> None:
+    assert failure_of(SinkError("no space"), "pipeline 2, sink 'out'").message == "pipeline 2, sink 'out': no space"
+    told = "pipeline 2, sink LocalFile: no space"
+    assert failure_of(SinkError(told), "pipeline 2, sink 'out'").message == told
+    assert "ZeroDivisionError: x" in failure_of(ZeroDivisionError("x"), "here").message
+
+
+second_has_ended = threading.Event()
+
+
+class WaitingFolder(Folder):
+    """Its first unit can only end after its second has."""
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        writer = WaitingWriter(Path(self.path), f"{place.pipeline_id}-{place.unit}.jsonl", self.full)
+        writer.unit = place.unit
+        return writer
+
+
+class WaitingWriter(FolderWriter):
+    unit = 0
+
+    def finish(self) -> Staged:
+        if self.unit == 1:
+            assert second_has_ended.wait(30), "the units of a packet wait for the disk one after the other"
+        staged = super().finish()
+        if self.unit == 2:
+            second_has_ended.set()
+        return staged
+
+
+def test_units_of_a_packet_wait_for_the_disk_together(tmp_path: Path) -> None:
+    """Results come in the order of the units all the same."""
+    target = Target(name="folder", ordinal=0, sink=WaitingFolder(tmp_path), inputs=("numbers",))
+    program = numbers_program(tmp_path, targets=[target])
+    works = tuple(UnitWork(program="p", unit=numbers_unit(number), epoch=1, attempt=1) for number in range(1, 40))
+    second_has_ended.clear()
+    before = threading.active_count()
+    results = run_all(program, works)
+    assert [(result.unit, result.failure) for result in results] == [(number, None) for number in range(1, 40)]
+    assert threading.active_count() == before
+
+
+def run_all(program: Program, works: tuple[UnitWork, ...]) -> list[UnitResult]:
+    packet = Packet(works=works, parcels=parcels(program))
+    return [result for result in run_packet(packet, 1) if isinstance(result, UnitResult)]
+
+
+def parcels(program: Program) -> dict[str, bytes]:
+    parcels = {"p": pickle.dumps(program)}
+    from seatunnel_core.spark import task
+
+    task._things.clear()
+    return parcels
+
+
+@given(rows=st.integers(0, 200), cuts=st.lists(st.integers(0, 200), max_size=6), data=st.data())
+def test_however_splits_and_units_are_cut_the_rows_are_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rows: int, cuts: list[int], data: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    edges = sorted({0, rows, *(min(cut, rows) for cut in cuts)})
+    pieces = [numbers_unit(1, start, stop).splits[0] for start, stop in pairwise(edges)]
+    units = []
+    while pieces:
+        taken = data.draw(st.integers(1, len(pieces)))
+        units.append(WorkUnit(number=len(units) + 1, splits=tuple(pieces[:taken])))
+        pieces = pieces[taken:]
+    program = numbers_program(folder)
+    works = tuple(UnitWork(program="p", unit=unit, epoch=1, attempt=1) for unit in units)
+    committables = [one for result in run_all(program, works) for one in result.committables.values()]
+    assert staged_numbers(folder, committables) == list(range(rows))
+    assert sum(committable.rows for committable in committables) == rows
+
+
+def test_a_result_travels_as_json_bodies(tmp_path: Path) -> None:
+    result = run_unit(numbers_program(tmp_path), numbers_unit(1), 1, 1, 1)
+    assert pickle.loads(pickle.dumps(result)) == result
+    body = result.committables["folder"].body
+    assert json.loads(json.dumps(body)) == body
+
+
+def test_a_table_from_two_inputs_must_have_one_shape(tmp_path: Path) -> None:
+    class Renamed(Doubled):
+        def output_schema(self, schema: TableSchema) -> TableSchema:
+            return TableSchema(table=schema.table, columns=schema.columns.remove(0))
+
+    with pytest.raises(TransformError, match=r"'folder' gets table 'numbers' .* \(n int64, word string\) and \(word"):
+        numbers_program(
+            tmp_path,
+            steps=[Step(name="renamed", transform=Renamed(), inputs=("numbers",))],
+            targets=[Target(name="folder", ordinal=0, sink=Folder(tmp_path), inputs=("numbers", "renamed"))],
+        )
+    assert NUMBERS.columns.names == ["n", "word"]

@@ -1,0 +1,181 @@
+"""A source of numbers and a sink of text files, both with the accidents that the tests need.
+
+They travel to the tasks by value, because the tests' folder is not a package that a worker could import.
+"""
+
+import errno
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.spark.program import Program, Step, Target, build_program
+from seatunnel_core.transforms.transform import Transform
+
+NUMBERS = TableSchema(table="numbers", columns=pa.schema([("n", pa.int64()), ("word", pa.string())]))
+
+
+class Numbers(Source):
+    """Splits of consecutive numbers; a split's body may ask for an accident."""
+
+    identifier = "Numbers"
+    declared = ()
+
+    def __init__(self) -> None:
+        super().__init__(Options({}, ()))
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        if item.get("accident") == "unreadable":
+            raise PermissionError(errno.EACCES, "no", item["name"])
+        return {**item, "pid": os.getpid(), "parallelism": planning.parallelism}
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        return Enumeration(schemas=(NUMBERS,), splits=())
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        body = split.body
+        note(body, "+")
+        accident(body)
+        for start in range(body["start"], body["stop"], 10):
+            if start == body.get("bad"):
+                context.skip(RowError(f"numbers.csv, line {start}, column n: not a number"))
+                continue
+            numbers = range(start, min(start + 10, body["stop"]))
+            rows = pa.record_batch([list(numbers), [f"w{n}" for n in numbers]], schema=NUMBERS.columns)
+            yield Batch(table="numbers", rows=rows)
+        note(body, "-")
+
+
+def note(body: Any, sign: str) -> None:
+    """Add a sign to the file that the split names: ``+`` where its reading begins, ``-`` where it ends."""
+    if body.get("note"):
+        with Path(body["note"]).open("a") as notes:
+            notes.write(sign)
+
+
+def most_at_once(notes: Path) -> int:
+    """How many readings had begun and not ended, at the most."""
+    return max(accumulate(1 if sign == "+" else -1 for sign in notes.read_text()))
+
+
+def accident(body: Any) -> None:
+    time.sleep(body.get("sleep_s", 0))
+    while body.get("sleep_until") and not Path(body["sleep_until"]).exists():
+        time.sleep(0.02)
+    once = body.get("kill_once")
+    if once is not None and not Path(once).exists():
+        Path(once).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if body.get("kill_always"):
+        with Path(body["kill_always"]).open("a") as deaths:
+            deaths.write("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+    deaths, times = body.get("kill_times", (None, 0))
+    if deaths is not None and (not Path(deaths).exists() or Path(deaths).stat().st_size < times):
+        with Path(deaths).open("a") as died:
+            died.write("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+    if body.get("raise"):
+        raise RowError(body["raise"])
+
+
+class Doubled(Transform):
+    identifier = "Doubled"
+    declared = ()
+
+    def __init__(self) -> None:
+        super().__init__(Options({}, ()))
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        return schema
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        yield batch
+        yield batch
+
+
+class Folder(Sink):
+    """Stages one JSON-lines file per attempt."""
+
+    identifier = "Folder"
+    declared = ()
+
+    def __init__(self, path: Path, full: bool = False) -> None:
+        super().__init__(Options({}, ()))
+        self.path = str(path)
+        self.full = full
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        name = f"{place.pipeline_id}-{place.source_ordinal}-{place.epoch}-{place.unit}-{place.attempt}.jsonl"
+        return FolderWriter(Path(self.path), name, self.full)
+
+    def probe(self, place: SinkPlace, token: str) -> None:
+        (Path(self.path) / token).write_text(str(os.getpid()))
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        raise NotImplementedError
+
+
+class FolderWriter(SinkWriter):
+    def __init__(self, folder: Path, name: str, full: bool) -> None:
+        self.path = folder / name
+        self.full = full
+        self.rows: list[dict[str, Any]] = []
+
+    def write(self, batch: Batch) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "no space left", str(self.path))
+        self.rows += batch.rows.to_pylist()
+
+    def finish(self) -> Staged:
+        text = "".join(json.dumps(row) + "\n" for row in self.rows)
+        self.path.write_text(text)
+        return Staged(body={"files": [self.path.name]}, rows=len(self.rows), bytes=len(text))
+
+    def abort(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def numbers_program(folder: Path, pipeline_id: int = 1, *, steps: Sequence[Step] = (), **more: Any) -> Program:
+    """The whole chain of one pipeline: numbers into a folder."""
+    last = steps[-1].name if steps else "numbers"
+    return build_program(
+        job_id="job",
+        pipeline_id=pipeline_id,
+        source_name="numbers",
+        source_ordinal=0,
+        source=Numbers(),
+        schemas=[NUMBERS],
+        steps=steps,
+        targets=more.pop("targets", None)
+        or [Target(name="folder", ordinal=0, sink=Folder(folder, full=more.pop("full", False)), inputs=(last,))],
+        **more,
+    )
+
+
+def numbers_unit(number: int, start: int = 0, stop: int = 20, *, weight_bytes: int = 100, **body: Any) -> WorkUnit:
+    split = Split(
+        index=number,
+        weight_bytes=weight_bytes,
+        rows=max(1, stop - start),
+        body={"start": start, "stop": stop, **body},
+    )
+    return WorkUnit(number=number, splits=(split,))
+
+
+def staged_numbers(folder: Path, committables: Sequence[Committable]) -> list[int]:
+    """The numbers in the files that the committables name, sorted."""
+    names = [name for committable in committables for name in committable.body["files"]]
+    return sorted(json.loads(line)["n"] for name in names for line in (folder / name).read_text().splitlines())

@@ -1,0 +1,185 @@
+"""The job that is tortured: what its files say, where it writes, and what its folders show from outside."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import field, frozen
+
+from tests.torture.tables import Table
+
+_ENGINE = """seatunnel:
+  engine:
+    checkpoint:
+      interval: 300000
+      storage:
+        type: hdfs
+        max-retained: 2
+        plugin-config:
+          storage.type: hdfs
+          fs.defaultFS: file:///
+          namespace: {state}/
+"""
+
+_ENV = """env {{
+  job.name = "torture"
+  job.mode = "BATCH"
+  parallelism = {parallelism}
+  checkpoint.interval = {interval_ms}
+  read_limit.rows_per_second = {rows_per_second}
+}}
+"""
+
+_SOURCE = """
+  LocalFile {{
+    plugin_output = "{name}"
+    path = "{path}"
+    file_format_type = "csv"
+    csv_use_header_line = true
+    null_format = "NA"
+    split_size = {split_size}
+    schema {{
+      fields {{
+{types}
+      }}
+    }}
+  }}
+"""
+
+_DROP = "data_save_mode = DROP_DATA"
+
+_SQL = """
+  SparkSql {{
+    plugin_input = "{name}"
+    plugin_output = "{output}"
+    query = "SELECT * FROM {name}"
+  }}
+"""
+
+_SINK = """
+  LocalFile {{
+    plugin_input = "{name}"
+    path = "{target}"
+    file_format_type = "{format}"
+    {more}
+  }}
+"""
+
+
+@frozen(kw_only=True)
+class Target:
+    """One sink of the job."""
+
+    table: Table
+    folder: Path
+    format: str
+    more: str = ""
+    """Further options."""
+
+
+@frozen(kw_only=True)
+class TorturedJob:
+    """One job in a folder of its own."""
+
+    folder: Path
+    job_id: str
+    targets: tuple[Target, ...]
+    state: Path = field()
+
+    @property
+    def rows(self) -> int:
+        """How many rows must lie in the targets at the end."""
+        return sum(target.table.rows for target in self.targets)
+
+    def arguments(self, *more: str) -> list[str]:
+        return ["-c", str(self.folder / "job.conf"), "--engine-config", str(self.folder / "seatunnel.yaml"), *more]
+
+    # -- what the folders show ------------------------------------------------------------------------------------
+
+    def staged(self) -> set[str]:
+        """The names of the files in staging."""
+        found = (files_below(target.folder / ".seatunnel") for target in self.targets)
+        return {os.path.basename(path) for paths in found for path in paths}
+
+    def published(self) -> set[str]:
+        """The names of the published files."""
+        found = (files_below(target.folder, hidden=False) for target in self.targets)
+        return {os.path.basename(path) for paths in found for path in paths}
+
+    def stored(self, mark: str = ".ckpt") -> set[str]:
+        """The stored objects whose name contains ``mark``, such as ``.completed-point.`` or ``.epoch``."""
+        here = self.state / self.job_id
+        return {path for path in files_below(here) if mark in os.path.basename(path) and "/.tmp/" not in path}
+
+
+def files_below(folder: str | os.PathLike[str], *, hidden: bool = True) -> Iterator[str]:
+    """The paths of all files below a folder that other processes work in: what vanishes meanwhile is left out."""
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        if not hidden and entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from files_below(entry.path, hidden=hidden)
+        else:
+            yield entry.path
+
+
+def leave_old_file(folder: Path) -> None:
+    """Rows of yesterday's job, which ``data_save_mode`` is to drop: once, and never those of this job."""
+    folder.mkdir(parents=True)
+    (folder / "yesterday.json").write_text('{"tailnum": "N00000"}\n', "utf-8")
+
+
+def make_job(
+    folder: Path,
+    tables: Sequence[Table],
+    *,
+    job_id: str,
+    rows_per_second: int,
+    interval_ms: int,
+    parallelism: int,
+    split_size: int,
+    on_frames: bool,
+) -> TorturedJob:
+    """Write the job's files: a pipeline per table, of which the first one feeds two sinks.
+
+    Args:
+        on_frames: whether the last table goes through a DataFrame of Spark.
+    """
+    folder.mkdir(parents=True)
+    out = folder / "out"
+    targets: list[Target] = []
+    for table in tables:
+        if table.name == "letters":
+            parts = "have_partition = true, partition_by = [kind]"
+            targets.append(Target(table=table, folder=out / "letters-parquet", format="parquet", more=parts))
+            targets.append(Target(table=table, folder=out / "letters-csv", format="csv", more="batch_size = 900"))
+        else:
+            folder_of_table = out / table.name
+            if table.name == "planes":
+                leave_old_file(folder_of_table)
+                targets.append(Target(table=table, folder=folder_of_table, format="json", more=_DROP))
+            else:
+                targets.append(Target(table=table, folder=folder_of_table, format="parquet"))
+    sources = (
+        _SOURCE.format(name=table.name, path=table.path, split_size=split_size, types=table.types()) for table in tables
+    )
+    through = {tables[-1].name: "through-sql"} if on_frames else {}
+    transforms = (_SQL.format(name=name, output=output) for name, output in through.items())
+    sinks = (
+        _SINK.format(
+            name=through.get(target.table.name, target.table.name),
+            target=target.folder,
+            format=target.format,
+            more=target.more,
+        )
+        for target in targets
+    )
+    env = _ENV.format(parallelism=parallelism, interval_ms=interval_ms, rows_per_second=rows_per_second)
+    text = f"{env}\nsource {{{''.join(sources)}}}\n\ntransform {{{''.join(transforms)}}}\n\nsink {{{''.join(sinks)}}}\n"
+    (folder / "job.conf").write_text(text, "utf-8")
+    (folder / "seatunnel.yaml").write_text(_ENGINE.format(state=folder / "state"), "utf-8")
+    return TorturedJob(folder=folder, job_id=job_id, targets=tuple(targets), state=folder / "state")

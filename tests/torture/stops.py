@@ -1,0 +1,104 @@
+"""Runs the ``seatunnel`` command so that it stops, as a process, at one point that cannot be seen from outside.
+
+``TORTURE_STOP`` holds JSON: ``[call, pattern, nth, side]``, as in ``["link", "\\.ckpt$", 2, "after"]``: at the second
+call of ``os.link`` whose new name matches, just after it. A fifth member, ``true``, lets the counting begin with the
+first commit: Spark takes long to start, and checkpoints are stored meanwhile. There the process sends itself SIGSTOP,
+so that every thread of it stands still; who watches it then kills it, or something else, from outside by process id,
+and may let it go on.
+
+``TORTURE_PLAIN_RENAME`` takes the system's rename-without-replacement away, as on file systems that have none.
+SIGUSR1 prints the stacks of all threads.
+"""
+
+import faulthandler
+import json
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Stop:
+    """Stops the process at the nth matching call."""
+
+    def __init__(self, call: str, pattern: str, nth: int, side: str, after_a_commit: bool = False) -> None:
+        self.call = call
+        self._pattern = re.compile(pattern)
+        self._left = nth
+        self._counting = threading.Lock()
+        self._before = side == "before"
+        self.counts = not after_a_commit
+
+    def watch(self, function: Callable[..., Any], path_at: int) -> Callable[..., Any]:
+        """The function, with the stop around it. ``path_at`` is the position of the path that the pattern is for."""
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            if not self._pattern.search(str(arguments[path_at])):
+                return function(*arguments, **options)
+            if self._before:
+                self._count()
+            result = function(*arguments, **options)
+            if not self._before:
+                self._count()  # a call that failed, for want of a folder, is no moment after a call
+            return result
+
+        return watched
+
+    def _count(self) -> None:
+        with self._counting:  # several threads call at once; exactly one of them is the nth
+            self._left -= self.counts
+            this_one = self.counts and self._left == 0
+        if this_one:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def install(stop: Stop) -> None:
+    """Put the stop into the place where the call is made."""
+    from seatunnel_core.connectors.file import rename, sink, staging
+
+    if stop.call == "link":
+        os.link = stop.watch(os.link, 1)
+    elif stop.call == "unlink":
+        os.unlink = stop.watch(os.unlink, 0)
+    elif stop.call == "rename":
+        vars(staging)["rename_new"] = stop.watch(rename.rename_new, 1)
+    elif stop.call == "commit":
+        committed = stop.watch(lambda _root, run: run(), 0)
+        original = sink.LocalFileSink.commit
+
+        def commit(self: Any, *arguments: Any, **options: Any) -> Any:
+            return committed(self.root, lambda: original(self, *arguments, **options))
+
+        sink.LocalFileSink.commit = commit  # type: ignore[method-assign]
+    else:
+        raise ValueError(f"no stop is known at {stop.call!r}")
+    if not stop.counts:
+        commit_then_count = sink.LocalFileSink.commit
+
+        def commit_and_count(self: Any, *arguments: Any, **options: Any) -> Any:
+            commit_then_count(self, *arguments, **options)
+            stop.counts = True
+
+        sink.LocalFileSink.commit = commit_and_count  # type: ignore[method-assign]
+
+
+def main() -> int:
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
+    wanted = os.environ.pop("TORTURE_STOP", "")
+    if wanted:
+        install(Stop(*json.loads(wanted)))
+    if os.environ.pop("TORTURE_PLAIN_RENAME", ""):
+        from seatunnel_core.connectors.file import rename
+
+        rename._system_call = lambda: None  # type: ignore[assignment]
+    from seatunnel_core.cli.main import main as seatunnel
+
+    return seatunnel()
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder's files are nobody's modules
+    sys.exit(main())

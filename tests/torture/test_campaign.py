@@ -1,0 +1,40 @@
+"""Which runs a campaign consists of, before any of them is played."""
+
+import random
+from pathlib import Path
+
+from tests.torture.campaign import plan
+from tests.torture.job import TorturedJob
+from tests.torture.run import Step
+
+JOB = TorturedJob(folder=Path("/nowhere"), job_id="planned", targets=(), state=Path("/nowhere/state"))
+
+
+def steps(runs: int) -> list[Step]:
+    return [step for number in range(runs) for step in plan(number, JOB, random.Random(number)).steps]
+
+
+def test_a_short_campaign_kills_driver_jvm_and_worker() -> None:
+    """Six runs are what each change is judged by."""
+    assert {step.victim for step in steps(6)} >= {"driver", "jvm", "worker"}
+
+
+def test_a_long_campaign_kills_each_of_them_at_many_moments() -> None:
+    """A dead JVM or worker is another thing for a driver that stores, commits or prunes than for one that waits."""
+    planned = steps(30)
+    for victim in ("jvm", "worker"):
+        struck = [step.moment for step in planned if step.victim == victim]
+        assert len({moment.name for moment in struck}) >= 5
+        assert len({moment.phase for moment in struck} & {"staging", "store", "between store and commit", "commit"}) > 1
+        assert any(moment.stop for moment in struck)
+        assert any(not moment.stop for moment in struck)
+    phases = {step.moment.phase for step in planned}
+    assert phases >= {"store", "between store and commit", "commit", "prune", "restore", "after the last commit"}
+
+
+def test_a_killed_worker_hides_no_later_step() -> None:
+    """The job goes on without it, to its end: a restore behind it would never be played."""
+    for number in range(30):
+        run = plan(number, JOB, random.Random(number))
+        behind = [step.moment.phase for step in run.steps[1:] if run.steps[0].victim == "worker"]
+        assert not {"restore", "after the last commit"} & set(behind), number

@@ -1,0 +1,48 @@
+"""Killed and resumed until done: a few runs in every test run, as many as one likes with ``make torture RUNS=…``."""
+
+import os
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.torture.__main__ import ROWS, torture
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are watched through /proc"),
+]
+
+SEED = 20_130_101
+ALL = {"driver", "jvm", "worker", "paused"}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("torture")
+def test_a_killed_job_is_resumed_to_every_row_once() -> None:
+    """It is killed while it publishes, without the system's rename, and again while it is being restored."""
+    (run,) = torture((4,), seed=SEED, rows=ROWS, at_once=1)
+    assert not run.fault
+    assert len(run.kills) == 2
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
+    """The kills hit the driver, the JVM and Python workers; most of them while rows are on their way."""
+    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
+    runs = torture(range(number), seed=SEED, rows=ROWS, at_once=2)
+    assert not [run.line() for run in runs if run.fault]
+    mid_flight = sum(len(run.mid_flight()) for run in runs)
+    wanted = 20 if number >= 30 else number // 2
+    assert mid_flight >= wanted, "too few kills between the first staged unit and the last commit"
+    killed_in = {victim: {kill.phase for run in runs for kill in run.kills if kill.victim == victim} for victim in ALL}
+    if number >= 6:
+        assert killed_in["driver"]
+        assert killed_in["jvm"]
+        assert killed_in["worker"]
+    if number >= 30:
+        phases = Counter(kill.phase for run in runs for kill in run.kills)
+        assert {"store", "between store and commit", "commit", "prune", "restore"} <= phases.keys()
+        assert {kill.victim for run in runs for kill in run.kills} == ALL
+        assert min(len(killed_in["jvm"]), len(killed_in["worker"])) >= 3, "each at several moments"
