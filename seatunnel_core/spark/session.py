@@ -204,6 +204,7 @@ def _launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
         _forget_gateway()
         gateway = None
     if gateway is None:
+        _keep_to_its_logger()
         with log_file.open("ab") as log:
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
     context = SparkContext(conf=conf, gateway=gateway)
@@ -211,6 +212,17 @@ def _launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
     with suppress(AttributeError):
         context._accumulatorServer.handle_error = lambda *_: logger.debug("lost a connection to Spark")
     return context
+
+
+def _keep_to_its_logger() -> None:
+    """Let py4j tell a lost connection to its own logger, like the rest of what it tells.
+
+    It takes the root logger, and Python prints that with a traceback where nobody has set up logging. The driver's
+    calls fail with an error that says in a sentence that the JVM is gone.
+    """
+    from py4j import java_gateway
+
+    java_gateway.logging = java_gateway.logger
 
 
 def configuration(settings: SparkSettings, java: Java) -> "SparkConf":

@@ -1,14 +1,18 @@
 """How Spark is configured, whose session it is, and what is said when it cannot be used."""
 
 import os
+import socket
+import struct
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
 import pyspark
 import pytest
+from py4j import java_gateway
 
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark import session
@@ -112,6 +116,26 @@ def test_the_applications_session_is_used_and_left_open(plane: SparkPlane) -> No
 def test_a_second_session_of_its_own_is_refused(plane: SparkPlane) -> None:
     with pytest.raises(PlatformError, match="already has a Spark session"):
         SparkPlane(SparkSettings(adopt=False)).start()
+
+
+def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCaptureFixture) -> None:
+    """A JVM that is killed resets its connections while a call waits; py4j logs that as an error with a traceback."""
+    session._keep_to_its_logger()
+    with socket.create_server((session.LOOPBACK, 0)) as server:
+
+        def reset() -> None:
+            connection, _ = server.accept()
+            connection.recv(64)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+        peer = threading.Thread(target=reset)
+        peer.start()
+        client = java_gateway.GatewayClient(session.LOOPBACK, server.getsockname()[1])
+        client.send_command("a call\n", retry=False)
+        peer.join()
+    told = [record.name for record in caplog.records if record.message == "Exception while sending command."]
+    assert told == ["py4j.java_gateway"]
 
 
 @pytest.mark.spark
