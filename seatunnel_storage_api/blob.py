@@ -164,11 +164,17 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     # -- epochs
 
-    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int) -> int:
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         layout.require_number("minimum", minimum, least=0, most=layout.MAX_EPOCH)
         for _ in range(_PUTS):
-            epoch = max(minimum, 1, self._listing(job_id, pipeline_id).highest_epoch + 1)
+            newest = self._listing(job_id, pipeline_id).highest_epoch
+            epoch = max(minimum, 1, newest + 1)
             key = layout.epoch_key(job_id, pipeline_id, epoch)
+            if below is not None and epoch >= below:
+                raise StaleEpochError(
+                    f"another engine runs pipeline {pipeline_id} of job {job_id!r} since: it claimed epoch {newest}, "
+                    f"and this one may claim {minimum} up to {below - 1}. Stop this engine"
+                )
             marker = envelope.seal("epoch", b"", job_id=job_id, pipeline_id=pipeline_id, epoch=epoch)
             # Markers of fenced engines are removed, so the claim counts only if it still is the newest afterwards:
             # a number that was claimed, overtaken and removed between our listing and our put could be claimed twice.

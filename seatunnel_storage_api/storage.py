@@ -187,10 +187,13 @@ class CheckpointStorage(ABC):
     # -- epochs
 
     @abstractmethod
-    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int) -> int:
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         """Claims an epoch: larger than any that a marker or checkpoint of the pipeline shows, at least ``minimum``.
 
         No two callers ever get the same one. The marker is durable when it returns.
+
+        Raises:
+            StaleEpochError: that one would not be smaller than ``below``; nothing newer than what is there was claimed.
         """
 
     def newest_epoch(self, job_id: str, pipeline_id: int) -> int | None:

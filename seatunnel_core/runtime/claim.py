@@ -11,7 +11,7 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.planned import PlannedJob
 from seatunnel_core.runtime.report import JobReport
 from seatunnel_core.runtime.restore import restoration
-from seatunnel_storage_api.errors import ManifestConflictError, StaleEpochError
+from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
@@ -36,27 +36,40 @@ class Claim:
 
 
 def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
-    """Claim a job id that nobody has used.
+    """Claim a job id that nobody uses.
 
     Raises:
-        UsageError: the id exists.
+        UsageError: the id exists, or has checkpoints without a job, from which its pipelines would start.
     """
-    return put_first(storage, job_id, plan(None))
+    job = plan(None)
+    left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
+    if left and storage.get_manifest(job_id) is None:
+        raise UsageError(
+            f"there are checkpoints of a job {job_id}, and no job: its deletion, a copy to here, or a move to this id "
+            "was interrupted, or is under way. Choose another id with --set-job-id, or repeat what was interrupted"
+        )
+    return put_first(storage, job_id, job)
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, told: tuple[str, ...] = ()) -> Claim:
-    """Write the first version of a job's manifest.
+    """Write a job's manifest for the first time: as version 1, or as one whose epochs are above those that a deleted
+    job of the same id has left behind.
 
     Raises:
         UsageError: there is one.
     """
+    listings = storage.scan_job(job_id).values()  # before the manifest: whoever claims epochs meanwhile has written it
+    version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
+    exists = UsageError(
+        f"the job {job_id} exists already: resume it with `-r {job_id}`, or choose another id with --set-job-id"
+    )
+    if storage.get_manifest(job_id) is not None:
+        raise exists
     try:
-        storage.put_manifest(job_id, 1, job.manifest.to_bytes())
+        storage.put_manifest(job_id, version, job.manifest.to_bytes())
     except ManifestConflictError as error:
-        raise UsageError(
-            f"the job {job_id} exists already: resume it with `-r {job_id}`, or choose another id with --set-job-id"
-        ) from error
-    return Claim(version=1, job=job, told=told)
+        raise exists from error
+    return Claim(version=version, job=job, told=told)
 
 
 def claim_again(
@@ -107,15 +120,11 @@ def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minim
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
 
     An epoch above that one would fence the later process off: a process that was asleep, or whose pipeline starts again
-    after a failure, would take the job back from the one that went on with it.
+    after a failure, would take the job back from the one that went on with it. The storage looks and claims in one
+    verb, because this process may fall asleep between the two.
 
     Raises:
         StaleEpochError: another process runs the job.
     """
-    newest = storage.scan(job_id, pipeline_id).newest_epoch or 0
-    if newest // EPOCHS_PER_VERSION > minimum // EPOCHS_PER_VERSION:
-        raise StaleEpochError(
-            f"another engine runs pipeline {pipeline_id} of job {job_id!r} since: it claimed epoch {newest}, and this "
-            f"one may claim {minimum} and the next ones. Stop this engine"
-        )
-    return storage.acquire_epoch(job_id, pipeline_id, minimum)
+    next_process = (minimum // EPOCHS_PER_VERSION + 1) * EPOCHS_PER_VERSION
+    return storage.acquire_epoch(job_id, pipeline_id, minimum, below=next_process)

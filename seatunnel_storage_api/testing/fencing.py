@@ -23,6 +23,15 @@ class Fencing(Given):
         with pytest.raises(InvalidIdError):
             storage.acquire_epoch(JOB, 1, -1)
 
+    def test_p08_a_claim_stays_below_its_bound_or_is_none(self, storage: CheckpointStorage) -> None:
+        """Whoever claims above a newer engine takes the pipeline back from it."""
+        assert storage.acquire_epoch(JOB, 1, 100, below=200) == 100
+        assert storage.acquire_epoch(JOB, 1, 300, below=400) == 300
+        with pytest.raises(StaleEpochError, match="claimed epoch 300"):
+            storage.acquire_epoch(JOB, 1, 101, below=200)
+        assert storage.newest_epoch(JOB, 1) == 300
+        assert storage.acquire_epoch(JOB, 2, 101, below=200) == 101
+
     def test_p08_a_claim_is_larger_than_every_checkpoint_too(self, storage: CheckpointStorage) -> None:
         with pytest.raises(StaleEpochError):
             storage.store_checkpoint(checkpoint(50, 1))

@@ -13,7 +13,9 @@ from seatunnel_core.runtime.claim import EPOCHS_PER_VERSION, Claim, claim_again,
 from seatunnel_core.runtime.planned import PlannedJob
 from seatunnel_core.runtime.report import JobOutcome, JobReport
 from seatunnel_storage_api.errors import StaleEpochError
+from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.storage import CheckpointStorage
+from seatunnel_storage_api.testing.given import checkpoint
 
 
 @pytest.fixture
@@ -46,6 +48,31 @@ def test_id_that_exists_is_refused(storage: CheckpointStorage) -> None:
     claim_new(storage, "j", plan)
     with pytest.raises(UsageError, match=r"the job j exists already: resume it with `-r j`"):
         claim_new(storage, "j", plan)
+
+
+def test_the_id_of_a_deleted_job_is_used_again(storage: CheckpointStorage) -> None:
+    """The job had been resumed, so its newest marker, which outlives it, was above all epochs of a first process: the
+    new job was told at once that another engine runs it."""
+    claim_new(storage, "j", plan)
+    later = claim_again(storage, "j", plan)
+    assert isinstance(later, Claim)
+    claim_epoch(storage, "j", 1, later.epoch_minimum(0))
+    storage.delete_job("j")
+    again = claim_new(storage, "j", plan)
+    assert claim_epoch(storage, "j", 1, again.epoch_minimum(0)) == again.epoch_minimum(0)
+    with pytest.raises(UsageError, match="exists already"):
+        claim_new(storage, "j", plan)
+
+
+def test_a_new_job_does_not_start_from_what_something_else_left_there(storage: CheckpointStorage) -> None:
+    """Manifests go first when a job is deleted and come last when it is copied or moved: cut off in between, there are
+    checkpoints without a job, from which a new job of this id would have started and read less than all."""
+    storage.store_checkpoint(checkpoint(storage.acquire_epoch("j", 1, 1), 1, job_id="j"))
+    with pytest.raises(UsageError, match="there are checkpoints of a job j, and no job"):
+        claim_new(storage, "j", plan)
+    assert storage.get_manifest("j") is None
+    storage.delete_job("j")
+    assert claim_new(storage, "j", plan).version == 1
 
 
 def test_each_process_writes_the_next_version(storage: CheckpointStorage) -> None:
@@ -101,3 +128,22 @@ def test_a_restart_takes_no_pipeline_back_from_the_process_that_goes_on_with_the
         claim_epoch(storage, "j", 1, first + 2)
     assert storage.scan("j", 1).newest_epoch == second
     assert claim_epoch(storage, "j", 2, first + 2) == first + 2, "nobody else has this pipeline yet"
+
+
+@pytest.mark.parametrize("step", ["list", "put"])
+def test_a_process_that_falls_asleep_in_its_claim_takes_no_pipeline_back_either(step: str) -> None:
+    """It had looked before it slept, and claimed with the storage's next epoch when it woke up: above that of the
+    process that had gone on with the job. A simulated job found it."""
+    first, second = 1 * EPOCHS_PER_VERSION, 2 * EPOCHS_PER_VERSION
+    blobs: dict[str, bytes] = {}
+    newer = MemoryStorage(blobs)
+    asleep = [step]
+
+    def sleep(operation: str, _key: str) -> None:
+        if operation in asleep:
+            asleep.clear()
+            claim_epoch(newer, "j", 1, second)
+
+    with pytest.raises(StaleEpochError, match=f"it claimed epoch {second}"):
+        claim_epoch(MemoryStorage(blobs, before=sleep), "j", 1, first)
+    assert newer.newest_epoch("j", 1) == second

@@ -231,11 +231,19 @@ class LooksBeforeItPuts(MemoryStorage):
 class CountsEpochsInMemory(MemoryStorage):
     """Nobody else hands out epochs."""
 
-    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int) -> int:
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         epochs = vars(self).setdefault("epochs", itertools.count(1))
         epoch: int = max(minimum, next(epochs))
         self.put_if_absent(layout.epoch_key(job_id, pipeline_id, epoch), b"")
         return epoch
+
+
+@breaks(8)
+class ClaimsAboveItsBound(MemoryStorage):
+    """The larger the better."""
+
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
+        return super().acquire_epoch(job_id, pipeline_id, minimum)
 
 
 @breaks(8)
