@@ -38,7 +38,7 @@ def encode(states: VertexStates) -> bytes:
         StateFormatError: a split or a committable carries something that is not JSON.
     """
     vertices = {
-        **{f"source {name}": _versioned(asdict(state)) for name, state in states.sources.items()},
+        **{f"source {name}": _versioned(_source_json(state)) for name, state in states.sources.items()},
         **{f"task {name}": _versioned(_task_json(state)) for name, state in states.tasks.items()},
         **{f"sink {name}": _versioned(_sink_json(state)) for name, state in states.sinks.items()},
     }
@@ -82,6 +82,14 @@ def _require_version(block: Json, key: str, newest: int, what: str) -> None:
 
 def _versioned(state: Json) -> Json:
     return {"version": VERTEX_VERSION, "state": state}
+
+
+def _source_json(state: SourceState) -> Json:
+    """A bounded source is written as it was before there were others."""
+    written: dict[str, Any] = {"attachment": state.attachment, "cursor": state.cursor, "total": state.total}
+    if state.memory is not None:
+        written |= {"waiting": [_split_json(split) for split in state.waiting], "memory": dict(state.memory)}
+    return written
 
 
 def _split_json(split: Split) -> Json:
@@ -150,10 +158,16 @@ def _read_source(state: Json) -> SourceState:
                 "the stored state of a source has a position, and no enumeration to which it belongs"
             )
         return SourceState()
-    total = stored.number(state, "total")
-    return SourceState(
-        attachment=stored.text(state, "attachment"), cursor=stored.number(state, "cursor", most=total), total=total
-    )
+    attachment, total = stored.text(state, "attachment"), stored.number(state, "total")
+    if "memory" not in state:
+        return SourceState(attachment=attachment, cursor=stored.number(state, "cursor", most=total), total=total)
+    cursor = stored.number(state, "cursor")
+    waiting = tuple(map(_read_split, stored.items(state, "waiting")))
+    first = max(cursor, total)
+    if [split.index for split in waiting] != list(range(first, first + len(waiting))):
+        raise StateFormatError(f"the splits that wait to be emitted are not numbered from {first} without gaps")
+    memory = stored.below(state, "memory")
+    return SourceState(attachment=attachment, cursor=cursor, total=total, waiting=waiting, memory=memory)
 
 
 def _read_split(split: Json) -> Split:

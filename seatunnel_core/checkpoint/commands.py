@@ -5,6 +5,7 @@ Commands are values: the state machines do no I/O, start no thread and read no c
 
 import enum
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -64,11 +65,23 @@ class PrepareSinks:
 
 @frozen(kw_only=True)
 class Enumerate:
-    """Find out what a bounded source holds: from the frozen enumeration ``attachment`` when there is one, else by
-    planning the source and freezing the result (R12). Answer: ``Enumerated``."""
+    """Find out what a source holds: from the frozen enumeration ``attachment`` when there is one, else by planning the
+    source and freezing the result (R12). Answer: ``Enumerated``."""
 
     source: str
     attachment: str | None
+
+
+@frozen(kw_only=True)
+class Look:
+    """Find out what an unbounded source has more than it remembers (R12). Answer: ``Found`` or ``LookFailed``."""
+
+    source: str
+    memory: Mapping[str, Any] = field(repr=False)
+    """What it remembers; empty for the first look."""
+
+    next_index: int
+    """The index of the first split that is found."""
 
 
 @frozen(kw_only=True)
@@ -263,6 +276,7 @@ Command = (
     | CancelTimer
     | PrepareSinks
     | Enumerate
+    | Look
     | RunUnit
     | CancelUnits
     | Commit

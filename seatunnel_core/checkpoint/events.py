@@ -1,6 +1,8 @@
 """What happened outside the protocol, told to it. Every event carries the time, so that no machine reads a clock."""
 
 import enum
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -126,6 +128,29 @@ class Enumerated:
 
 
 @frozen(kw_only=True)
+class Found:
+    """What an unbounded source had more than it remembered, perhaps nothing."""
+
+    now_ms: int
+    source: str
+    splits: tuple[Split, ...] = field(repr=False)
+    """Numbered from the index that was asked for."""
+
+    memory: Mapping[str, Any] = field(repr=False)
+    """What it has to remember from now on."""
+
+    again_ms: int | None
+    """After how long it is worth looking again; ``None`` when nothing more will ever come."""
+
+
+@frozen(kw_only=True)
+class LookFailed:
+    now_ms: int
+    source: str
+    failure: Failure
+
+
+@frozen(kw_only=True)
 class UnitFinished:
     now_ms: int
     task: str
@@ -227,6 +252,8 @@ Event = (
     | TimerFired
     | SinksPrepared
     | Enumerated
+    | Found
+    | LookFailed
     | UnitFinished
     | UnitFailed
     | CommitSucceeded

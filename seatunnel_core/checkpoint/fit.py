@@ -74,6 +74,7 @@ def fitted(
 def _require_published(states: VertexStates, topology: Topology) -> None:
     """Nobody but the dropped sink itself could publish what it holds."""
     named = {sink.name for sink in topology.sinks}
+    _require_same_ends(states, topology)
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
             raise RestoreRefusedError(
@@ -87,6 +88,18 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:
+def _require_same_ends(states: VertexStates, topology: Topology) -> None:
+    """A source that has been read to its end does not know what it has seen; one that was watched has no end."""
+    for source in topology.sources:
+        state = states.sources.get(source.name, SourceState())
+        if state.attachment is not None and source.bounded is not (state.memory is None):
+            was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
+            raise RestoreRefusedError(
+                f"source {source.name!r} {was} and now {is_now}: put its options and job.mode back as they were, or "
+                "give the source another name, and it begins from the start"
+            )
+
+
             raise RestoreRefusedError(
                 f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
                 "source does not feed any more: let it, or write --allow-non-restored-state to go on without them"

@@ -46,7 +46,7 @@ class PipelineProtocol:
     ) -> None:
         """``wiring`` decides how messages travel inside; the default delivers all of them before ``handle`` returns."""
         self._wiring = wiring or Wiring()
-        self._sources = {spec.name: SourceVertex(spec, self._wiring) for spec in topology.sources}
+        self._sources = {spec.name: SourceVertex(spec, limits, self._wiring) for spec in topology.sources}
         self._tasks = {spec.name: TaskVertex(spec, limits, self._wiring) for spec in topology.sources}
         self._sinks = {
             spec.name: SinkVertex(spec, topology.inputs_of(spec.name), limits, self._wiring) for spec in topology.sinks
@@ -152,6 +152,8 @@ class PipelineProtocol:
             events.StopRequested: coordinator.stop_requested,
             events.TimerFired: lambda event: self._wiring.fire(event.key),
             events.Enumerated: lambda event: self._sources[event.source].enumerated(event),
+            events.Found: lambda event: self._sources[event.source].found(event),
+            events.LookFailed: lambda event: self._sources[event.source].look_failed(event),
             events.UnitFinished: lambda event: self._tasks[event.task].finished(event),
             events.UnitFailed: lambda event: self._tasks[event.task].failed(event),
             events.CommitSucceeded: lambda event: self._sinks[event.sink].succeeded(event),
@@ -169,6 +171,8 @@ class PipelineProtocol:
                 self._known(self._sinks, sink, "sink").require_in_flight(event)
             case events.Enumerated(source=source):
                 self._known(self._sources, source, "source").require_awaited(event)
+            case events.Found(source=source) | events.LookFailed(source=source):
+                self._known(self._sources, source, "source").require_looking(event)
             case events.EpochClaimed():
                 self._coordinator.start.require_large_enough(event)
             case events.CheckpointLoaded():

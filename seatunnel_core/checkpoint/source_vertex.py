@@ -1,16 +1,20 @@
 """The vertex that emits the splits of one source."""
 
+from collections import deque
 from typing import assert_never
 
 from attrs import evolve
 
 from seatunnel_core.checkpoint.commands import Enumerate
 from seatunnel_core.checkpoint.errors import IllegalEventError
-from seatunnel_core.checkpoint.events import Enumerated
+from seatunnel_core.checkpoint.events import Enumerated, Found, LookFailed
+from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.looking import Looking
 from seatunnel_core.checkpoint.messages import (
     Acknowledge,
     Barrier,
     Begin,
+    Broken,
     Correction,
     Credit,
     Halt,
@@ -31,20 +35,23 @@ from seatunnel_core.checkpoint.wiring import Channel, Wiring
 class SourceVertex:
     """Emits splits in the order of a frozen enumeration, each against a credit and within the speed limit.
 
-    Its state is what is still to be emitted: the name of the enumeration and a cursor (R12). Barriers need neither
-    credit nor tokens, so they never queue behind data (R3).
+    Its state is what is still to be emitted: the name of the enumeration and a cursor (R12). Behind the enumeration an
+    unbounded source looks for more whenever nothing is left to emit; what it finds, and what it then remembers, become
+    part of its state in one step. Barriers need neither credit nor tokens, so they never queue behind data (R3).
     """
 
-    def __init__(self, spec: SourceSpec, wiring: Wiring) -> None:
+    def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
         self.spec = spec
         self.state = SourceState()
         self.ended = False
         self._wiring = wiring
-        self._splits: tuple[Split, ...] = ()
+        self._splits: deque[Split] = deque()
+        """Those that are still to be emitted, as far as they are known."""
         self._cursor = 0
         self._credits = 0
         self._running = False
         self._awaiting_enumeration = False
+        self._looking = None if spec.bounded else Looking(spec.name, limits, wiring)
         self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
         self._rows_bucket: TokenBucket | None = None
         self._bytes_bucket: TokenBucket | None = None
@@ -69,6 +76,8 @@ class SourceVertex:
             case RestoreSource(state=state):
                 self.state = state
                 self._cursor = state.cursor
+                if self._looking is not None:
+                    self._looking.memory = state.memory or {}
             case Plan():
                 self._plan()
             case Begin():
@@ -97,17 +106,55 @@ class SourceVertex:
 
     def enumerated(self, event: Enumerated) -> None:
         self._awaiting_enumeration = False
-        self._splits = event.splits
-        self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits))
+        self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
+        memory = None if self._looking is None else self._looking.memory
+        self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits), memory=memory)
         self._ready()
+
+    def require_looking(self, event: Found | LookFailed) -> None:
+        """Raise ``IllegalEventError`` unless ``event`` answers a look, with splits that go on without a gap."""
+        if self._looking is None or not self._looking.is_under_way:
+            raise IllegalEventError(f"source {event.source!r} was not asked for more, and is told of it")
+        found = event.splits if isinstance(event, Found) else ()
+        first = self._next_index
+        if [split.index for split in found] != list(range(first, first + len(found))):
+            raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
+
+    def found(self, event: Found) -> None:
+        """What was found after the last barrier, or after the end, is found again by the next start."""
+        assert self._looking is not None
+        if not self._running:
+            return
+        self._splits.extend(event.splits)
+        self._looking.found(event, self._go_on)
+        self._go_on()
+
+    def look_failed(self, event: LookFailed) -> None:
+        assert self._looking is not None
+        if not self._running:
+            return
+        if event.failure.retryable:
+            self._looking.failed(self._go_on)
+        else:
+            self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
         """What it does, for a person, and since when in milliseconds."""
-        return f"has emitted {self._cursor} of {self.state.total} splits", self._since_ms
+        of_all = "" if self._looking is not None else f" of {self.state.total}"
+        return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 
     @property
     def splits_total(self) -> int | None:
-        return self.state.total
+        """``None`` until it is enumerated, and always for an unbounded source."""
+        return None if self._looking is not None else self.state.total
+
+    @property
+    def _next_index(self) -> int:
+        """Of the next split that is found."""
+        return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
+
+    def _found_and_waiting(self) -> tuple[Split, ...]:
+        return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
         """Also when everything has been emitted: units in flight hold their splits, the enumeration their schemas."""
@@ -122,39 +169,44 @@ class SourceVertex:
         self._rows_bucket = _bucket(self.spec.rows_per_second, now_ms)
         self._bytes_bucket = _bucket(self.spec.bytes_per_second, now_ms)
         self._running = True
-        self._task.send(Begin(to_come_bytes=sum(split.weight_bytes for split in self._splits[self._cursor :])))
-        self._end_when_empty()
+        self._task.send(Begin(to_come_bytes=sum(split.weight_bytes for split in self._splits)))
+        self._when_empty()
 
     def _emit(self) -> None:
-        while self._running and self._credits and not self._exhausted:
+        while self._running and self._credits and self._splits:
             if self._limited and not self._within_limit():
                 return
-            split = self._splits[self._cursor]
+            split = self._splits.popleft()
             self._cursor += 1
             self._credits -= 1
             self._since_ms = self._wiring.now_ms
             if self._limited:
                 self._charge(split.rows, split.weight_bytes)
             self._task.send(SplitSent(split))
-            self._end_when_empty()
+            self._when_empty()
 
-    @property
-    def _exhausted(self) -> bool:
-        return self._cursor == (self.state.total or 0)
+    def _go_on(self) -> None:
+        self._emit()
+        self._when_empty()
 
-    def _end_when_empty(self) -> None:
-        if self.spec.bounded and self._exhausted:
+    def _when_empty(self) -> None:
+        if self._splits or not self._running:
+            return
+        if self._looking is None:
             self._halt()
+        else:
+            self._looking.look(self._next_index)
 
     def _halt(self) -> None:
         if not self.ended:
             self.ended = True
             self._running = False
-            self._splits = ()
             self._task.send(SourceEnded())
 
     def _pass_barrier(self, barrier: Barrier, checkpoint_id: int) -> None:
         self.state = evolve(self.state, cursor=self._cursor)
+        if self._looking is not None:
+            self.state = evolve(self.state, waiting=self._found_and_waiting(), memory=self._looking.memory)
         self._coordinator.send(Acknowledge(f"source {self.spec.name}", checkpoint_id, self.state))
         self._task.send(barrier)
         if barrier.last:

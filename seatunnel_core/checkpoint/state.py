@@ -1,17 +1,19 @@
 """What each vertex remembers in a checkpoint."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.split import Committable, WorkUnit
+from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
 from seatunnel_core.checkpoint.topology import Topology
 from seatunnel_storage_api.state import CheckpointRef
 
 
 @frozen(kw_only=True)
 class SourceState:
-    """What is still to be emitted (R12): a cursor into a frozen enumeration."""
+    """What is still to be emitted (R12): a cursor into a frozen enumeration, and behind its end, for an unbounded
+    source, what was found since."""
 
     attachment: str | None = None
     """The name of the frozen enumeration; ``None`` before there is one."""
@@ -21,6 +23,13 @@ class SourceState:
 
     total: int | None = None
     """How many splits the enumeration has."""
+
+    waiting: tuple[Split, ...] = ()
+    """Splits that were found after the enumeration and are not emitted yet, numbered on without a gap."""
+
+    memory: Mapping[str, Any] | None = None
+    """What an unbounded source has to know to find what is new; JSON values, opaque to the protocol. ``None`` for a
+    bounded source, and before there is an enumeration."""
 
 
 @frozen(kw_only=True)

@@ -181,6 +181,8 @@ def _news(view: PipelineView) -> str:
 
 
 def _splits(view: PipelineView) -> str:
+    if not view.bounded:
+        return count(view.splits_done)
     total = "?" if view.splits_total is None else count(view.splits_total)
     return f"{count(view.splits_done)}/{total}"
 

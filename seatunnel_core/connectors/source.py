@@ -8,6 +8,9 @@ A source is planned in three steps, so that the driver never opens data:
 
 The enumeration is frozen: it is written once and every restart reads it back (protocol rule R12).
 ``read`` then runs in Spark tasks, once per split, as often as failures make necessary.
+
+A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration gives the schemas, and splits
+where there are some from the start; while the job runs, ``look`` tells in the driver what has come since.
 """
 
 from abc import ABC, abstractmethod
@@ -26,13 +29,34 @@ Item = Mapping[str, Any]
 
 @frozen(kw_only=True)
 class Enumeration:
-    """All that a bounded source will read, fixed at the start of the pipeline."""
+    """All that a bounded source will read, fixed at the start of the pipeline; of an unbounded one, how it begins."""
 
     schemas: tuple[TableSchema, ...]
     """One per table that the source reads, usually one."""
 
     splits: tuple[Split, ...] = field(repr=False)
     """``splits[i].index == i``."""
+
+
+@frozen(kw_only=True)
+class News:
+    """What an unbounded source has more than it remembered."""
+
+    items: tuple[Item, ...] = field(default=(), repr=False)
+    """For ``enumerate``, in the order in which they are to be read. A bounded number, a thousand or so: what is left
+    out is found by the next look. Until they are emitted, their splits are part of every checkpoint."""
+
+    inspect: bool = False
+    """Whether tasks have to look into the items first: ``enumerate`` then gets what ``inspect`` returns."""
+
+    memory: Item = field(repr=False)
+    """What the next look has to know. Part of every checkpoint, so its size must have a bound."""
+
+    again_ms: int | None
+    """After how long it is worth looking again; ``None`` when nothing more will ever come."""
+
+    warnings: tuple[str, ...] = ()
+    """What a person should know, a sentence each."""
 
 
 @frozen(kw_only=True)
@@ -57,8 +81,8 @@ class Source(ABC):
     declared: ClassVar[tuple[Option[Any], ...]]
     """Every option that the source understands."""
 
-    bounded: ClassVar[bool] = True
-    """False for a source that never ends by itself."""
+    bounded: bool = True
+    """False for a source that never ends by itself: ``look`` then tells what has come."""
 
     replayable: ClassVar[bool] = True
     """Whether reading a split again gives the same rows: without it there is no exactly-once."""
@@ -68,6 +92,12 @@ class Source(ABC):
 
     def __init__(self, options: Options) -> None:
         self.options = options
+
+    def run_in(self, *, streaming: bool) -> None:
+        """Told before anything else is asked whether ``job.mode`` is ``STREAMING``, for sources to which that matters.
+
+        Most ignore it: a bounded source ends in a streaming job too, and an unbounded one goes on in a batch job.
+        """
 
     @property
     def read_path(self) -> str | None:
@@ -91,6 +121,22 @@ class Source(ABC):
     @abstractmethod
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         """Turn the inspected items, in the order of ``discover``, into schemas and splits. Runs in the driver."""
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        """Find out what has come since the look that returned ``memory``. Runs in the driver, again and again, of
+        unbounded sources only, and lists without opening data.
+
+        A pure function of ``memory`` and of what lies outside: after a crash it is asked with an older memory, and what
+        it had found since is found again.
+
+        Args:
+            memory: empty for the first look.
+
+        Raises:
+            SourceError: it cannot be told. One that is retryable is followed by another look, any other fails the
+                pipeline.
+        """
+        return News(memory=memory, again_ms=None)
 
     @abstractmethod
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:

@@ -114,6 +114,15 @@ def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceSta
     facts = {"emitted": state.cursor, "total": state.total, "attachment": state.attachment}
     if state.attachment is None:
         words = ["has not been enumerated yet"]
+    elif state.memory is not None:
+        remembered = len(json.dumps(state.memory))
+        facts |= {"waiting": len(state.waiting), "remembered_bytes": remembered}
+        words = [
+            f"has emitted {pick(state.cursor, 'split')}, and never ends by itself",
+            f"remembers what it has seen, in {pick(remembered, 'byte')}",
+        ]
+        if state.waiting:
+            words.append(f"goes on with split {state.cursor}: {split_in_words(state.waiting[0])}")
     elif state.total == state.cursor:
         words = [f"has emitted all of its {pick(state.cursor, 'split')}"]
     else:

@@ -18,7 +18,6 @@ from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.clock import wall_clock
-from seatunnel_core.runtime.epoch_run import Workshop
 from seatunnel_core.runtime.execution_info import execution_info
 from seatunnel_core.runtime.failure import failure_of
 from seatunnel_core.runtime.metrics import PipelineMetrics
@@ -30,6 +29,7 @@ from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.settings import checkpoint_policy, restart_policy, topology_of
 from seatunnel_core.runtime.slots import Reservation
+from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import SparkPlane

@@ -10,8 +10,6 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from attrs import frozen
-
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import Command, EndPipeline, Outcome
 from seatunnel_core.checkpoint.events import Event
@@ -21,31 +19,17 @@ from seatunnel_core.connectors.source import Enumeration, Item
 from seatunnel_core.runtime.clock import now_ms
 from seatunnel_core.runtime.failure import failure_of
 from seatunnel_core.runtime.figures import SAMPLE_S, Figures
+from seatunnel_core.runtime.looks import Looks
 from seatunnel_core.runtime.notices import Notices, PipelineLog
 from seatunnel_core.runtime.pipeline_work import PipelineWork
 from seatunnel_core.runtime.unit_event import unit_event
-from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitResult
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
 T = TypeVar("T")
-
-
-@frozen(kw_only=True)
-class Workshop:
-    """What all pipelines of a job share: the loop, the pools and Spark."""
-
-    loop: asyncio.AbstractEventLoop
-    storage_pool: Executor
-    """For the checkpoint storage."""
-
-    place_pool: Executor
-    """For sources and sinks: listing, planning, preparing, committing, sweeping."""
-
-    spark: "asyncio.Future[UnitDispatcher]"
-    """Done when Spark runs, or could not be started."""
 
 
 class EpochOwner(Protocol):
@@ -98,6 +82,7 @@ class EpochRun:
             commands.CancelTimer: self._cancel_timer,
             commands.PrepareSinks: self._prepare_sinks,
             commands.Enumerate: self._enumerate,
+            commands.Look: self._looks(work, workshop).look,
             commands.RunUnit: self._run_unit,
             commands.CancelUnits: self._cancel_units,
             commands.Commit: self._commit,
@@ -284,6 +269,9 @@ class EpochRun:
             return partial(self.deliver, event_at)
 
         self._do_in(self._workshop.place_pool, look)
+
+    def _looks(self, work: PipelineWork, workshop: Workshop) -> Looks:
+        return Looks(work, workshop, self.notices, self.deliver, self._when_spark_runs)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
         """Do it then, without a thread that waits; also when Spark could not be started, to tell why."""

@@ -1,7 +1,7 @@
 """What the protocol tells beside what it wants done: counted, and logged with job, pipeline and checkpoint."""
 
 import logging
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from seatunnel_core.checkpoint import commands
@@ -49,6 +49,10 @@ class Notices:
 
     def retracted(self, removed: int) -> None:
         self._log.info("went back: %d published things were taken back", removed)
+
+    def warned(self, source: str, warnings: Sequence[str]) -> None:
+        for warning in warnings:
+            self._log.warning("source %s: %s", source, warning)
 
     def _checkpoint_triggered(self, notice: commands.CheckpointTriggered) -> None:
         self._figures.triggered()

@@ -15,7 +15,7 @@ from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.restart import RestartBudget, RestartPolicy, after_failure
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.runtime.clock import now_ms
-from seatunnel_core.runtime.epoch_run import EpochRun, Workshop
+from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.failure import failure_of
 from seatunnel_core.runtime.figures import Figures
 from seatunnel_core.runtime.metrics import PipelineMetrics
@@ -23,6 +23,7 @@ from seatunnel_core.runtime.notices import PipelineLog
 from seatunnel_core.runtime.pipeline_work import PipelineWork
 from seatunnel_core.runtime.report import PipelineView
 from seatunnel_core.runtime.savepoints import Answer
+from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
@@ -171,6 +172,7 @@ class PipelineRun:
             name=planned.title,
             phase="waiting",
             restarts=self._restarts,
+            bounded=planned.bounded,
             failure=self.failure.message if self.failure else "",
         )
         progress = self._progress()

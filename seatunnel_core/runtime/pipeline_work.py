@@ -10,9 +10,9 @@ from attrs import define, evolve, field
 
 from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.connectors.sink import SinkPlace
-from seatunnel_core.connectors.source import Enumeration, Item, Planning
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.chain import program_of
 from seatunnel_core.runtime.claim import claim_epoch
@@ -150,6 +150,21 @@ class PipelineWork:
         """What the tasks of one source run, once its schemas are known."""
         return program_of(
             self.planned,
+    def look(self, source_name: str, memory: Item) -> News:
+        """What an unbounded source has more than it remembers."""
+        source = self.planned.source(source_name)
+        return source.source.look(memory, _planning(source))
+
+    def splits_of(self, source_name: str, news: News, next_index: int) -> tuple[Split, ...]:
+        """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
+        if not news.items:
+            return ()
+        source = self.planned.source(source_name)
+        planning = _planning(source)
+        items = self.plane.inspect(source.source, news.items, planning) if news.inspect else news.items
+        found = source.source.enumerate(items, planning).splits
+        return tuple(evolve(split, index=next_index + split.index) for split in found)
+
             source_name,
             schemas,
             job_id=self.job_id,

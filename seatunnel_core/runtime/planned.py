@@ -82,6 +82,11 @@ class PlannedPipeline:
         """The names of its sources and sinks: what has state."""
         return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
 
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return all(node.source.bounded for node in self.sources)
+
     def source(self, name: str) -> PlannedSource:
         return next(node for node in self.sources if node.name == name)
 
@@ -110,3 +115,13 @@ class PlannedJob:
     """Vertices of the stored job that this one no longer has."""
 
     warnings: tuple[Problem, ...] = field(default=(), repr=False)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return all(pipeline.bounded for pipeline in self.pipelines)
+
+    @property
+    def vertices(self) -> tuple[str, ...]:
+        """The names of all sources and sinks: what has state."""
+        return tuple(name for pipeline in self.pipelines for name in pipeline.vertices)

@@ -45,6 +45,9 @@ class PipelineView:
     rows_committed: int = 0
     rows_skipped: int = 0
     splits_done: int = 0
+    bounded: bool = True
+    """Whether it ends by itself."""
+
     splits_total: int | None = None
     """``None`` until the source is enumerated, and for sources that never end."""
 
@@ -129,6 +132,7 @@ def _number_or_none(record: Mapping[str, Any], key: str) -> int | None:
 
 
 _READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
+    bool: stored.flag,
     int: stored.number,
     str: stored.text,
     int | None: _number_or_none,

@@ -24,6 +24,10 @@ ORDERED = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), parallelism=2, ordered=True),),
     sinks=(SinkSpec(name="out", ordinal=0),),
 )
+ENDLESS = Topology(
+    sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), bounded=False, parallelism=2),),
+    sinks=(SinkSpec(name="out", ordinal=0),),
+)
 SPLIT_PER_UNIT = Limits(target_unit_rows=1, credits_per_source=4)
 PASSING = Failure(kind=FailureKind.TRANSIENT, message="a worker is gone")
 LASTING = Failure(kind=FailureKind.DATA, message="row 7 is bad")

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
 from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
 from seatunnel_storage_api.state import CheckpointRef
-from tests.checkpoint.played import ONE_TO_ONE
+from tests.checkpoint.played import ONE_TO_ONE, splits
 
 numbers = st.integers(0, 2**63 - 1)
 names = st.text(max_size=8)
@@ -34,7 +35,16 @@ def sources(draw: st.DrawFn) -> SourceState:
     if draw(st.booleans()):
         return SourceState()
     total = draw(numbers)
-    return SourceState(attachment=draw(names), cursor=draw(st.integers(0, total)), total=total)
+    if draw(st.booleans()):
+        return SourceState(attachment=draw(names), cursor=draw(st.integers(0, total)), total=total)
+    cursor = draw(numbers)
+    first = min(max(cursor, total), 2**63 - 4)
+    waiting = tuple(
+        evolve(split, index=first + at) for at, split in enumerate(draw(st.lists(split_values, max_size=3)))
+    )
+    return SourceState(
+        attachment=draw(names), cursor=min(cursor, first), total=min(total, first), waiting=waiting, memory=draw(bodies)
+    )
 
 
 @st.composite
@@ -103,6 +113,13 @@ def test_a_body_that_is_not_json_is_refused(value: Any) -> None:
     state = TaskState(units=(HeldUnit(unit=WorkUnit(number=1, splits=(split,))),))
     with pytest.raises(StateFormatError, match="JSON values only"):
         encode(VertexStates(tasks={"in": state}))
+
+
+def test_splits_that_wait_without_following_on_are_refused() -> None:
+    """Reading them would leave a gap, or read something twice."""
+    state = SourceState(attachment="a", cursor=4, total=2, memory={}, waiting=splits(1))
+    with pytest.raises(StateFormatError, match="not numbered from 4 without gaps"):
+        decode(encode(VertexStates(sources={"in": state})))
 
 
 def damaged(path: str, value: Any) -> bytes:

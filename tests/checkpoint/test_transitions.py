@@ -15,7 +15,7 @@ from seatunnel_core.checkpoint.transitions import TRANSITIONS, Phase, Transition
 from seatunnel_core.checkpoint.trigger import CheckpointPolicy
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.drawing import drawn
-from tests.checkpoint.played import PASSING, Played, committable, info_of, splits
+from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played, committable, info_of, splits
 from tests.checkpoint.test_start import HELD, stored
 
 PAGE = Path(__file__).parents[2] / "docs" / "checkpoint-protocol.md"
@@ -85,6 +85,8 @@ class TestEveryRow:
         stores = played.ever(commands.StoreCheckpoint)
         ref = stores[-1].state.ref if stores else CheckpointRef(2, 8)
         fixed: dict[type[Any], Any] = {
+            events.Found: events.Found(now_ms=0, source="in", splits=(), memory={}, again_ms=None),
+            events.LookFailed: events.LookFailed(now_ms=0, source="in", failure=LASTING),
             events.EpochClaimed: events.EpochClaimed(now_ms=0, epoch=2),
             events.CheckpointsListed: events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2),
             events.CheckpointLoaded: events.CheckpointLoaded(now_ms=0, state=self.BASE),
@@ -106,9 +108,18 @@ class TestEveryRow:
         }
         return fixed.get(kind) or kind(now_ms=0)  # type: ignore[call-arg]
 
+    def arrange_looking(self, phase: Phase) -> Played:
+        """A pipeline in ``phase`` whose source looks for more."""
+        played = Played(ENDLESS, policy=CheckpointPolicy(interval_ms=None))
+        played.run(0)
+        if phase is Phase.STOPPING:
+            played.tell(events.StopRequested(now_ms=0))
+        return played
+
     @pytest.mark.parametrize("row", TRANSITIONS, ids=lambda row: f"{row.phase.value}-{row.event.__name__}")
     def test_leads_where_it_says(self, row: Transition) -> None:
-        played = self.arrange(row.phase)
+        looking = row.event in (events.Found, events.LookFailed)
+        played = self.arrange_looking(row.phase) if looking else self.arrange(row.phase)
         played.tell(self.event(row.event, played))
         assert played.protocol.phase in row.to
 

@@ -37,6 +37,20 @@ def test_a_source_at_its_end(made: Made) -> None:
     assert vertices(opened(made, 200_000, 7))[0].words == ("has emitted all of its 10 splits",)
 
 
+def test_a_source_without_end_tells_what_waits_and_how_much_it_remembers(made: Made) -> None:
+    states = made.states(emitted=12)
+    waiting = tuple(Split(index=12 + at, weight_bytes=1, rows=1, body={"start": at, "rows": 5}) for at in range(2))
+    source = evolve(states.sources["flights1"], waiting=waiting, memory={"seen": "abc"})
+    made.store(200_000, 7, evolve(states, sources={"flights1": source}), base=(100_000, 2))
+    found = vertices(opened(made, 200_000, 7))[0]
+    assert found.words == (
+        "has emitted 12 splits, and never ends by itself",
+        "remembers what it has seen, in 15 bytes",
+        "goes on with split 12: 5 rows from number 0",
+    )
+    assert found.facts["waiting"] == 2
+
+
 def test_an_enumeration_that_is_missing_is_said(made: Made) -> None:
     made.storage.discard(each for each in made.storage.holdings() if each.digest)
     assert "cannot be read, and so the pipeline not be restored" in vertices(opened(made, 200_000, 6))[0].words[1]

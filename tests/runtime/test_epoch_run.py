@@ -12,7 +12,8 @@ from attrs import define, field
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.runtime.epoch_run import EpochRun, Workshop
+from seatunnel_core.runtime.epoch_run import EpochRun
+from seatunnel_core.runtime.workshop import Workshop
 from tests.runtime.at_once import AtOnce
 
 

@@ -68,7 +68,13 @@ class Engine:
             wiring=self.wiring,
         )
         self.epoch: int | None = None
+        self.drained = False
+        """Whether a person drains it, because all that it can read is published."""
+
         self._timers: dict[str, int] = {}
+        self._frozen: dict[str, str] = {}
+        """By source: its enumeration."""
+
         self._published_before: dict[str, tuple[Published, ...]] = {}
         self.running: dict[tuple[str, int, int], commands.RunUnit] = {}
 
@@ -133,6 +139,8 @@ class Engine:
                 self._prepare(command)
             case commands.Enumerate():
                 self._enumerate(command)
+            case commands.Look():
+                self._look(command)
             case commands.RunUnit():
                 self._run(command)
             case commands.CancelUnits():
@@ -248,16 +256,40 @@ class Engine:
                 self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a source")))
                 return
             attachment = command.attachment or self.world.freeze(command.source)
+            self._frozen[command.source] = attachment
             self.answer(
                 lambda now_ms: events.Enumerated(
                     now_ms=now_ms,
                     source=command.source,
-                    splits=self.world.storage.attachments[attachment],
+                    splits=self.world.at_first(command.source, attachment),
                     attachment=attachment,
                 )
             )
 
         self.later(plan)
+
+    def _look(self, command: commands.Look) -> None:
+        """A source that never ends finds some more of its splits, behind those that it remembers."""
+        source, attachment = command.source, self._frozen[command.source]
+
+        def look() -> None:
+            if self.chance(self.world.scenario.faults.place_fails):
+                failure = self._broken("a look")
+                self.answer(lambda now_ms: events.LookFailed(now_ms=now_ms, source=source, failure=failure))
+                return
+            splits = self.world.storage.attachments[attachment]
+            given = command.memory.get("given", len(self.world.at_first(source, attachment)))
+            self.world.looked(command, given)
+            found = splits[given : given + self.rng.randint(0, 3)]
+            pauses = [0, 5, 50] if given + len(found) < len(splits) else [5, None]
+            again_ms, memory = self.rng.choice(pauses), {"given": given + len(found)}
+            self.answer(
+                lambda now_ms: events.Found(
+                    now_ms=now_ms, source=source, splits=found, memory=memory, again_ms=again_ms
+                )
+            )
+
+        self.later(look)
 
     def _sweep(self, command: commands.Sweep) -> None:
         def look() -> None:

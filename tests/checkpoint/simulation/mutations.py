@@ -13,6 +13,7 @@ from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Sweep
 from seatunnel_core.checkpoint.coordinator import Coordinator
 from seatunnel_core.checkpoint.life import Life
+from seatunnel_core.checkpoint.looking import Looking
 from seatunnel_core.checkpoint.messages import Acknowledge, Prepared
 from seatunnel_core.checkpoint.savepoint import Savepoints
 from seatunnel_core.checkpoint.sink_vertex import SinkVertex
@@ -128,6 +129,28 @@ def _forget_in_acknowledgement(**forgotten: Any) -> Callable[[Any], Any]:
         return pass_barrier
 
     return make
+
+
+def _forget_what_was_seen(original: Any) -> Any:
+    """Of an unbounded source: a bounded one remembers nothing."""
+
+    def pass_barrier(self: Any, barrier: Any, checkpoint_id: int) -> None:
+        memory = None if self.spec.bounded else {}
+        _forget_in_acknowledgement(memory=memory)(original)(self, barrier, checkpoint_id)
+
+    return pass_barrier
+
+
+def _remember_too_early(original: Any) -> Any:
+    """As if a look were sure to find one split."""
+
+    def look(self: Any, next_index: int) -> None:
+        was_under_way = self.is_under_way
+        original(self, next_index)
+        if self.is_under_way and not was_under_way:
+            self.memory = {"given": next_index + 1}
+
+    return look
 
 
 def _hand_on_as_it_comes(_original: Any) -> Any:
@@ -316,6 +339,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(cursor=0))),
     Mutation("R12", "enumerate again after a restart", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(attachment=None, cursor=0, total=None))),
+    Mutation("R12", "forget what was found and waits", replace(
+        SourceVertex, "_pass_barrier", _forget_in_acknowledgement(waiting=()))),
+    Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", _forget_what_was_seen)),
+    Mutation("R12", "remember what is found before it is part of the state", replace(
+        Looking, "look", _remember_too_early)),
     Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
     Mutation("R14", "believe every result", replace(
         TaskVertex, "_claimed", lambda _original: lambda self, result: self._flights.get(result.unit))),
@@ -338,6 +366,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("timers", "a commit that failed is not tried again", without_timer("commit:")),
     Mutation("timers", "a unit that failed is not tried again", without_timer("retry:")),
     Mutation("timers", "nobody looks again after a failed checkpoint", without_timer("trigger")),
+    Mutation("timers", "nobody looks for more again", without_timer("look:")),
     Mutation("timers", "the speed limit is never lifted", without_timer("emit:")),
     Mutation("checkpoints", "no timeout", replace(
         Coordinator, "_expire", lambda _original: lambda self, pending: None)),

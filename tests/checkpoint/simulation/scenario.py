@@ -2,7 +2,7 @@
 
 import random
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.base import Rewind
 from seatunnel_core.checkpoint.limits import Limits
@@ -38,7 +38,7 @@ class Scenario:
     limits: Limits
     retained: int
     splits: dict[str, int]
-    """How many splits each source has."""
+    """How many splits each source has; of one that never ends, how many it ever finds."""
 
     delayed_messages: bool
     """Whether messages between vertices are delivered in a random order and late, not all before an event returns."""
@@ -51,6 +51,11 @@ class Scenario:
 
     faults: Faults = field(repr=False)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the pipeline ends by itself."""
+        return all(source.bounded for source in self.topology.sources)
+
 
 def draw(seed: int) -> Scenario:
     """The case of a seed."""
@@ -58,13 +63,14 @@ def draw(seed: int) -> Scenario:
     sinks = tuple(
         SinkSpec(name=f"sink{ordinal}", ordinal=ordinal, retracts=True) for ordinal in range(rng.randint(1, 3))
     )
-    sources = _sources(rng, [sink.name for sink in sinks])
+    sources = _some_endless(seed, _sources(rng, [sink.name for sink in sinks]))
     fed = {name for source in sources for name in source.sinks}
+    endless = not all(source.bounded for source in sources)
     return Scenario(
         seed=seed,
         topology=Topology(sources=sources, sinks=tuple(sink for sink in sinks if sink.name in fed)),
         policy=CheckpointPolicy(
-            interval_ms=rng.choice([None, 20, 100, 100, 500]),
+            interval_ms=rng.choice([None, 20, 100, 100, 500]) or (100 if endless else None),
             timeout_ms=rng.choice([150, 1_000, 5_000]),
             min_pause_ms=rng.choice([0, 0, 50]),
             max_concurrent=rng.choice([1, 1, 2, 3]),
@@ -104,6 +110,12 @@ def _sources(rng: random.Random, sinks: list[str]) -> tuple[SourceSpec, ...]:
         )
         for ordinal in range(rng.randint(1, 3))
     )
+
+
+def _some_endless(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpec, ...]:
+    """In every fifth seed, sources that never end: a person drains the pipeline when all is published."""
+    rng = random.Random(seed * 19 + 7)
+    return tuple(evolve(source, bounded=seed % 5 != 4 or rng.random() < 0.3) for source in sources)
 
 
 def _faults(rng: random.Random) -> Faults:

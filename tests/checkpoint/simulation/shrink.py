@@ -125,6 +125,8 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
 def _plainer(source: SourceSpec) -> Iterator[SourceSpec]:
     if source.rows_per_second is not None or source.bytes_per_second is not None:
         yield evolve(source, rows_per_second=None, bytes_per_second=None)
+    if not source.bounded:
+        yield evolve(source, bounded=True)
     if source.ordered:
         yield evolve(source, ordered=False)
     if source.parallelism > 1:

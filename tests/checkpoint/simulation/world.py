@@ -11,6 +11,7 @@ from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.commands import (
     CheckpointTriggered,
     Command,
+    Look,
     Outcome,
     SavepointCompleted,
     StoreCheckpoint,
@@ -78,6 +79,8 @@ class World:
         self._to_rewind = list(scenario.rewinds)
         self._numbers = 0
         self._processes = 0
+        self._looked_at = 0
+        """How many publications there were when somebody last looked whether all is published."""
 
     # ---- The run. ----
 
@@ -117,7 +120,12 @@ class World:
         return [engine for engine in self.engines if self._has_finished(engine)]
 
     def _has_finished(self, engine: Engine) -> bool:
-        return engine.outcome is Outcome.FINISHED and engine not in self._outlived
+        return self._is_through(engine) and engine not in self._outlived
+
+    @staticmethod
+    def _is_through(engine: Engine) -> bool:
+        """Whether it finished; of what never ends by itself, whether it was drained when all was published."""
+        return engine.outcome is Outcome.FINISHED or (engine.outcome is Outcome.STOPPED and engine.drained)
 
     def is_of_the_past(self, engine: Engine) -> bool:
         """Whether a newer start stands in a run in which somebody went back: what such an engine publishes is swept or
@@ -164,7 +172,25 @@ class World:
         self.counts["crashes"] += 1
         self.note(engine, "--- crash ---")
 
+    def _drain_what_never_ends(self) -> None:
+        """Nobody but a person ends it; here, when all of its rows are published."""
+        if self.scenario.bounded or (self.counts["publications"] == self._looked_at and self.clock.steps % 50):
+            return
+        self._looked_at = self.counts["publications"]
+        running = [each for each in self.engines if each.protocol.phase is Phase.RUNNING and not each.dead]
+        if not running or not self._is_all_enumerated() or self.expected_rows() - Counter(self.published_rows()):
+            return
+        for engine in running:
+            if not engine.drained:
+                engine.drained = True
+                self.ask_for_savepoint(engine, stop=False, drain=True)
+
+    def _is_all_enumerated(self) -> bool:
+        latest = understood(self.storage.checkpoints[max(self.storage.checkpoints)].states)
+        return all(source.attachment is not None for source in latest.sources.values())
+
     def _disturb(self) -> None:
+        self._drain_what_never_ends()
         while self._to_rewind and self._to_rewind[0][0] <= self.clock.steps:
             self._go_back(self._to_rewind.pop(0)[1])
         while self._disturbances and self._disturbances[0][0] <= self.clock.steps:
@@ -232,9 +258,9 @@ class World:
         if engine.outcome is not None:
             self.counts["fenced"] += engine.outcome is Outcome.FENCED
             self.counts["stopped"] += engine.outcome is Outcome.STOPPED
-            if engine.outcome is Outcome.FINISHED and self.is_of_the_past(engine):
+            if self._is_through(engine) and self.is_of_the_past(engine):
                 self._outlived.add(engine)
-            elif engine.outcome is Outcome.FINISHED and self.finished is None:
+            elif self._is_through(engine) and self.finished is None:
                 self.finished = engine
 
     def _look_for_rewind(self, engine: Engine, before: Phase, result: tuple[Command, ...]) -> None:
@@ -312,6 +338,19 @@ class World:
             for index in range(count)
         )
         return name
+
+    def at_first(self, source: str, attachment: str) -> tuple[Split, ...]:
+        """What a source is enumerated with: all of it; of one that never ends, the first third."""
+        splits = self.storage.attachments[attachment]
+        bounded = next(spec.bounded for spec in self.scenario.topology.sources if spec.name == source)
+        return splits if bounded else splits[: len(splits) // 3]
+
+    def looked(self, command: Look, given: int) -> None:
+        """R12: what was found and what is remembered of it are of one cut, or something is left out or read twice."""
+        if command.next_index != given:
+            raise ViolationError(
+                "R12", f"{command.source} looks for split {command.next_index}, and remembers that {given} were found"
+            )
 
     def row_of(self, source: str, split: Split) -> Row:
         return (split.body["enumeration"], source, split.index)
