@@ -1,7 +1,7 @@
 """Which stored checkpoint a start builds on (R4c), and whether it may go back (R10)."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
@@ -33,9 +33,6 @@ class RestoreRequest:
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
     """Whether the state of a source or sink that the job no longer has may be dropped."""
-
-    foreign: bytes | None = None
-    """The states of a savepoint of another job, verified, from which a pipeline starts that never ran."""
 
     since: int | None = None
     """The first epoch that may do it: a checkpoint of that one or a later one says that it was done."""
@@ -78,11 +75,6 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
         RestoreRefusedError: what was asked for is not there, is void, or lies behind newer live ones; for a person.
     """
     latest = lineage.latest(checkpoints)
-    if request.foreign is not None and latest is not None:
-        raise RestoreRefusedError(
-            f"the pipeline has run and has checkpoint {latest.ref}: it cannot start from a savepoint of another job; "
-            "start that under a new job id"
-        )
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
     goes_back = chosen is not latest
     if chosen is not None and goes_back and request.rewind is Rewind.REFUSED:
@@ -95,6 +87,13 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
     )
 
 
+def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
+    """The savepoint of the same cut as checkpoint ``ref``, stored under the id behind it; ``None`` if there is none."""
+    behind = CheckpointRef(ref.epoch, ref.checkpoint_id + 1)
+    savepoints = (info for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT)
+    return next((info for info in savepoints if info.ref == behind), None)
+
+
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
     """The live checkpoint ``ref``, or the savepoint of the same cut: it would be void behind a start from ``ref``."""
     live = lineage.live(checkpoints)
@@ -104,8 +103,7 @@ def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> Che
         void = any(info.ref == ref for info in checkpoints)
         reason = "is void: the pipeline went back behind it, or was taken over before" if void else "is not there"
         raise RestoreRefusedError(f"checkpoint {ref} {reason}. These can be restored: {there}")
-    after = found.get(CheckpointRef(ref.epoch, ref.checkpoint_id + 1))
-    return after if after is not None and after.checkpoint_type is CheckpointType.SAVEPOINT else found[ref]
+    return savepoint_of(ref, found.values()) or found[ref]
 
 
 def _rewind_refused(chosen: CheckpointInfo, checkpoints: Sequence[CheckpointInfo]) -> str:

@@ -1,6 +1,6 @@
 """The states of a checkpoint and the vertices of a job, found again by name."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from attrs import evolve, frozen
 
@@ -11,7 +11,7 @@ from seatunnel_core.checkpoint.topology import SourceSpec, Topology
 
 @frozen(kw_only=True)
 class Comparison:
-    """By vertex, such as ``source flights``, each in a sorted tuple."""
+    """What is stored and what a job has, by the names of sources and sinks. Its text is for a person."""
 
     matched: tuple[str, ...]
     """In both: they go on where they were."""
@@ -20,20 +20,36 @@ class Comparison:
     """Only in the job: they begin."""
 
     dropped: tuple[str, ...]
-    """Only in the states: nothing of them is restored."""
+    """Only stored: nothing of them is restored."""
+
+    @classmethod
+    def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
+        """Compare what is stored with what the job names; each part keeps their order."""
+        known, wanted = set(stored), set(named)
+        return cls(
+            matched=tuple(name for name in named if name in known),
+            new=tuple(name for name in named if name not in known),
+            dropped=tuple(name for name in stored if name not in wanted),
+        )
+
+    def __str__(self) -> str:
+        parts = [f"matched by name: {len(self.matched):,}"]
+        parts += [f"new, and begin: {', '.join(self.new)}"] if self.new else []
+        parts += [f"dropped, with what is stored of them: {', '.join(self.dropped)}"] if self.dropped else []
+        return "; ".join(parts)
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Which vertices find their state; a task has the name of its source and goes with it."""
-    stored = _names(states.sources, states.sinks)
-    named = _names((source.name for source in topology.sources), (sink.name for sink in topology.sinks))
-    return Comparison(
-        matched=tuple(sorted(stored & named)), new=tuple(sorted(named - stored)), dropped=tuple(sorted(stored - named))
+    """Which vertices find their state, such as ``source flights``; a task has the name of its source and goes with
+    it."""
+    return Comparison.of(
+        _titles(states.sources, states.sinks),
+        _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),
     )
 
 
-def _names(sources: Iterable[str], sinks: Iterable[str]) -> set[str]:
-    return {f"source {name}" for name in sources} | {f"sink {name}" for name in sinks}
+def _titles(sources: Iterable[str], sinks: Iterable[str]) -> list[str]:
+    return sorted([*(f"source {name}" for name in sources), *(f"sink {name}" for name in sinks)])
 
 
 def fitted(
@@ -58,6 +74,7 @@ def fitted(
             f"it also has {', '.join(dropped)}, and the job has nothing of these names: put them back, or write "
             "--allow-non-restored-state to go on without what is stored of them"
         )
+    _require_same_ends(states, topology)
     if not is_published:
         _require_published(states, topology)
     return VertexStates(
@@ -71,10 +88,21 @@ def fitted(
     )
 
 
+def _require_same_ends(states: VertexStates, topology: Topology) -> None:
+    """A source that has been read to its end does not know what it has seen; one that was watched has no end."""
+    for source in topology.sources:
+        state = states.sources.get(source.name, SourceState())
+        if state.attachment is not None and source.bounded is not (state.memory is None):
+            was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
+            raise RestoreRefusedError(
+                f"source {source.name!r} {was} and now {is_now}: put its options and job.mode back as they were, or "
+                "give the source another name, and it begins from the start"
+            )
+
+
 def _require_published(states: VertexStates, topology: Topology) -> None:
     """Nobody but the dropped sink itself could publish what it holds."""
     named = {sink.name for sink in topology.sinks}
-    _require_same_ends(states, topology)
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
             raise RestoreRefusedError(
@@ -88,18 +116,6 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:
-def _require_same_ends(states: VertexStates, topology: Topology) -> None:
-    """A source that has been read to its end does not know what it has seen; one that was watched has no end."""
-    for source in topology.sources:
-        state = states.sources.get(source.name, SourceState())
-        if state.attachment is not None and source.bounded is not (state.memory is None):
-            was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
-            raise RestoreRefusedError(
-                f"source {source.name!r} {was} and now {is_now}: put its options and job.mode back as they were, or "
-                "give the source another name, and it begins from the start"
-            )
-
-
             raise RestoreRefusedError(
                 f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
                 "source does not feed any more: let it, or write --allow-non-restored-state to go on without them"

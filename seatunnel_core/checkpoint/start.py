@@ -81,21 +81,16 @@ class Start:
             )
             self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message))
             return
-        request = self._restore.as_of(event.checkpoints)
         try:
-            self._life.base = choose_base(event.checkpoints, request)
+            self._life.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
             self._require_retracting_sinks()
             if self._life.base.cut is not None:
                 self._life.phase = Phase.LOADING
                 self._wiring.do(LoadCheckpoint(ref=self._life.base.cut.ref))
-            elif request.foreign is not None:
-                self._restore_states(evolve(codec.decode(request.foreign), retracting=None), is_published=True)
             else:
                 self._store_restore_point(VertexStates.at_start(self._life.topology))
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error))
-        except StateFormatError as error:
-            self._fail(FailureKind.USAGE, f"the savepoint of the other job cannot be restored: {error}")
 
     def _require_retracting_sinks(self) -> None:
         """Before the restore point says that rows are to be taken back: every later start would have to do it."""

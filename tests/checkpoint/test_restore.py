@@ -1,7 +1,5 @@
 """What a start restores when a person asks for it (R10): an older checkpoint, fewer vertices, another savepoint."""
 
-from typing import Any
-
 import pytest
 from attrs import evolve
 
@@ -73,13 +71,6 @@ class TestTheBase:
     ) -> None:
         with pytest.raises(RestoreRefusedError, match=said):
             choose_base(listed, RestoreRequest(ref=ref, rewind=Rewind.ACCEPTED))
-
-    def test_another_jobs_savepoint_is_for_a_pipeline_that_never_ran(self) -> None:
-        assert choose_base((), RestoreRequest(foreign=b"")).info is None
-        with pytest.raises(
-            RestoreRefusedError, match="has checkpoint 2-11: it cannot start from a savepoint of another"
-        ):
-            choose_base(HISTORY, RestoreRequest(foreign=b""))
 
     @pytest.mark.parametrize(("since", "done"), [(None, False), (3, False), (2, True), (1, True)])
     def test_a_request_is_done_when_a_checkpoint_of_its_process_is_there(self, since: int | None, done: bool) -> None:
@@ -247,6 +238,12 @@ class TestVertices:
         assert compare(HELD, SWAPPED).new == ("sink more", "source also")
         assert compare(VertexStates.at_start(SWAPPED), ONE_TO_ONE).dropped == ("sink more", "source also")
 
+    def test_the_comparison_tells_a_person_what_is_not_the_same(self) -> None:
+        assert str(Comparison.of(["a", "b"], ["b", "a"])) == "matched by name: 2"
+        assert str(Comparison.of(["x", "a", "y"], ["c", "a", "b"])) == (
+            "matched by name: 1; new, and begin: c, b; dropped, with what is stored of them: x, y"
+        )
+
     def test_new_ones_begin_and_need_no_permission(self) -> None:
         wider = fitted(HELD, TWO)
         assert wider.sinks == {"out": HELD.sinks["out"], "more": SinkState()}
@@ -297,29 +294,6 @@ class TestVertices:
         played.run(4, stored=FINAL)
         assert {asked.source for asked in played.ever(commands.Enumerate)} == {"in", "also"}
         assert {command.task for command in played.ever(commands.RunUnit)} >= {"also"}
-
-
-class TestAnotherJobsSavepoint:
-    def begin(self, foreign: bytes, **asked: Any) -> Played:
-        played = Played(epoch=2, restore=RestoreRequest(foreign=foreign, **asked))
-        played.tell(events.Started(now_ms=0))
-        played.tell(events.EpochClaimed(now_ms=0, epoch=2))
-        played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2))
-        return played
-
-    def test_is_where_a_new_pipeline_starts(self) -> None:
-        states = HELD.without_staged()
-        state = self.begin(codec.encode(evolve(states, retracting=REF(1, 1)))).only(commands.StoreCheckpoint).state
-        assert (state.base, state.checkpoint_type) == (None, CheckpointType.RESTORE_POINT)
-        assert codec.decode(state.states) == states
-
-    def test_fits_or_is_refused(self) -> None:
-        other = codec.encode(VertexStates.at_start(TWO))
-        assert "it also has sink more" in failure(self.begin(other)).message
-        assert self.begin(other, allow_non_restored=True).get(commands.StoreCheckpoint)
-        said = failure(self.begin(b"{}"))
-        assert said.kind is FailureKind.USAGE
-        assert said.message.startswith("the savepoint of the other job cannot be restored: the stored state is not one")
 
 
 def test_what_is_taken_back_is_stored_and_only_then() -> None:
