@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.errors import JobError, StoredValueError
+from seatunnel_core.errors import JobError, StoredValueError, UsageError
 from seatunnel_core.job.graph import Vertex
 from seatunnel_core.job.pipeline import PipelineShape
 from seatunnel_core.job.restoring import Asked
@@ -156,6 +156,18 @@ class Manifest:
         """With the paths that sources read, by vertex; a path that is known stays."""
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
+
+    def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
+        """The savepoint of that name; ``job_id`` is for the message.
+
+        Raises:
+            UsageError: there is none; says which there are.
+        """
+        for each in self.savepoints:
+            if each.name == name:
+                return each
+        known = ", ".join(each.name for each in self.savepoints) or "none"
+        raise UsageError(f"the job {job_id} has no savepoint {name}; it has {known}")
 
     def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
         """The next version of the manifest: the savepoint is complete."""

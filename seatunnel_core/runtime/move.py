@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.base import savepoint_of
 from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
-from seatunnel_core.checkpoint.fit import fitted
+from seatunnel_core.checkpoint.fit import Comparison, fitted
 from seatunnel_core.checkpoint.state import VertexStates
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
@@ -23,7 +24,7 @@ from seatunnel_core.job.restoring import SavepointName
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.claim import EPOCHS_PER_VERSION, Claim, put_first
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline
-from seatunnel_core.runtime.restore import comparison, other_inputs
+from seatunnel_core.runtime.restore import other_inputs
 from seatunnel_core.runtime.settings import topology_of
 from seatunnel_storage_api.errors import (
     AttachmentNotFoundError,
@@ -107,7 +108,7 @@ class _Moving:
         if self._storage.get_manifest(self._job_id) is not None:
             raise UsageError(f"the job {self._job_id} exists already: choose another id with --set-job-id")
         old = self._old_manifest(self._source)
-        savepoint = self._savepoint(old)
+        savepoint = old.savepoint(self._begin_with.savepoint.name, job_id=self._old_id)
         job = self._plan(_seats_of(old))
         states = self._states(savepoint)
         self._compare(job, old, states)
@@ -115,9 +116,13 @@ class _Moving:
         self._require_one_owner(job, old, stands)
         if self._problems:
             raise UsageError("\n".join(self._problems))
-        carried = {pipeline: states[pipeline.id] for pipeline in job.pipelines if pipeline.id in states}
-        for pipeline, found in carried.items():
-            self._carry(pipeline, found)
+        carried = {
+            pipeline.id: self._fitted(pipeline, states[pipeline.id])
+            for pipeline in job.pipelines
+            if pipeline.id in states
+        }
+        for number, fitting in carried.items():
+            self._carry(number, fitting)
         if stands == "":
             self._give_up_old(savepoint)
         return put_first(self._storage, self._job_id, evolve(job, manifest=_only_present(job)), told=tuple(self._told))
@@ -132,17 +137,9 @@ class _Moving:
             raise UsageError(f"there is no job {self._old_id} in {title(storage)}; it has {shown or 'no job at all'}")
         return Manifest.from_bytes(stored.body)
 
-    def _savepoint(self, old: Manifest) -> JobSavepoint:
-        name = self._begin_with.savepoint.name
-        found = next((each for each in old.savepoints if each.name == name), None)
-        if found is None:
-            known = ", ".join(each.name for each in old.savepoints) or "none"
-            raise UsageError(f"the job {self._old_id} has no savepoint {name}; it has {known}")
-        return found
-
     def _states(self, savepoint: JobSavepoint) -> dict[int, VertexStates]:
         """By pipeline. A savepoint names nothing that is staged, and the final checkpoint of a pipeline that had
-        finished names what was published by then."""
+        finished names what was published by then; what that one had to take back, it had taken back by then too."""
         found: dict[int, VertexStates] = {}
         for number, ref in savepoint.pipelines.items():
             try:
@@ -153,31 +150,26 @@ class _Moving:
                         f"{title(self._source)}: somebody removed it"
                     )
                 else:
-                    found[number] = codec.decode(state.states).without_staged()
+                    found[number] = evolve(codec.decode(state.states).without_staged(), retracting=None)
             except _UNREADABLE as error:
                 self._problems.append(f"checkpoint {ref} of pipeline {number} cannot be read: {error}")
         return found
 
     def _compare(self, job: PlannedJob, old: Manifest, states: Mapping[int, VertexStates]) -> None:
         """By the names of sources and sinks."""
-        held = {name: None for found in states.values() for name in (*found.sources, *found.sinks)}
-        named = [name for pipeline in job.pipelines for name in pipeline.vertices]
-        dropped = [name for name in held if name not in named]
-        matched = [name for name in named if name in held]
-        self._told.append(
-            f"Begins with the savepoint {self._begin_with.savepoint}: "
-            + comparison(matched=matched, new=[name for name in named if name not in held], dropped=dropped)
-        )
+        held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
+        compared = Comparison.of(held, job.vertices)
+        self._told.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
         self._told += other_inputs(job, old)
-        if not matched:
+        if not compared.matched:
             self._problems.append(
                 f"no source or sink of this job has a name of the savepoint, which has {', '.join(held) or 'none'}: "
                 "give them those names with name = …"
             )
-        elif dropped and not self._begin_with.allow_non_restored_state:
+        elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(
-                f"the savepoint also has {', '.join(map(repr, dropped))}, which this job file does not name: put them "
-                "back, or write --allow-non-restored-state (allow_non_restored_state=True in Python)"
+                f"the savepoint also has {', '.join(map(repr, compared.dropped))}, which this job file does not name: "
+                "put them back, or write --allow-non-restored-state (allow_non_restored_state=True in Python)"
             )
 
     # -- who publishes what comes after it
@@ -190,7 +182,8 @@ class _Moving:
             return f"the job {old.moved_to} began with it already"
         for number, listing in storage.scan_job(self._old_id).items():
             last = savepoint.pipelines.get(number, CheckpointRef(0, 0))
-            newer = [info.ref for info in listing.checkpoints if info.ref > last]
+            same = savepoint_of(last, listing.checkpoints)  # another savepoint, taken with a final checkpoint
+            newer = [info.ref for info in listing.checkpoints if info.ref > last and info is not same]
             if newer:
                 return f"the job {self._old_id} went on after it: pipeline {number} has checkpoint {newer[-1]}"
         return ""
@@ -255,23 +248,27 @@ class _Moving:
 
     # -- what is carried over
 
-    def _carry(self, pipeline: PlannedPipeline, states: VertexStates) -> None:
-        """The enumerations that the state names, and then the state itself, as a savepoint of the new job below all its
-        epochs: from then on it is restored like any other, in whichever process."""
+    def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
+        """The state as the new job needs it. The enumerations that it names are copied first, which says nothing yet:
+        no checkpoint names them there."""
         try:
             for digest in sorted(attachments_of(states)):
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
-            fitting = fitted(states, topology_of(pipeline), allow_non_restored=True)
+            return fitted(states, topology_of(pipeline), allow_non_restored=True)
         except (RestoreRefusedError, *_UNREADABLE) as error:
             raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be carried over: {error}") from error
+
+    def _carry(self, number: int, states: VertexStates) -> None:
+        """As a savepoint of the new job below all its epochs: from then on it is restored like any other, in whichever
+        process."""
         self._storage.store_checkpoint(
             PipelineState(
                 job_id=self._job_id,
-                pipeline_id=pipeline.id,
-                epoch=self._storage.acquire_epoch(self._job_id, pipeline.id, 1),
+                pipeline_id=number,
+                epoch=self._storage.acquire_epoch(self._job_id, number, 1),
                 checkpoint_id=1,
                 checkpoint_type=CheckpointType.SAVEPOINT,
-                states=codec.encode(fitting),
+                states=codec.encode(states),
             )
         )
 
@@ -284,6 +281,6 @@ def _seats_of(old: Manifest) -> Manifest:
 
 def _only_present(job: PlannedJob) -> Manifest:
     """The manifest of a new job: it never had the vertices that stayed behind."""
-    names = {name for pipeline in job.pipelines for name in pipeline.vertices}
+    names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

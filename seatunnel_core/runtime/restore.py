@@ -1,7 +1,7 @@
 """What a restore takes up, pipeline by pipeline, before anything starts: all that can be refused is refused here, in
 one message, and what a start will do is said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from attrs import evolve, field, frozen
@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.base import Base, RestoreRequest, Rewind, choose_base
 from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
-from seatunnel_core.checkpoint.fit import fitted
+from seatunnel_core.checkpoint.fit import Comparison, fitted
 from seatunnel_core.checkpoint.state import VertexStates
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.staged import staged
@@ -25,8 +25,6 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 _READERS = 8
 """Checkpoints that are read at once."""
-
-_REWINDS = {"refused": Rewind.REFUSED, "retracted": Rewind.RETRACTED, "accepted": Rewind.ACCEPTED}
 
 
 @frozen(kw_only=True)
@@ -88,15 +86,14 @@ class _Restoring:
         self._refuse_what_waits()
         if self._problems:
             raise UsageError("\n".join(self._problems))
-        requests = {
-            number: RestoreRequest(
-                ref=asked[number].ref if number in asked else None,
-                rewind=_REWINDS[asked[number].rewind] if number in asked else Rewind.REFUSED,
-                allow_non_restored=self._may_drop(number),
-            )
-            for number in self._pipelines
-        }
+        requests = {number: self._request(number, asked.get(number)) for number in self._pipelines}
         return Restoration(manifest=self._manifest(asked), requests=requests, told=tuple(self._told))
+
+    def _request(self, number: int, asked: Asked | None) -> RestoreRequest:
+        allowed = self._may_drop(number)
+        if asked is None:
+            return RestoreRequest(allow_non_restored=allowed)
+        return RestoreRequest(ref=asked.ref, rewind=Rewind(asked.rewind), allow_non_restored=allowed)
 
     # -- which checkpoint
 
@@ -110,16 +107,16 @@ class _Restoring:
         }
 
     def _asked_now(self) -> dict[int, Asked]:
-        refs = self._of_savepoint() if self._restore.savepoint is not None else self._chosen()
+        name = self._restore.savepoint
+        refs = self._chosen() if name is None else self._of_savepoint(name)
         rewind = self._restore.rewind
         return {number: Asked(ref=ref, rewind=rewind, since=self._since) for number, ref in refs.items()}
 
-    def _of_savepoint(self) -> dict[int, CheckpointRef]:
-        name = self._restore.savepoint
-        found = next((each for each in self._stored.savepoints if each.name == name), None)
-        if found is None:
-            known = ", ".join(each.name for each in self._stored.savepoints) or "none"
-            self._problems.append(f"the job {self._job_id} has no savepoint {name}; it has {known}")
+    def _of_savepoint(self, name: str) -> dict[int, CheckpointRef]:
+        try:
+            found = self._stored.savepoint(name, job_id=self._job_id)
+        except UsageError as error:
+            self._problems.append(str(error))
             return {}
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
@@ -230,13 +227,12 @@ class _Restoring:
             return
         newest = read[latest]
         rows = "an unknown number of" if isinstance(newest, str) else f"{_published(newest) - _published(states):,}"
-        self._judge_rewind(pipeline, asked, rows)
+        self._judge_rewind(pipeline, base, asked, rows)
 
-    def _judge_rewind(self, pipeline: PlannedPipeline, asked: Asked, rows: str) -> None:
+    def _judge_rewind(self, pipeline: PlannedPipeline, base: Base, asked: Asked, rows: str) -> None:
         who = f"Pipeline {pipeline.id} ({pipeline.title})"
-        infos = self._listing(pipeline.id).checkpoints
-        alive = lineage.live(infos)
-        newer = sum(1 for info in infos if info.ref > asked.ref and info.ref in alive)
+        live = lineage.live(self._listing(pipeline.id).checkpoints)
+        newer = sum(1 for ref in live if base.ref is not None and ref > base.ref)  # its own savepoint is not newer
         if asked.rewind == "accepted":
             self._told.append(f"{who} goes back to {asked.ref}: up to {rows} rows are published a second time.")
         elif asked.rewind == "refused":
@@ -264,24 +260,18 @@ class _Restoring:
                 "name: put them back, or write --allow-non-restored-state to go on without them and what is stored of "
                 "them (allow_non_restored_state=True in Python), or run the job under a new id"
             )
-        named = _vertices(self._job.pipelines)
-        new = [name for name in named if name not in self._stored.seats]
-        if new or dropped:
-            self._told.append(
-                comparison(matched=[name for name in named if name not in new], new=new, dropped=list(dropped))
-            )
+        compared = evolve(Comparison.of(self._stored.seats, self._job.vertices), dropped=dropped)
+        if compared.new or dropped:
+            self._told.append(str(compared))
         self._told += other_inputs(self._job, self._stored)
 
     def _fit(self, which: str, pipeline: PlannedPipeline, base: Base, states: VertexStates) -> None:
-        held = (*states.sources, *states.sinks)
-        dropped = [name for name in held if name not in pipeline.vertices]
-        if set(dropped) <= set(self._job.dropped) and not self._may_drop(pipeline.id):
-            dropped = []  # it is said already
-        new = [name for name in pipeline.vertices if name not in held]
-        if (new or dropped) and not self._job.dropped:
-            matched = [name for name in pipeline.vertices if name in held]
-            self._told.append(f"{which}: {comparison(matched=matched, new=new, dropped=dropped)}")
-        if dropped:
+        compared = Comparison.of((*states.sources, *states.sinks), pipeline.vertices)
+        if set(compared.dropped) <= set(self._job.dropped) and not self._may_drop(pipeline.id):
+            compared = evolve(compared, dropped=())  # it is said already
+        if (compared.new or compared.dropped) and not self._job.dropped:
+            self._told.append(f"{which}: {compared}")
+        if compared.dropped:
             settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
             is_published = settled or self._stored.ended is not None or base.cut is not base.info
             try:
@@ -327,18 +317,9 @@ class _Restoring:
 
     def _manifest(self, asked: Mapping[int, Asked]) -> Manifest:
         manifest = self._job.manifest
-        named = _vertices(self._job.pipelines)
         settled = self._since if self._stored.ended is not None else self._stored.settled_below
-        gone = {name for name in manifest.seats if name not in named}
+        gone = manifest.seats.keys() - set(self._job.vertices)
         return evolve(manifest.without(gone), asked=dict(asked), ended=None, settled_below=settled)
-
-
-def comparison(*, matched: Sequence[str], new: Sequence[str], dropped: Sequence[str]) -> str:
-    """For a person: which vertices find their state, which begin, which are given up."""
-    parts = [f"matched by name: {len(matched):,}"]
-    parts += [f"new, and begin: {', '.join(new)}"] if new else []
-    parts += [f"dropped, with what is stored of them: {', '.join(dropped)}"] if dropped else []
-    return "; ".join(parts)
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
@@ -351,10 +332,6 @@ def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
         for source in sources
         if before.get(source.name) not in (None, source.source.read_path)
     ]
-
-
-def _vertices(pipelines: Sequence[PlannedPipeline]) -> list[str]:
-    return [name for pipeline in pipelines for name in pipeline.vertices]
 
 
 def committables_of(states: VertexStates) -> frozenset[str]:

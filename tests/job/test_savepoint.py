@@ -18,6 +18,11 @@ def test_a_manifest_keeps_them_in_their_order():
     manifest = Manifest(job_name="job").with_savepoint(TAKEN).with_savepoint(later)
     assert Manifest.from_bytes(manifest.to_bytes()) == manifest
     assert [each.name for each in manifest.savepoints] == ["before-2.0", "2"]
+    assert manifest.savepoint("2", job_id="17") == later
+    with pytest.raises(UsageError, match=r"the job 17 has no savepoint 3; it has before-2\.0, 2"):
+        manifest.savepoint("3", job_id="17")
+    with pytest.raises(UsageError, match="it has none"):
+        Manifest(job_name="job").savepoint("3", job_id="17")
 
 
 def test_a_manifest_without_any_is_written_as_it_always_was():

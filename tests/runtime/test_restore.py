@@ -83,6 +83,7 @@ class Played:
         kind: CheckpointType = CheckpointType.CHECKPOINT,
         base: CheckpointRef | None = None,
         uncommitted: int = 0,
+        retracting: CheckpointRef | None = None,
     ) -> CheckpointRef:
         waiting = tuple(
             Committable(id=f"0-{epoch}-{unit}", epoch=epoch, unit=unit, source=table, rows=1, bytes=1, body={})
@@ -92,6 +93,7 @@ class Played:
             sources={table: SourceState(attachment=self.frozen, cursor=rows, total=9)},
             tasks={table: TaskState(next_unit=rows + 1)},
             sinks={f"{table}_out": SinkState(save_mode_pending=False, rows_committed=rows, uncommitted=waiting)},
+            retracting=retracting,
         )
         state = PipelineState(
             job_id=JOB, pipeline_id=pipeline, epoch=epoch, checkpoint_id=checkpoint_id, checkpoint_type=kind,
@@ -197,6 +199,13 @@ def test_the_latest_itself_is_no_rewind(one: Played) -> None:
 def test_a_checkpoint_whose_savepoint_is_the_latest_is_no_rewind(one: Played) -> None:
     one.store(4, 6, kind=CheckpointType.SAVEPOINT)
     assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-4, its latest.",)
+
+
+def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
+    """Seen in a message that told one checkpoint more than a person counts who looks at the list."""
+    one.store(4, 6, kind=CheckpointType.SAVEPOINT)
+    one.store(5, 8)
+    assert "has 1 newer checkpoint than 100000-3: going back publishes up to 2 rows" in one.refusal(at("3"))
 
 
 def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:
@@ -374,6 +383,16 @@ def test_a_stopped_job_is_moved_and_never_resumed(stopped: Played) -> None:
     assert "marked as moved to new" in claim.told[1]
 
 
+def test_what_the_old_job_took_back_is_not_taken_back_again(one: Played) -> None:
+    """A finished pipeline that had gone back keeps its restore point as its last checkpoint, and so as its part of the
+    savepoint. The new job would ask its sinks to take rows back, and fail where they cannot."""
+    one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
+    owing = one.store(4, 4, epoch=2 * FIRST, kind=CheckpointType.COMPLETED_POINT, retracting=CheckpointRef(FIRST, 2))
+    one.savepoint("mine", {1: owing}, stopped=True)
+    move(one)
+    assert began_with(one).retracting is None
+
+
 def test_a_new_job_that_was_killed_before_it_began_is_resumed_like_any_other(stopped: Played) -> None:
     move(stopped)
     again = claim_again(stopped.storage, "new", stopped.planner(stopped.text("a")))
@@ -403,6 +422,16 @@ def test_a_job_that_went_on_is_not_doubled(stopped: Played) -> None:
     assert began_with(stopped).sources["a"].cursor == 6
     assert stopped.manifest().moved_to is None, "the old job goes on, and so may the new one"
     assert "may be published twice" in " ".join(move(stopped, job_id="twice", accept_duplicates=True).told)
+
+
+def test_a_savepoint_that_was_taken_with_a_final_checkpoint_does_not_go_on_after_it(one: Played) -> None:
+    """A pipeline finishes while one savepoint is taken; the one that stops the job later names its final checkpoint,
+    behind which the first savepoint lies, with the same cut."""
+    final = one.store(4, 9, kind=CheckpointType.COMPLETED_POINT)
+    one.savepoint("first", {1: one.store(5, 9, kind=CheckpointType.SAVEPOINT)})
+    one.savepoint("mine", {1: final}, stopped=True)
+    move(one)
+    assert one.manifest().moved_to == "new"
 
 
 def test_a_savepoint_of_a_job_that_went_on_at_once_is_no_proof(one: Played) -> None:
@@ -439,22 +468,25 @@ def test_a_table_that_stays_behind_takes_a_word(two: Played) -> None:
     assert set(two.storage.scan_job("new")) == {1}
 
 
-def test_an_enumeration_that_is_missing_is_told_before_the_old_job_is_touched(stopped: Played) -> None:
+def test_an_enumeration_that_is_missing_is_told_before_anything_is_stored(two: Played) -> None:
+    """What a refused move had stored for another pipeline would be where a job starts that is given the id later."""
     states = VertexStates(
-        sources={"a": SourceState(attachment="0" * 64, cursor=1, total=9)},
-        tasks={"a": TaskState()},
-        sinks={"a_out": SinkState(save_mode_pending=False)},
+        sources={"b": SourceState(attachment="0" * 64, cursor=1, total=9)},
+        tasks={"b": TaskState()},
+        sinks={"b_out": SinkState(save_mode_pending=False)},
     )
-    stopped.storage.store_checkpoint(
+    two.storage.store_checkpoint(
         PipelineState(
-            job_id=JOB, pipeline_id=1, epoch=FIRST, checkpoint_id=6, checkpoint_type=CheckpointType.SAVEPOINT,
+            job_id=JOB, pipeline_id=2, epoch=FIRST, checkpoint_id=3, checkpoint_type=CheckpointType.SAVEPOINT,
             states=codec.encode(states),
         )
     )  # fmt: skip
-    stopped.savepoint("late", {1: CheckpointRef(FIRST, 6)}, stopped=True)
-    with pytest.raises(UsageError, match=r"pipeline 1 .* cannot be carried over"):
-        move(stopped, "late")
-    assert stopped.manifest().moved_to is None
+    parts = {1: two.store(3, 2, kind=CheckpointType.SAVEPOINT), 2: CheckpointRef(FIRST, 3)}
+    two.savepoint("mine", parts, stopped=True)
+    with pytest.raises(UsageError, match=r"pipeline 2 .* cannot be carried over"):
+        move(two, text=two.text("a", "b"))
+    assert two.manifest().moved_to is None
+    assert not two.storage.scan_job("new")
 
 
 def test_a_sink_that_is_gone_with_rows_to_publish_is_refused_before_anything_starts(tmp_path: Path) -> None:
