@@ -15,6 +15,7 @@ from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 from tests.checkpoint.exhaustive.automaton import Automaton
 from tests.checkpoint.exhaustive.properties import Cut, Key, bits
 from tests.checkpoint.exhaustive.worlds import UNLIMITED, Bounds, Engine, Op
+from tests.checkpoint.played import info_of
 
 OUTLIVING = frozenset({"put", "prune", "commit", "delete"})
 """What goes on in the world when the protocol has ended: a thread that nobody can stop (R6)."""
@@ -112,17 +113,7 @@ class Engines:
         return number
 
     def info(self, number: int) -> CheckpointInfo:
-        state = self.states[number]
-        return CheckpointInfo(
-            job_id=state.job_id,
-            pipeline_id=state.pipeline_id,
-            epoch=state.epoch,
-            checkpoint_id=state.checkpoint_id,
-            checkpoint_type=state.checkpoint_type,
-            base=state.base,
-            size_bytes=0,
-            stored_at=None,
-        )
+        return info_of(self.states[number])
 
 
 def _without_timer(under_way: list[Op], key: str) -> None:

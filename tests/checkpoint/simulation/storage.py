@@ -4,7 +4,8 @@ from attrs import define, field
 
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_storage_api import retention
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineListing, PipelineState
+from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
+from tests.checkpoint.played import info_of
 
 
 @define
@@ -28,7 +29,7 @@ class ModelStorage:
             self.conflicts.append(f"checkpoint {state.ref} was put twice with different states")
 
     def listing(self) -> PipelineListing:
-        infos = tuple(self._info(self.checkpoints[ref]) for ref in sorted(self.checkpoints))
+        infos = tuple(info_of(self.checkpoints[ref]) for ref in sorted(self.checkpoints))
         return PipelineListing(checkpoints=infos, epochs=tuple(sorted(self.epochs)))
 
     def is_fenced(self, epoch: int) -> bool:
@@ -43,16 +44,3 @@ class ModelStorage:
         for ref in refs:
             self.checkpoints.pop(ref, None)
         self.epochs -= epochs
-
-    @staticmethod
-    def _info(state: PipelineState) -> CheckpointInfo:
-        return CheckpointInfo(
-            job_id=state.job_id,
-            pipeline_id=state.pipeline_id,
-            epoch=state.epoch,
-            checkpoint_id=state.checkpoint_id,
-            checkpoint_type=state.checkpoint_type,
-            base=state.base,
-            size_bytes=len(state.states),
-            stored_at=None,
-        )
