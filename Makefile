@@ -6,6 +6,7 @@ RUN := $(VENV)/bin/python
 PYTEST := $(RUN) -m pytest
 ARGS ?=
 SEEDS ?= 10000
+JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
 
@@ -72,8 +73,9 @@ mutants: dev ## the protocol and storages, broken on purpose in every way that w
 exhaustive: dev ## every interleaving of up to four engines on a small pipeline, with the real protocol
 	@$(RUN) -m tests.checkpoint.exhaustive $(ARGS)
 
-simulate: dev ## the protocol against crashes, lost and late messages and bad storages, SEEDS times
+simulate: dev ## the protocol against crashes, lost and late messages and bad storages, SEEDS times; then JOBS whole jobs
 	@$(RUN) -m tests.checkpoint.simulation --seeds $(SEEDS) $(ARGS)
+	@$(RUN) -m tests.checkpoint.simulation.jobs --seeds $(JOBS) $(ARGS)
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)

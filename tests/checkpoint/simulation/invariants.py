@@ -117,7 +117,7 @@ class CompleteCut(Invariant):
         for state in stores(result):
             states = self._states[state.ref] = understood(state.states)
             if before in (Phase.LISTING, Phase.LOADING):
-                published = self._of_the_base(engine)
+                published = self._of_the_base(engine, event)
             elif state.checkpoint_type is CheckpointType.SAVEPOINT:
                 published = self._of_the_cut(CheckpointRef(state.epoch, state.checkpoint_id - 1))
                 early = published - self._published if self.is_newest(engine) else frozenset()
@@ -135,9 +135,13 @@ class CompleteCut(Invariant):
         if first and state.ref == max(stored) and state.ref in self._published_by:
             self._published = set(self._published_by[state.ref])
 
-    def _of_the_base(self, engine: "Engine") -> "frozenset[tuple[str, Row]]":
+    def _of_the_base(self, engine: "Engine", event: Event) -> "frozenset[tuple[str, Row]]":
+        """Of a job that had ended, all that a checkpoint names is published, and is read without it."""
         cut = self._cuts.get(engine)
-        return frozenset() if cut is None else self._published_by[cut]
+        if cut is None:
+            return frozenset()
+        settled = isinstance(event, events.CheckpointLoaded) and understood(event.state.states) != self._states[cut]
+        return self._of_the_cut(cut) if settled else self._published_by[cut]
 
     def _of_the_cut(self, cut: CheckpointRef) -> "frozenset[tuple[str, Row]]":
         """A savepoint is stored when all that the checkpoint before it names is published, and perhaps more."""

@@ -1,0 +1,161 @@
+"""The runtime broken on purpose, one rule at a time, to show that simulated jobs would notice."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+from attrs import evolve, frozen
+
+from seatunnel_core.checkpoint.commands import Outcome
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.runtime import pipeline_work
+from seatunnel_core.runtime.crew import Crew
+from seatunnel_core.runtime.epoch_run import EpochRun
+from seatunnel_core.runtime.job_run import JobRun
+from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.packing import ShareMode
+from seatunnel_storage_api import retention
+
+
+@frozen
+class JobMutation:
+    """One rule, broken."""
+
+    rule: str
+    what: str
+    broken: Callable[[], AbstractContextManager[Any]]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.what}"
+
+
+def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], AbstractContextManager[Any]]:
+    """Replace a function by what ``make`` builds from the original."""
+    return lambda: patch.object(owner, name, make(getattr(owner, name)))
+
+
+def _claim_above_all(_original: Any) -> Any:
+    return lambda storage, job_id, pipeline_id, minimum: storage.acquire_epoch(job_id, pipeline_id, minimum)
+
+
+def _finished_whatever_happened(original: Any) -> Any:
+    return lambda self: evolve(original(self), outcome=JobOutcome.FINISHED)
+
+
+def _ended_with_its_first_pipeline(original: Any) -> Any:
+    def ended(self: Any, run: Any) -> None:
+        original(self, run)
+        if self._ended == 1 and len(self._runs) > 1 and run.outcome is Outcome.FINISHED:
+            self._manifest.write(lambda manifest: manifest.closed(self._report().record()))
+
+    return ended
+
+
+def _complete_with_its_first_part(original: Any) -> Any:
+    def answered(self: Any, taking: Any, pipeline: int, ref: Any, reason: str) -> None:
+        if ref is not None and pipeline in taking.waiting:
+            taking.waiting = {pipeline: taking.waiting[pipeline]}
+        if pipeline in taking.waiting:
+            original(self, taking, pipeline, ref, reason)
+
+    return answered
+
+
+def _any_part_will_do(original: Any) -> Any:
+    """The last checkpoint before it, which the next prune takes."""
+
+    def answered(self: Any, taking: Any, pipeline: int, ref: Any, reason: str) -> None:
+        before = None if ref is None else evolve(ref, checkpoint_id=ref.checkpoint_id - 1)
+        original(self, taking, pipeline, before, reason)
+
+    return answered
+
+
+def _stop_shared_packets(_original: Any) -> Any:
+    def cancel(self: Any, job_id: str, pipeline_id: int) -> None:
+        pipeline = (job_id, pipeline_id)
+        self._waiting = [unit for unit in self._waiting if unit.pipeline != pipeline]
+        for packet in list(self._running):
+            packet.dropped.add(pipeline)
+            if any(unit.pipeline == pipeline for unit in packet.units):
+                self._plane.cancel(packet.tag)
+
+    return cancel
+
+
+def _share_always(original: Any) -> Any:
+    def begin(self: Any, plane: Any, _mode: ShareMode, slots: int | None = None) -> None:
+        original(self, plane, ShareMode.ALL, slots)
+
+    return begin
+
+
+def _all_slots(original: Any) -> Any:
+    def begin(self: Any, plane: Any, mode: ShareMode, _slots: int | None = None) -> None:
+        original(self, plane, mode, None)
+
+    return begin
+
+
+def _new_seats(original: Any) -> Any:
+    return lambda self, pipelines: original(evolve(self, seats={}), pipelines)
+
+
+def _prune_savepoints_too(original: Any) -> Any:
+    def prune(listing: Any, *, stored: Any, max_retained: int) -> Any:
+        gone = tuple(info for info in listing.checkpoints if info.ref != stored)
+        return evolve(original(listing, stored=stored, max_retained=max_retained), checkpoints=gone)
+
+    return prune
+
+
+def _forget_orders(original: Any) -> Any:
+    def run_unit(self: Any, command: Any) -> None:
+        if self._workshop.spark.done():
+            original(self, command)
+
+    return run_unit
+
+
+def _without_lock(original: Any) -> Any:
+    class Open:
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_exception: object) -> None: ...
+
+    def write(self: Any, change: Any) -> None:
+        self._writing = Open()
+        original(self, change)
+
+    return write
+
+
+JOB_MUTATIONS: tuple[JobMutation, ...] = (
+    JobMutation("R7", "a process claims above the one that came after it", _replace(
+        pipeline_work, "claim_epoch", _claim_above_all)),
+    JobMutation("R7", "a job has finished whatever its pipelines did", _replace(
+        Crew, "_report", _finished_whatever_happened)),
+    JobMutation("R7", "a job has ended with its first pipeline", _replace(
+        Crew, "pipeline_ended", _ended_with_its_first_pipeline)),
+    JobMutation("R7", "vertices get new places in a restore", _replace(Manifest, "extended", _new_seats)),
+    JobMutation("savepoints", "complete with the first part", _replace(
+        JobSavepoints, "_answered", _complete_with_its_first_part)),
+    JobMutation("savepoints", "its parts are ordinary checkpoints", _replace(
+        JobSavepoints, "_answered", _any_part_will_do)),
+    JobMutation("savepoints", "they are pruned", _replace(retention, "prune", _prune_savepoints_too)),
+    JobMutation("slots", "Spark's slots are the bound", _replace(UnitDispatcher, "__init__", _all_slots)),
+    JobMutation("slots", "they are not given back", _replace(
+        JobRun, "_give_slots_back", lambda _original: lambda self: None)),
+    JobMutation("R15", "a packet is stopped with the first of its pipelines", _replace(
+        UnitDispatcher, "cancel", _stop_shared_packets)),
+    JobMutation("R15", "units share Spark jobs whatever the mode", _replace(
+        UnitDispatcher, "__init__", _share_always)),
+    JobMutation("R15", "the units of a lost packet are forgotten", _replace(
+        UnitDispatcher, "_again", lambda _original: lambda self, packet, lost: None)),
+    JobMutation("threads", "units that wait for Spark are forgotten", _replace(
+        EpochRun, "_run_unit", _forget_orders)),
+    JobMutation("threads", "manifests are written from two threads at once", _replace(
+        ManifestWriter, "write", _without_lock)),
+)  # fmt: skip

@@ -1,0 +1,162 @@
+"""The people and supervisors behind a job's processes, and what befalls these."""
+
+from typing import TYPE_CHECKING
+
+from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.job.restoring import ChosenCheckpoint, Restore
+from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.jobs.process import Process
+
+if TYPE_CHECKING:
+    from tests.checkpoint.simulation.jobs.world import JobWorld
+
+
+class People:
+    """Start the job again whenever it has died, ask things of it, go back, and read what they are told."""
+
+    def __init__(self, world: "JobWorld") -> None:
+        self._world = world
+        self._disturbances = list(world.scenario.faults.disturbances)
+        self._chosen: tuple[ChosenCheckpoint, ...] = ()
+        """What they go back to, because of what the last process told them."""
+
+        self._waits = False
+        """Whether somebody is about to start the job again."""
+
+    def disturb(self) -> None:
+        while self._disturbances and self._disturbances[0][0] <= self._world.stage.clock.steps:
+            _, kind = self._disturbances.pop(0)
+            process = self._world.processes[-1]
+            if process.gone:
+                continue
+            self._world.note(process.name, f"--- {kind} ---")
+            match kind:
+                case "crash":
+                    self._world.kill(process)
+                case "pause":
+                    process.paused_until_ms = self._world.stage.clock.now_ms + self._world.rng.choice(
+                        [20, 500, 5_000, 30_000]
+                    )
+                    if self._world.rng.random() < 0.8:
+                        self._world.start(self._going_on())
+                case "rival":
+                    self._world.start(self._going_on())
+                case "wall clock":
+                    process.wall_s += self._world.rng.choice([-86_400.0, 3_600.0, 1e8])
+                case "retracted" | "refused" | "accepted":
+                    if self._world.rng.random() < 0.6:
+                        self._world.kill(process)
+                    self._world.start(self.going_back(kind))
+                case _:
+                    self._ask(process, kind)
+
+    def _ask(self, process: Process, kind: str) -> None:
+        """A person, through the control socket: a thread of its own."""
+        run = process.run
+        if run is None:
+            return
+
+        def ask() -> None:
+            try:
+                if kind == "stop":
+                    run.stop()
+                elif kind == "kill":
+                    run.kill()
+                else:
+                    run.savepoint(stop=kind == "savepoint and stop", drain=kind == "drain")
+                    self._world.counts["savepoints"] += 1
+            except (SeaTunnelError, RuntimeError) as error:
+                self._world.note(process.name, f"refuses: {error}")
+
+        process.asked = process.asked or kind != "savepoint"
+        with self._world.stage.inside(process):
+            for _ in range(2 if kind == "savepoint" and self._world.rng.random() < 0.3 else 1):
+                self._world.stage.start(process, ask)
+
+    def _going_on(self) -> Restore | None:
+        return None if self._world.manifest is None else Restore()
+
+    def going_back(self, mode: str) -> Restore | None:
+        """To something that is stored, live or void, in one of the pipelines; or to a savepoint of all."""
+        manifest = self._world.manifest
+        if manifest is None:
+            return None
+        how = {"retract": mode == "retracted", "accept_duplicates": mode == "accepted"}
+        if manifest.savepoints and self._world.rng.random() < 0.5:
+            return Restore(savepoint=self._world.rng.choice(manifest.savepoints).name, **how)
+        stored = [
+            (number, ref)
+            for number, sight in sorted(self._world.sights.items())
+            for ref in sorted(sight.storage.checkpoints)
+        ]
+        if not stored:
+            return Restore()
+        number, ref = self._world.rng.choice(stored)
+        return Restore(checkpoints=(ChosenCheckpoint.parse(f"{number}:{ref}"),), **how)
+
+    def replace_the_dead(self) -> None:
+        """What people and supervisors do: what crashed, stopped or failed starts again in a new process."""
+        process = self._world.processes[-1]
+        if not process.gone or self._world.is_recorded_as_ended() or self._waits:
+            return
+        if any(
+            not other.gone and other.paused_until_ms <= self._world.stage.clock.now_ms
+            for other in self._world.processes
+        ):
+            return
+        if isinstance(process.refusal, UsageError) and not self._explains(process.refusal):
+            self._world.broken_by(ViolationError("refusals", f"{process.name} was refused: {process.refusal}"))
+        self._waits = True
+        self._world.stage.clock.after(self._world.rng.choice([0, 300, 5_000]), self._start_again)
+
+    def _start_again(self) -> None:
+        self._waits = False
+        if self._chosen:
+            self._world.start(Restore(checkpoints=self._chosen, retract=True))
+        else:
+            self._world.start(self._going_on())
+
+    def _explains(self, refusal: Exception) -> bool:
+        """Whether a person who goes on, goes back or starts a rival may hear that."""
+        said = ("exists already", "another process has just started", "there is no job", "newer checkpoint", "void")
+        said += (
+            "no such checkpoint",
+            "going back",
+            "cannot be restored",
+            "is not there",
+            "has no savepoint",
+            "no free slot",
+        )
+        return any(each in str(refusal) for each in said)
+
+    def _intact(self, process: Process) -> tuple[ChosenCheckpoint, ...]:
+        """What the engine itself says that one can go back to."""
+        found = []
+        for view in process.report.pipelines if process.report is not None else ():
+            _, _, told = view.failure.partition("the newest intact one is ")
+            if "none that is stored can be read" in view.failure:
+                self._remove_damaged(view.id)
+            elif told:
+                found.append(ChosenCheckpoint.parse(f"{view.id}:{told.split('. ')[0]}"))
+        return tuple(found)
+
+    def _left(self, refusal: Exception | None) -> tuple[ChosenCheckpoint, ...]:
+        """A zombie has pruned what an earlier command was to go back to: a person chooses the latest that is left."""
+        found = []
+        for line in str(refusal).splitlines() if isinstance(refusal, UsageError) else ():
+            title, gone, rest = line.partition(" is not there. These can be restored: ")
+            source = title.split(" -> ")[0].split(", ")[0]
+            for number, sight in self._world.sights.items():
+                if gone and source in {spec.name for spec in sight.scenario.topology.sources}:
+                    found.append(ChosenCheckpoint.parse(f"{number}:{rest.split(', ')[-1]}"))
+        return tuple(found)
+
+    def _remove_damaged(self, pipeline_id: int) -> None:
+        """A person removes what nobody can read and nobody had acted on: it was torn."""
+        for key in [key for key in self._world.torn if self._world.states[key].pipeline_id == pipeline_id]:
+            self._world.torn.discard(key)
+            self._world.remove(key)
+
+    def told(self, process: Process) -> None:
+        """A process has ended, and says why."""
+        self._chosen = self._intact(process) or self._left(process.refusal)

@@ -1,0 +1,256 @@
+"""One pipeline of a job, as the invariants of single pipelines see it: they watch the real runtime unchanged."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.commands import Command
+from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.checkpoint.frozen import document_of, splits_of
+from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.checkpoint.split import Committable, Split
+from seatunnel_core.checkpoint.topology import Topology
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
+from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, understood
+from tests.checkpoint.simulation.jobs.blobs import attachment_of
+from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey
+
+if TYPE_CHECKING:
+    from tests.checkpoint.simulation.jobs.process import Process
+    from tests.checkpoint.simulation.jobs.world import JobWorld
+
+
+@frozen(kw_only=True)
+class Shape:
+    """What the invariants ask of a scenario."""
+
+    topology: Topology
+    policy: CheckpointPolicy
+    limits: Limits
+    delayed_messages: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        return all(source.bounded for source in self.topology.sources)
+
+
+@define(eq=False)
+class Start:
+    """One start of the pipeline, in any process."""
+
+    process: "Process"
+    protocol: PipelineProtocol
+    request: RestoreRequest
+    epoch: int | None = None
+    listed: tuple[CheckpointInfo, ...] = ()
+
+    @property
+    def paused_until_ms(self) -> int:
+        return self.process.paused_until_ms
+
+
+@define
+class Stored:
+    """What stands in the checkpoint storage, of this pipeline."""
+
+    world: "JobWorld"
+    checkpoints: dict[CheckpointRef, PipelineState] = field(factory=dict)
+    epochs: set[int] = field(factory=set)
+    conflicts: list[str] = field(factory=list)
+    attachments: "Attachments" = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.attachments = Attachments(self.world)
+
+
+class Attachments:
+    """Frozen enumerations, by the names under which states know them."""
+
+    def __init__(self, world: "JobWorld") -> None:
+        self._world = world
+        self._read: dict[str, tuple[Split, ...]] = {}
+
+    def __getitem__(self, digest: str) -> tuple[Split, ...]:
+        if digest not in self._read:
+            self._read[digest] = splits_of(document_of(attachment_of(self._world.blobs, self._world.job_id, digest)))
+        return self._read[digest]
+
+    def get(self, digest: str, default: tuple[Split, ...]) -> tuple[Split, ...]:
+        return self[digest] if digest else default
+
+
+class Sight:
+    """A pipeline: what is stored, staged and published of it, who started it, and what must hold."""
+
+    def __init__(self, world: "JobWorld", pipeline_id: int, shape: Shape) -> None:
+        self.id = pipeline_id
+        self.job = world
+        self.scenario = shape
+        self.clock = world.stage.clock
+        self.storage = Stored(world)
+        self.target = ModelTarget()
+        self.starts: dict[int, Start] = {}
+        """By epoch."""
+
+        self.rewinds: dict[int, Rewind] = {}
+        self.last_sweep_listed_ms = 0
+        self._published_before: dict[int, dict[str, tuple[Published, ...]]] = {}
+        self.invariants: tuple[Invariant, ...] = all_invariants(self)  # type: ignore[arg-type]
+
+    # -- what the invariants ask of a world
+
+    def is_of_the_past(self, start: Start) -> bool:
+        newest = max((ref.epoch for ref in self.storage.checkpoints), default=0)
+        return bool(self.rewinds) and (start.epoch or 0) < newest
+
+    def row_of(self, source: str, split: Split) -> Row:
+        return (split.body["enumeration"], source, split.index)
+
+    def expected_rows(self) -> Counter[tuple[str, Row]]:
+        latest = understood(self.storage.checkpoints[max(self.storage.checkpoints)].states)
+        return Counter(
+            (sink, self.row_of(spec.name, split))
+            for spec in self.scenario.topology.sources
+            for split in self.storage.attachments.get(latest.sources[spec.name].attachment or "", ())
+            for sink in spec.sinks
+            if sink not in split.body["filtered"]
+        )
+
+    def published_rows(self) -> Iterator[tuple[str, Row]]:
+        for publication in self.target.published:
+            for row in publication.rows:
+                yield publication.key.sink, row
+
+    # -- what the protocol says and hears
+
+    def handled(self, start: Start, before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        match event:
+            case events.EpochClaimed(epoch=epoch):
+                start.epoch = epoch
+                self.starts[epoch] = start
+            case events.CheckpointsListed(checkpoints=listed):
+                start.listed = listed
+        if before in (Phase.LISTING, Phase.LOADING):
+            self._look_for_rewind(start, result)
+        for command in result:
+            self.job.note(f"pipeline {self.id}, epoch {start.epoch}", command)
+            self.job.count(command)
+            if isinstance(command, commands.StoreCheckpoint):
+                self._will_store(command.state)
+        self._watch(lambda invariant: invariant.handled(start, before, event, result))  # type: ignore[arg-type]
+
+    def _look_for_rewind(self, start: Start, result: tuple[Command, ...]) -> None:
+        latest = max((info.ref for info in start.listed), default=None)
+        for command in result:
+            if isinstance(command, commands.StoreCheckpoint) and command.state.base != latest:
+                self.rewinds[command.state.epoch] = start.request.rewind
+                self.job.counts["rewinds"] += 1
+
+    def _will_store(self, state: PipelineState) -> None:
+        """The save mode deletes what was listed before the restore point stood, and nothing else."""
+        if state.checkpoint_type is CheckpointType.RESTORE_POINT and not self.rewinds:
+            self._published_before[state.epoch] = {
+                sink.name: tuple(each for each in self.target.published if each.key.sink == sink.name)
+                for sink in self.scenario.topology.sinks
+            }
+
+    # -- what happens to the storage and the target
+
+    def put(self, state: PipelineState) -> None:
+        existing = self.storage.checkpoints.setdefault(state.ref, state)
+        if existing.states != state.states:
+            self.storage.conflicts.append(f"checkpoint {state.ref} was put twice with different states")
+        start = self.starts[state.epoch]
+        self._watch(lambda invariant: invariant.put(start, state))  # type: ignore[arg-type]
+
+    def looked_clean(self, state: PipelineState) -> None:
+        start = self.starts[state.epoch]
+        self._watch(lambda invariant: invariant.looked_clean(start, state))  # type: ignore[arg-type]
+
+    def save_mode(self, epoch: int, sink: str) -> None:
+        start, deleted = self.starts[epoch], self._published_before.get(epoch, {}).get(sink, ())
+        self._watch(lambda invariant: invariant.save_mode(start, sink, deleted))  # type: ignore[arg-type]
+
+    def stage(self, key: StagingKey, thing: StagedThing) -> None:
+        if key in self.target.staged or key in self.target.consumed:
+            raise self.job.broken_by(ViolationError("R8", f"{key} is staged twice"))
+        self.target.staged[key] = thing
+
+    def publish(self, epoch: int, sink: str, committable: Committable, *, again: bool) -> None:
+        start = self.starts[epoch]
+        try:
+            publication = self.target.publish(sink, committable, again=again, by_epoch=epoch)
+        except MissingError as error:
+            if epoch == max(self.storage.epochs):
+                raise self.job.broken_by(ViolationError("R8", str(error))) from error
+            raise
+        self.job.counts["publications"] += publication is not None
+        what = "publishes" if publication else "finds published"
+        self.job.note(f"pipeline {self.id}, epoch {epoch}", f"{what} {committable.id} in {sink}")
+        self._watch(lambda invariant: invariant.published(start, sink, committable, publication))  # type: ignore[arg-type]
+
+    def to_sweep(self, sink: str, epoch: int, keep: frozenset[str], *, final: bool) -> frozenset[StagingKey]:
+        self.last_sweep_listed_ms = self.clock.now_ms
+        return frozenset(key for key in self.target.older_than(epoch, keep, final=final) if key.sink == sink)
+
+    def sweep(self, epoch: int, keys: frozenset[StagingKey]) -> None:
+        things = {key: self.target.staged[key] for key in keys if key in self.target.staged}
+        start = self.starts[epoch]
+        self._watch(lambda invariant: invariant.swept(start, things))  # type: ignore[arg-type]
+        self.target.remove(keys)
+
+    def to_take_back(self, sink: str, retraction: Retraction) -> list[Published]:
+        ordinals = {spec.name: spec.ordinal for spec in self.scenario.topology.sources}
+
+        def goes(each: Published) -> bool:
+            key, source = each.key, ordinals[each.key.source]
+            identity = f"{source}-{key.epoch}-{key.unit}"
+            taken = retraction.takes(identity, source=source, epoch=key.epoch, unit=key.unit)
+            return key.sink == sink and taken
+
+        return [each for each in self.target.published if goes(each)]
+
+    def take_back(self, epoch: int, publication: Published) -> None:
+        if self.target.take_back(publication):
+            self.job.counts["retracted"] += 1
+            start = self.starts[epoch]
+            self._watch(lambda invariant: invariant.taken_back(start, publication))  # type: ignore[arg-type]
+
+    def at_end(self) -> None:
+        self._watch(lambda invariant: invariant.at_end())
+
+    def _watch(self, tell: Callable[[Invariant], None]) -> None:
+        try:
+            for invariant in self.invariants:
+                tell(invariant)
+        except ViolationError as error:
+            raise self.job.broken_by(error) from None
+
+
+class WatchedProtocol(PipelineProtocol):
+    """The real one, with somebody who listens."""
+
+    def __init__(self, world: "JobWorld", **how: Any) -> None:
+        super().__init__(**how)
+        shape = Shape(topology=how["topology"], policy=how["policy"], limits=how["limits"])
+        process = world.stage.process
+        assert process is not None
+        self._sight = world.sight(how["pipeline_id"], shape)
+        self._start = Start(process, self, how["restore"])
+        process.latest[how["pipeline_id"]] = self._start
+
+    def handle(self, event: Event) -> tuple[Command, ...]:
+        before = self.phase
+        if before is Phase.ENDED:
+            return super().handle(event)
+        result = super().handle(event)
+        self._sight.handled(self._start, before, event, result)
+        return result

@@ -1,0 +1,56 @@
+"""Many seeds, on all processors: how many, how fast, and the first that breaks a rule."""
+
+import os
+import time
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from tests.checkpoint.simulation.invariants import ViolationError
+
+CHUNK = 50
+
+Play = Callable[[int], Counter[str]]
+"""Plays a seed and counts what happened; a function of a module, for other processes to find."""
+
+
+def parser(module: str, description: str | None) -> ArgumentParser:
+    """What may be asked of a simulation."""
+    made = ArgumentParser(prog=f"python -m {module}", description=description)
+    made.add_argument("--seeds", type=int, default=1_000, help="how many seeds to play")
+    made.add_argument("--first", type=int, default=0, help="the first of them")
+    made.add_argument("--processes", type=int, default=os.cpu_count(), help="how many play at the same time")
+    made.add_argument("--seed", type=int, help="play this one only, and tell its story")
+    made.add_argument("--whole", action="store_true", help="tell all of a failing seed too, not only the smallest case")
+    return made
+
+
+def play_all(seeds: range, processes: int, play: Play) -> int | None:
+    """Play them and print the figures, or say which one breaks a rule."""
+    counts: Counter[str] = Counter()
+    began = time.perf_counter()
+    with ProcessPoolExecutor(processes) as pool:
+        parts = [pool.submit(play_some, play, seeds[at : at + CHUNK]) for at in range(0, len(seeds), CHUNK)]
+        for part in as_completed(parts):
+            found = part.result()
+            if isinstance(found, int):
+                pool.shutdown(wait=False, cancel_futures=True)
+                return found
+            counts.update(found)
+    seconds = time.perf_counter() - began
+    figures = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
+    pace = f"{len(seeds) / seconds:,.0f} seeds/s on {processes} processors"
+    print(f"{len(seeds):,} seeds in {seconds:.1f} s ({pace}), no rule broken: {figures}", flush=True)
+    return None
+
+
+def play_some(play: Play, seeds: range) -> Counter[str] | int:
+    """What happened in these seeds, or the first that breaks a rule."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        try:
+            counts.update(play(seed))
+        except ViolationError:
+            return seed
+    return counts
