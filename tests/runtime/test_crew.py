@@ -1,5 +1,6 @@
 """How a job ends when something breaks that no pipeline answers for."""
 
+from collections.abc import Callable
 from threading import Thread
 from time import sleep
 from typing import Any
@@ -16,6 +17,7 @@ from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import SparkSettings
 from seatunnel_storage_api.memory import MemoryStorage
+from seatunnel_storage_api.storage import CheckpointStorage
 from tests.runtime.at_once import AtOnce
 
 
@@ -56,50 +58,6 @@ class Pipeline:
         return PipelineView(id=1, name="in -> out", phase="stopped")
 
 
-def test_a_job_that_breaks_has_failed_even_if_its_last_pipeline_is_quick_to_stop() -> None:
-    """The pipelines are abandoned, and the last one concludes the job: it was told as stopped by a person, exit code
-    130, whenever that came before the word of what broke."""
-    reports: list[JobReport] = []
-    crew = Crew(
-        job_id="job-1",
-        claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=None,  # type: ignore[arg-type]
-        storage=None,  # type: ignore[arg-type]
-        plane=SparkPlane(SparkSettings()),
-        on_begun=None,
-        on_end=reports.append,
-        restored=False,
-    )
-    crew._storage_pool = AtOnce()
-    crew._runs.append(Pipeline(crew))  # type: ignore[arg-type]
-    crew._break(RuntimeError("an unexpected thing"))
-    crew._loop.close()
-    assert {report.outcome for report in reports} == {JobOutcome.FAILED}
-    assert "an unexpected thing" in reports[0].failure
-
-
-@pytest.mark.parametrize("kind", [FailureKind.JOB, FailureKind.DATA])
-def test_a_failure_that_ends_the_job_stops_the_other_pipelines(kind: FailureKind) -> None:
-    """With a last checkpoint each; any other failure is its pipeline's own."""
-    crew = Crew(
-        job_id="job-1",
-        claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=None,  # type: ignore[arg-type]
-        storage=None,  # type: ignore[arg-type]
-        plane=SparkPlane(SparkSettings()),
-        on_begun=None,
-        on_end=lambda _report: None,
-        restored=False,
-    )
-    failed = Pipeline(crew, Outcome.FAILED, failure=Failure(kind=kind, message="the licence has ended"))
-    other = Pipeline(crew)
-    crew._runs += [failed, other]  # type: ignore[list-item]
-    crew.pipeline_ended(failed)  # type: ignore[arg-type]
-    crew._loop.close()
-    assert other.asked_to_stop is (kind is FailureKind.JOB)
-    assert other.outcome is None
-
-
 class Plane(SparkPlane):
     """One that only knows whether it was stopped."""
 
@@ -118,26 +76,67 @@ class Dispatcher:
     def close(self) -> None: ...
 
 
+def crew_that(
+    hears: Callable[[JobReport], None] = lambda _report: None,
+    *,
+    storage: CheckpointStorage | None = None,
+    job: PlannedNothing | None = None,
+) -> Crew:
+    """One that nothing was started of, and which ``hears`` of its end."""
+    return Crew(
+        job_id="job-1",
+        claim=Claim(version=1, job=job or PlannedNothing()),  # type: ignore[arg-type]
+        engine=None,  # type: ignore[arg-type]
+        storage=storage,  # type: ignore[arg-type]
+        plane=Plane(SparkSettings()),
+        on_begun=None,
+        on_end=hears,
+        restored=False,
+    )
+
+
+def running(crew: Crew, *, lost_packets: int = 0) -> Crew:
+    """Its loop runs, and so does what stands for Spark."""
+    crew._spark.set_result(Dispatcher(lost_packets))  # type: ignore[arg-type]
+    crew._spark_starter = Thread(target=lambda: None)
+    crew._thread.start()
+    crew._spark_starter.start()
+    return crew
+
+
+def test_a_job_that_breaks_has_failed_even_if_its_last_pipeline_is_quick_to_stop() -> None:
+    """The pipelines are abandoned, and the last one concludes the job: it was told as stopped by a person, exit code
+    130, whenever that came before the word of what broke."""
+    reports: list[JobReport] = []
+    crew = crew_that(reports.append)
+    crew._storage_pool = AtOnce()
+    crew._runs.append(Pipeline(crew))  # type: ignore[arg-type]
+    crew._break(RuntimeError("an unexpected thing"))
+    crew._loop.close()
+    assert {report.outcome for report in reports} == {JobOutcome.FAILED}
+    assert "an unexpected thing" in reports[0].failure
+
+
+@pytest.mark.parametrize("kind", [FailureKind.JOB, FailureKind.DATA])
+def test_a_failure_that_ends_the_job_stops_the_other_pipelines(kind: FailureKind) -> None:
+    """With a last checkpoint each; any other failure is its pipeline's own."""
+    crew = crew_that()
+    failed = Pipeline(crew, Outcome.FAILED, failure=Failure(kind=kind, message="the licence has ended"))
+    other = Pipeline(crew)
+    crew._runs += [failed, other]  # type: ignore[list-item]
+    crew.pipeline_ended(failed)  # type: ignore[arg-type]
+    crew._loop.close()
+    assert other.asked_to_stop is (kind is FailureKind.JOB)
+    assert other.outcome is None
+
+
 @pytest.mark.parametrize(("lost_packets", "recorded", "cleared"), [(1, True, 1), (0, True, 0), (1, False, 0)])
 def test_what_the_task_of_a_lost_packet_stages_late_is_cleared_when_spark_is_gone(
     lost_packets: int, recorded: bool, cleared: int
 ) -> None:
     """On a slow machine a packet was overdue, its unit ran again and was committed, and the first task, told to stop,
     staged its files half a second after the last sweep: they stayed for ever. A job that goes on is swept later."""
-    crew = Crew(
-        job_id="job-1",
-        claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=None,  # type: ignore[arg-type]
-        storage=None,  # type: ignore[arg-type]
-        plane=Plane(SparkSettings()),
-        on_begun=None,
-        on_end=lambda _report: None,
-        restored=False,
-    )
-    crew._spark.set_result(Dispatcher(lost_packets))  # type: ignore[arg-type]
-    crew._spark_starter = Thread(target=lambda: None)
-    crew._thread.start()
-    crew._spark_starter.start()
+    crew = running(crew_that(), lost_packets=lost_packets)
     pipeline = Pipeline(crew, Outcome.FINISHED)
     crew._runs.append(pipeline)  # type: ignore[arg-type]
     crew._recorded = recorded
@@ -153,20 +152,7 @@ def test_what_a_zombie_staged_is_cleared_when_the_job_has_ended_without_it(ended
     with MemoryStorage() as storage:
         storage.put_manifest("job-1", 1, manifest.to_bytes())
         storage.put_manifest("job-1", 2, (manifest.closed({}) if ended else manifest).to_bytes())
-        crew = Crew(
-            job_id="job-1",
-            claim=Claim(version=1, job=PlannedNothing(manifest=manifest)),  # type: ignore[arg-type]
-            engine=None,  # type: ignore[arg-type]
-            storage=storage,
-            plane=Plane(SparkSettings()),
-            on_begun=None,
-            on_end=lambda _report: None,
-            restored=False,
-        )
-        crew._spark.set_result(Dispatcher(0))  # type: ignore[arg-type]
-        crew._spark_starter = Thread(target=lambda: None)
-        crew._thread.start()
-        crew._spark_starter.start()
+        crew = running(crew_that(storage=storage, job=PlannedNothing(manifest=manifest)))
         pipeline = Pipeline(crew, Outcome.FENCED)
         crew._runs.append(pipeline)  # type: ignore[arg-type]
         crew.close()
@@ -177,20 +163,7 @@ def test_a_job_that_is_closed_while_it_runs_gives_shut_pools_no_work(caplog: pyt
     """A handle that was closed right after its job had begun logged `cannot schedule new futures after shutdown`: the
     pipelines were being abandoned on the loop, and the last one gave its report to a pool that was shut already."""
     reports: list[JobReport] = []
-    crew = Crew(
-        job_id="job-1",
-        claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=None,  # type: ignore[arg-type]
-        storage=None,  # type: ignore[arg-type]
-        plane=Plane(SparkSettings()),
-        on_begun=None,
-        on_end=reports.append,
-        restored=False,
-    )
-    crew._spark.set_result(Dispatcher(0))  # type: ignore[arg-type]
-    crew._spark_starter = Thread(target=lambda: None)
-    crew._thread.start()
-    crew._spark_starter.start()
+    crew = running(crew_that(reports.append))
     crew._runs.append(Pipeline(crew))  # type: ignore[arg-type]
     crew._loop.call_soon_threadsafe(sleep, 0.2)  # the loop is busy when the abandon comes
     with caplog.at_level("ERROR"):
@@ -202,16 +175,7 @@ def test_a_job_that_is_closed_while_it_runs_gives_shut_pools_no_work(caplog: pyt
 def test_a_job_whose_report_cannot_be_made_ends_all_the_same() -> None:
     """An error there was lost in the pool's thread, and the command waited for ever for a closing table."""
     reports: list[JobReport] = []
-    crew = Crew(
-        job_id="job-1",
-        claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=None,  # type: ignore[arg-type]
-        storage=None,  # type: ignore[arg-type]
-        plane=SparkPlane(SparkSettings()),
-        on_begun=None,
-        on_end=reports.append,
-        restored=False,
-    )
+    crew = crew_that(reports.append)
     pipeline = Pipeline(crew)
     pipeline.view = lambda: PipelineView(id=1, name="a", phase="finished", no_such_field=0)  # type: ignore[call-arg,method-assign]
     crew._runs.append(pipeline)  # type: ignore[arg-type]
