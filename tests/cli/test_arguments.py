@@ -9,27 +9,15 @@ from seatunnel_core.cli.arguments import (
     ControlVerb,
     InitArguments,
     PluginsArguments,
-    RunArguments,
     ShadeArguments,
     parse,
 )
 from seatunnel_core.errors import UsageError
-
-
-def run_arguments(*argv: str) -> RunArguments:
-    arguments = parse(argv, version="1")
-    assert isinstance(arguments, RunArguments)
-    return arguments
-
-
-def refusal(*argv: str) -> str:
-    with pytest.raises(UsageError) as raised:
-        parse(argv, version="1")
-    return str(raised.value)
+from tests.cli.typed import refusal, typed
 
 
 def test_everything_that_a_run_can_be_told() -> None:
-    given = run_arguments(
+    given = typed(
         *("-c", "job.conf", "-i", "day=2026-01-31", "--variable", "query=a=b", "-n", "nightly", "--set-job-id", "17"),
         *("-m", "local[2]", "--check", "--strict", "--engine-config", "st.yaml", "--log-level", "info"),
         *("--log-format", "json", "-DJvmOption=-Xms2G -Xmx2G"),
@@ -43,7 +31,7 @@ def test_everything_that_a_run_can_be_told() -> None:
 
 
 def test_defaults() -> None:
-    given = run_arguments("--config=job.conf")
+    given = typed("--config=job.conf")
     assert (given.master, given.check, given.strict) == (None, False, False)
     assert (given.log_level, given.log_format) == ("WARNING", "text")
     assert (given.variables, given.name, given.set_job_id, given.restore, given.jvm_options) == (
@@ -57,24 +45,24 @@ def test_defaults() -> None:
 
 @pytest.mark.parametrize("flag", ["-m", "--master", "-e", "--deploy-mode"])
 def test_the_four_names_of_the_master(flag: str) -> None:
-    assert run_arguments("-c", "j", flag, "spark://host:7077").master == "spark://host:7077"
+    assert typed("-c", "j", flag, "spark://host:7077").master == "spark://host:7077"
 
 
 def test_local_takes_all_cores() -> None:
-    assert run_arguments("-c", "j", "-m", "local").master == "local[*]"
+    assert typed("-c", "j", "-m", "local").master == "local[*]"
 
 
 def test_progress_is_a_log_record_in_json() -> None:
-    assert run_arguments("-c", "j", "--log-format", "json").log_level == "INFO"
-    assert run_arguments("-c", "j", "--log-format", "json", "--log-level", "warn").log_level == "WARNING"
+    assert typed("-c", "j", "--log-format", "json").log_level == "INFO"
+    assert typed("-c", "j", "--log-format", "json", "--log-level", "warn").log_level == "WARNING"
 
 
 def test_java_options_may_be_given_in_pieces() -> None:
-    assert run_arguments("-c", "j", "-DJvmOption=-Xmx2G", "-DJvmOption=-Xms1G").jvm_options == "-Xmx2G -Xms1G"
+    assert typed("-c", "j", "-DJvmOption=-Xmx2G", "-DJvmOption=-Xms1G").jvm_options == "-Xmx2G -Xms1G"
 
 
 def test_variables_are_not_shown() -> None:
-    assert "hunter2" not in repr(run_arguments("-c", "j", "-i", "password=hunter2"))
+    assert "hunter2" not in repr(typed("-c", "j", "-i", "password=hunter2"))
 
 
 def test_subcommands() -> None:

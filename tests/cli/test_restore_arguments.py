@@ -5,35 +5,22 @@ from typing import Any
 import pytest
 
 from seatunnel_core.cli import run as cli_run
-from seatunnel_core.cli.arguments import RunArguments, parse
 from seatunnel_core.cli.restore_arguments import RestoreArguments
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore, SavepointName
-
-
-def typed(*argv: str) -> RunArguments:
-    arguments = parse(["-c", "j", *argv], version="1")
-    assert isinstance(arguments, RunArguments)
-    return arguments
-
-
-def refusal(*argv: str) -> str:
-    with pytest.raises(UsageError) as raised:
-        parse(argv, version="1")
-    return str(raised.value)
+from tests.cli.typed import refusal, typed
 
 
 def test_a_plain_restore_asks_for_nothing_else() -> None:
-    assert typed("-r", "1").restoring == RestoreArguments()
-    assert cli_run._restore(typed("-r", "1")) == Restore()
-    assert cli_run._restore(typed()) is None
+    assert typed("-c", "j", "-r", "1").restoring == RestoreArguments()
+    assert cli_run._restore(typed("-c", "j", "-r", "1")) == Restore()
+    assert cli_run._restore(typed("-c", "j")) is None
 
 
 def test_checkpoints_of_several_pipelines() -> None:
-    asked = cli_run._restore(
-        typed("-r", "1", "--restore-with-checkpoint", "1:100000-7", "--restore-with-checkpoint=2:8", "--retract")
-    )
+    flags = ("--restore-with-checkpoint", "1:100000-7", "--restore-with-checkpoint=2:8", "--retract")
+    asked = cli_run._restore(typed("-c", "j", "-r", "1", *flags))
     assert asked is not None
     assert [(each.pipeline, each.epoch, each.checkpoint_id) for each in asked.checkpoints] == [
         (1, 100_000, 7),
@@ -44,13 +31,13 @@ def test_checkpoints_of_several_pipelines() -> None:
 
 def test_a_savepoint_of_the_job_and_one_of_another() -> None:
     flags = ("--accept-duplicates", "--allow-non-restored-state")
-    asked = cli_run._restore(typed("-r", "1", "--restore-with-savepoint", "mine", *flags))
+    asked = cli_run._restore(typed("-c", "j", "-r", "1", "--restore-with-savepoint", "mine", *flags))
     assert asked == Restore(savepoint="mine", accept_duplicates=True, allow_non_restored_state=True)
-    begun = cli_run._begin_with(typed("--from-savepoint", "old/mine", "--from-storage", "b.zip", *flags))
+    begun = cli_run._begin_with(typed("-c", "j", "--from-savepoint", "old/mine", "--from-storage", "b.zip", *flags))
     assert begun is not None
     assert (begun.savepoint, begun.storage) == (SavepointName(job_id="old", name="mine"), "b.zip")
     assert (begun.accept_duplicates, begun.allow_non_restored_state) == (True, True)
-    assert cli_run._begin_with(typed("-r", "1")) is None
+    assert cli_run._begin_with(typed("-c", "j", "-r", "1")) is None
 
 
 OF_A_RESTORE: list[list[str]] = [
@@ -91,7 +78,7 @@ def test_what_does_not_go_together(argv: list[str], says: str) -> None:
     ],
 )
 def test_a_wrong_name_is_told_how_it_is_written(argv: list[str], says: str) -> None:
-    arguments = typed(*argv)
+    arguments = typed("-c", "j", *argv)
     read = cli_run._restore if arguments.restore else cli_run._begin_with
     with pytest.raises(UsageError) as raised:
         read(arguments)
