@@ -11,10 +11,8 @@ from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.trigger import CheckpointPolicy
-from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.played import ORDERED, SPLIT_PER_UNIT, Played
 
 PATIENT = CheckpointPolicy(interval_ms=1_000, timeout_ms=600_000, tolerable_failures=1_000)
@@ -242,18 +240,6 @@ class TestWhatIsTold:
             AbortKind.STORAGE,
             AbortKind.UNWRITABLE,
         ]
-
-    def test_a_state_that_cannot_be_written(self) -> None:
-        played = Played()
-        played.stored(played.begin().checkpoint_id)
-        played.tell(events.SinksPrepared(now_ms=0))
-        played.tell(events.Swept(now_ms=0, removed=0))
-        bad = Split(index=0, weight_bytes=1, rows=1, body={"a set": {1}})
-        played.tell(events.Enumerated(now_ms=0, source="in", splits=(bad,), attachment="frozen-in"))
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
-        aborted = played.only(commands.CheckpointAborted)
-        assert aborted.kind is AbortKind.UNWRITABLE
-        assert "JSON values only" in aborted.reason
 
     def test_bytes_are_written_when_they_are_staged_wherever_they_wait(self) -> None:
         played = Played(ORDERED)

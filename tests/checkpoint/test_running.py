@@ -5,7 +5,7 @@ import re
 import pytest
 
 from seatunnel_core.checkpoint import codec, commands, events
-from seatunnel_core.checkpoint.commands import Outcome
+from seatunnel_core.checkpoint.commands import AbortKind, Outcome
 from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.split import Split
@@ -351,7 +351,9 @@ class TestCheckpoints:
         bad = Split(index=0, weight_bytes=1, rows=1, body={"a set": {1}})
         played.tell(events.Enumerated(now_ms=0, source="in", splits=(bad,), attachment="frozen-in"))
         played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
-        failure = played.only(commands.EndPipeline).failure
+        aborted, failure = played.only(commands.CheckpointAborted), played.only(commands.EndPipeline).failure
+        assert aborted.kind is AbortKind.UNWRITABLE
+        assert "JSON values only" in aborted.reason
         assert failure is not None
         assert failure.kind is FailureKind.BUG
         assert "JSON values only" in failure.message
