@@ -127,20 +127,33 @@ def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable
     return tuple(found[key] for key in sorted(found))
 
 
-def of_each_job(
-    names: Iterable[str], of_job: Callable[[str], tuple[Holding, ...]], locate: Callable[[str], str]
+def all_that_can_be_listed(
+    holdings_of: Callable[[str | None], tuple[Holding, ...]],
+    job_id: str | None,
+    *,
+    names: Callable[[], Iterable[str]],
+    locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """What a listing of all would show, where one job's folder is refused: all others, and that one as unreadable.
+    """The holdings of a job, or of all; where one job's folder is refused, those of all others, and that one as
+    unreadable.
 
     Args:
+        holdings_of: one job, or all by one listing; refuses with ``StorageAccessError``.
         names: of what lies directly below the namespace.
-        of_job: the holdings of one job; refuses with ``StorageAccessError``.
         locate: says for a key what a person would type.
+
+    Raises:
+        StorageAccessError: the one job that was asked for is refused.
     """
+    try:
+        return holdings_of(job_id)
+    except StorageAccessError:
+        if job_id is not None:
+            raise
     found: list[Holding] = []
-    for name in sorted(names, key=lambda name: f"{name}/"):
+    for name in sorted(names(), key=lambda name: f"{name}/"):
         try:
-            found += of_job(name)
+            found += holdings_of(name)
         except InvalidIdError:
             continue
         except StorageAccessError:

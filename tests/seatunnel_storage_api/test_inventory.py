@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError
-from seatunnel_storage_api.inventory import Holding, HoldingKind, of_each_job
+from seatunnel_storage_api.inventory import Holding, HoldingKind, all_that_can_be_listed
 from seatunnel_storage_api.layout import Blob
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
@@ -52,12 +52,21 @@ def test_everything_is_listed_and_called_what_it_is(storage: MemoryStorage) -> N
 
 
 def test_a_folder_that_is_refused_hides_no_other(storage: MemoryStorage) -> None:
-    def of_job(job_id: str) -> tuple[Holding, ...]:
-        if job_id == "refused":
+    is_refused = {None, "refused"}
+
+    def holdings_of(job_id: str | None) -> tuple[Holding, ...]:
+        if job_id in is_refused:
             raise StorageAccessError("Permission denied")
         return storage.holdings(job_id)
 
-    found = of_each_job(["refused", "lost+found", "other", JOB], of_job, storage.locate)
+    def listed(job_id: str | None) -> tuple[Holding, ...]:
+        names = ["refused", "lost+found", "other", JOB]
+        return all_that_can_be_listed(holdings_of, job_id, names=lambda: names, locate=storage.locate)
+
+    assert listed(JOB) == storage.holdings(JOB)
+    with pytest.raises(StorageAccessError, match="Permission denied"):
+        listed("refused")
+    found = listed(None)
     assert [each for each in found if each.job_id != "refused"] == [*storage.holdings(JOB), *storage.holdings("other")]
     (refused,) = (each for each in found if each.job_id == "refused")
     assert (refused.kind, refused.path) == (HoldingKind.UNREADABLE, storage.locate("refused/"))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
-from seatunnel_storage_api.inventory import Holding, of_each_job
+from seatunnel_storage_api.inventory import Holding, all_that_can_be_listed
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
 from seatunnel_storage_hdfs.mounts import network_file_system
 
@@ -71,13 +71,10 @@ class LocalFileStorage(BlobStorage):
                     yield Blob(key=key, size_bytes=status.st_size, modified_at=status.st_mtime)
 
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
-        try:
-            return super().holdings(job_id)
-        except StorageAccessError:
-            if job_id is not None:
-                raise
-            names = self.attempt("list", "", lambda: os.listdir(self.namespace))
-            return of_each_job(names, super().holdings, self.locate)
+        def names() -> list[str]:
+            return self.attempt("list", "", lambda: os.listdir(self.namespace))
+
+        return all_that_can_be_listed(super().holdings, job_id, names=names, locate=self.locate)
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:

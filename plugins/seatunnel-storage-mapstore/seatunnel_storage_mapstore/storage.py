@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 
 from seatunnel_storage_api.blob import Blob, BlobStorage
-from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError, UnsupportedFormatError
-from seatunnel_storage_api.inventory import Holding, HoldingKind, of_each_job
+from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
+from seatunnel_storage_api.inventory import Holding, HoldingKind, all_that_can_be_listed
 from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_api.state import PipelineListing
 from seatunnel_storage_mapstore.folder import Folder
@@ -91,13 +91,10 @@ class MapStorage(BlobStorage):
         super().delete_job(job_id)
 
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
-        try:
-            return super().holdings(job_id)
-        except StorageAccessError:
-            if job_id is not None:
-                raise
-            names = {held.job_id for held in self._beneath.holdings() if held.job_id is not None}
-            return of_each_job(names, super().holdings, self.locate)
+        def names() -> set[str]:
+            return {held.job_id for held in self._beneath.holdings() if held.job_id is not None}
+
+        return all_that_can_be_listed(super().holdings, job_id, names=names, locate=self.locate)
 
     def verify(self, holding: Holding) -> bool:
         self._require_readable([holding])
