@@ -11,7 +11,12 @@ from fsspec.implementations.memory import MemoryFileSystem
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_hdfs.filesystems.protocols import ConditionalPut
 
-from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
+from seatunnel_storage_api.errors import (
+    StaleEpochError,
+    StorageAccessError,
+    StorageConfigurationError,
+    StorageUnavailableError,
+)
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, at_once, checkpoint, claim, refs
 
@@ -91,6 +96,30 @@ def test_what_a_dead_writer_left_is_swept(tmp_path: Path) -> None:
         assert (found.key.rpartition("/")[0], found.size_bytes) == (f"{JOB}/000001/.tmp", 4)
         claim(storage)
         assert list(unfinished.iterdir()) == []
+
+
+def test_a_put_that_was_swept_under_way_begins_again_and_hears_of_the_newer_engine(
+    flaky: type[FlakyFileSystem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen on SFTP: the newer engine's claim swept what the older one had just written and not moved yet, and that one
+    was told to create a bucket or folder that is missing."""
+    with (
+        opened("/swept/", **{"storage.type": "flaky"}) as older,
+        opened("/swept/", **{"storage.type": "flaky"}) as newer,
+    ):
+        epoch = claim(older)
+        newest, move = claim(newer), flaky.mv
+
+        def swept_before(files: FlakyFileSystem, *paths: str, **more: Any) -> None:
+            monkeypatch.setattr(flaky, "mv", move)
+            newer.sweep_unfinished(f"{JOB}/000001/", f"{newest:010d}")
+            move(files, *paths, **more)
+
+        monkeypatch.setattr(flaky, "mv", swept_before)
+        with pytest.raises(StaleEpochError):
+            older.store_checkpoint(checkpoint(epoch, 1))
+        assert flaky.mv is move
+        assert refs(newer) == [(epoch, 1)]
 
 
 def test_options_are_json_but_secrets_are_texts(flaky: type[FlakyFileSystem]) -> None:

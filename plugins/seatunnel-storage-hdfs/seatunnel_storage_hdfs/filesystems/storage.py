@@ -12,7 +12,7 @@ from typing import Any
 from fsspec.dircache import DirCache
 
 from seatunnel_storage_api.blob import Blob, BlobStorage
-from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
 from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_hdfs.filesystems.errors import translated
@@ -180,7 +180,7 @@ class SingleWriterStorage(FileSystemStorage):
                     return False
                 temporary = f"{folder}/{TEMPORARY_FOLDER}/{name}.{os.getpid()}-{secrets.token_hex(4)}"
                 _write_in_folder(files, temporary, body)
-                files.mv(temporary, path)
+                _move(files, temporary, path)
         return True
 
     def _entries(self, files: Any, prefix: str) -> Iterator[dict[str, Any]]:
@@ -216,6 +216,22 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
     except FileNotFoundError:
         files.makedirs(path.rpartition("/")[0], exist_ok=True)
         files.pipe_file(path, body)
+
+
+def _move(files: Any, temporary: str, path: str) -> None:
+    """A claim sweeps what older engines have unfinished, also that of one that is alive: it must begin again, and hears
+    then that it was replaced.
+
+    Raises:
+        StorageUnavailableError: ``temporary`` is not there any more.
+    """
+    try:
+        files.mv(temporary, path)
+    except FileNotFoundError as cause:
+        raise StorageUnavailableError(
+            f"{temporary} was removed before it had its name. Find out what else writes to this namespace, and try "
+            "again"
+        ) from cause
 
 
 def _files(files: Any, folder: str, *, top: bool, hidden: bool = False) -> Iterator[dict[str, Any]]:
