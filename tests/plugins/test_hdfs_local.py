@@ -13,6 +13,7 @@ from seatunnel_storage_hdfs.mounts import network_file_system
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim, refs
+from tests.plugins.system_calls import recorded
 
 FACTORY = HdfsStorageFactory()
 
@@ -119,31 +120,10 @@ def test_a_store_costs_one_write_two_syncs_one_link_and_one_listing(
     """And in this order: the bytes are on the disk before the name is, and the name before the caller hears of it."""
     epoch = claim(storage)
     storage.store_checkpoint(checkpoint(epoch, 1))
-    calls: list[str] = []
-
-    def recording(name: str) -> None:
-        original = getattr(os, name)
-
-        def call(*arguments: object, **more: object) -> object:
-            calls.append(name)
-            return original(*arguments, **more)
-
-        monkeypatch.setattr(os, name, call)
-
-    for name in (
-        "open",
-        "write",
-        "writev",
-        "fsync",
-        "link",
-        "unlink",
-        "scandir",
-        "mkdir",
-        "rename",
-        "replace",
-        "listdir",
-    ):
-        recording(name)
+    calls = recorded(
+        monkeypatch,
+        *("open", "write", "writev", "fsync", "link", "unlink", "scandir", "mkdir", "rename", "replace", "listdir"),
+    )
     storage.store_checkpoint(checkpoint(epoch, 2))
     assert calls == ["open", "writev", "fsync", "link", "unlink", "open", "fsync", "scandir"]
 

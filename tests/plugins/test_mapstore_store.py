@@ -18,6 +18,7 @@ from seatunnel_storage_api.errors import (
 )
 from tests.plugins import mapstore_files
 from tests.plugins.mapstore_files import LARGE, Open, content, log_files, size_bytes
+from tests.plugins.system_calls import recorded
 
 opened = mapstore_files.opened
 
@@ -66,20 +67,8 @@ def test_one_change_is_one_write_one_fsync_and_then_one_listing(opened: Open, mo
     """In this order: a listing before the fsync could miss a writer that claims and reads in between."""
     store = opened()
     store.store("a", b"1")
-    calls: list[str] = []
-
-    def recording(name: str) -> None:
-        original = getattr(os, name)
-
-        def call(*arguments: object, **more: object) -> object:
-            calls.append(name)
-            return original(*arguments, **more)
-
-        monkeypatch.setattr(os, name, call)
-
     store.store("b", b"1")  # opens the file that the first group made
-    for name in ("open", "write", "fsync", "link", "unlink", "scandir", "mkdir", "rename"):
-        recording(name)
+    calls = recorded(monkeypatch, "open", "write", "fsync", "link", "unlink", "scandir", "mkdir", "rename")
     store.store("c", b"1")
     assert calls == ["write", "fsync", "scandir"]
 

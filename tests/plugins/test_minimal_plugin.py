@@ -1,8 +1,5 @@
 """The example in ``examples/minimal_plugin``: installed as a stranger would, at most 40 lines, every promise kept."""
 
-import importlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,27 +8,21 @@ import pytest
 from seatunnel_storage_api.discovery import PluginState, list_plugins, load_factory
 from seatunnel_storage_api.storage import CheckpointStorageFactory
 from seatunnel_storage_api.testing import Backdoor, CheckpointStorageConformance, FolderBackdoor
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "minimal_plugin"
+from tests.plugins import example
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--disable-pip-version-check", "--target", target, EXAMPLE], check=True)
-    sys.path.append(str(target))
-    importlib.invalidate_caches()
-    yield target
-    sys.path.remove(str(target))
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with example.installed("minimal_plugin", tmp_path_factory.mktemp("site")):
+        yield
 
 
 def test_it_has_at_most_40_lines_of_code() -> None:
-    lines = (EXAMPLE / "minimal_plugin.py").read_text().splitlines()
+    lines = (example.EXAMPLES / "minimal_plugin" / "minimal_plugin.py").read_text().splitlines()
     assert len([line for line in lines if line.strip()]) <= 40
 
 
-def test_it_is_listed(installed: Path) -> None:
+def test_it_is_listed(installed: None) -> None:
     (plugin,) = (info for info in list_plugins() if info.identifier == "minimal")
     assert (plugin.distribution, plugin.state) == ("seatunnel-storage-minimal", PluginState.READY)
 
@@ -40,7 +31,7 @@ class TestMinimalPlugin(CheckpointStorageConformance):
     model_examples = 5
 
     @pytest.fixture
-    def factory(self, installed: Path) -> CheckpointStorageFactory:
+    def factory(self, installed: None) -> CheckpointStorageFactory:
         return load_factory("minimal")
 
     @pytest.fixture

@@ -1,10 +1,7 @@
 """Every provider that may be named: the ones of the configuration, of this machine, of a role, of one's own."""
 
-import importlib
 import json
 import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,9 +16,10 @@ from seatunnel_storage_api.credentials import Credentials
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import claim
+from tests.plugins import example
+from tests.servers.aws import forget_credentials
 from tests.servers.metadata import metadata_service
 from tests.servers.minio import MinIO
-from tests.servers.process import free_port
 
 pytestmark = pytest.mark.servers
 
@@ -30,7 +28,6 @@ STATIC = ("fs.s3a.access.key", "fs.s3a.secret.key")
 TOKEN = "fs.s3a.session.token"
 BUCKET = "credentials"
 ALL = ("s3:ListBucket", "s3:PutObject", "s3:GetObject", "s3:DeleteObject")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "credentials_provider"
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinIO]:
 
 @pytest.fixture(autouse=True)
 def on_a_machine_without_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"http://127.0.0.1:{free_port()}/")
+    forget_credentials(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -214,13 +207,8 @@ def test_the_first_of_a_chain_that_has_credentials_wins(
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--disable-pip-version-check", "--target", target, EXAMPLE], check=True)
-    sys.path.append(str(target))
-    importlib.invalidate_caches()
-    yield
-    sys.path.remove(str(target))
+    with example.installed("credentials_provider", tmp_path_factory.mktemp("site")):
+        yield
 
 
 def hand_out(file: Path, keys: dict[str, str], lives_s: float) -> None:

@@ -19,6 +19,7 @@ from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.testing.given import checkpoint, claim
 from tests.plugins import page
+from tests.servers.aws import forget_credentials
 from tests.servers.minio import MinIO
 from tests.servers.process import free_port, unavailable
 from tests.servers.versitygw import Versitygw
@@ -50,11 +51,7 @@ def started(server: Any) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def without_credentials_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"http://127.0.0.1:{free_port()}/")
+    forget_credentials(monkeypatch, tmp_path)
 
 
 ANYWHERE = {
