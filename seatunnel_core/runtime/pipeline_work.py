@@ -21,7 +21,7 @@ from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, Planned
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.transforms.transform import DataFrameTransform
-from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
+from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -71,7 +71,11 @@ class PipelineWork:
         return evolve(state, states=codec.encode(codec.decode(state.states).without_staged()))
 
     def newest_intact(self) -> CheckpointRef | None:
-        state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
+        """Of the live ones; ``None`` when all of them are damaged."""
+        try:
+            state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
+        except CheckpointCorruptedError:
+            return None
         return state.ref if state is not None else None
 
     def store(self, state: PipelineState) -> None:
@@ -146,10 +150,6 @@ class PipelineWork:
         enumeration = source.source.enumerate(inspected, planning)
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
-    def program(self, source_name: str, schemas: Sequence[TableSchema]) -> Program:
-        """What the tasks of one source run, once its schemas are known."""
-        return program_of(
-            self.planned,
     def look(self, source_name: str, memory: Item) -> News:
         """What an unbounded source has more than it remembers."""
         source = self.planned.source(source_name)
@@ -165,6 +165,10 @@ class PipelineWork:
         found = source.source.enumerate(items, planning).splits
         return tuple(evolve(split, index=next_index + split.index) for split in found)
 
+    def program(self, source_name: str, schemas: Sequence[TableSchema]) -> Program:
+        """What the tasks of one source run, once its schemas are known."""
+        return program_of(
+            self.planned,
             source_name,
             schemas,
             job_id=self.job_id,
