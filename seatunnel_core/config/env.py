@@ -11,11 +11,13 @@ PARALLELISM = Option(
     doc="How many work units of each source may run at the same time; a source's own `parallelism` overrides it.",
 )
 JOB_NAME = Option("job.name", STRING, default="SeaTunnel_Job", doc="The name of the job, for people.")
+STREAMING = "STREAMING"
 JOB_MODE = Option(
     "job.mode",
-    ENUM("BATCH", "STREAMING"),
+    ENUM("BATCH", STREAMING),
     default="BATCH",
-    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` stands here.",
+    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` stands here. `STREAMING` "
+    "always checkpoints, and some sources never end by themselves in it: `FakeSource` waits after its rows.",
 )
 RETRY_TIMES = Option(
     "job.retry.times",
@@ -35,7 +37,8 @@ CHECKPOINT_INTERVAL = Option(
     "checkpoint.interval",
     DURATION_MS,
     unit="ms",
-    doc="The time between two checkpoints. Unset: a streaming job takes the engine's, a batch job takes none.",
+    doc="The time between two checkpoints. Unset: a streaming job, and one with a source that never ends by itself, "
+    "takes the engine's, a batch job takes none.",
 )
 CHECKPOINT_TIMEOUT = Option(
     "checkpoint.timeout", DURATION_MS, unit="ms", doc="How long a checkpoint may take; unset: the engine's."

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from seatunnel_core.config.engine import EngineConfig, StorageConfig
-from seatunnel_core.config.env import CHECKPOINT_INTERVAL
+from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.connectors.source import Planning
@@ -56,6 +56,8 @@ def check_report(job: PlannedJob, engine: EngineConfig, *, master: str | None = 
     for pipeline in job.pipelines:
         lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, elsewhere))
     lines.append(_checkpoints(job, engine))
+    if not job.bounded:
+        lines.append("the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and go on with seatunnel -r")
     lines += [f"warning: {warning}" for warning in job.warnings]
     if job.storage.type == _DEPRECATED:
         lines.append(f"warning: {_instead_of_localfile(job.storage)}")
@@ -171,6 +173,9 @@ def _pipeline(pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], elsewhe
     for sink in pipeline.sinks:
         yield f"sink {sink.name} ({sink.sink.identifier}) <- {', '.join(sink.inputs)}"
     held = weakest(pipeline)
+    if not pipeline.bounded:
+        endless = ", ".join(source.name for source in pipeline.sources if not source.source.bounded)
+        yield f"streaming: {endless} never ends by itself; rows become visible with each checkpoint"
     yield f"guarantee: {held.guarantee.value}" + (f", because {held.reason}" if held.reason else "")
 
 
@@ -186,6 +191,6 @@ def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
 
 def _checkpoints(job: PlannedJob, engine: EngineConfig) -> str:
     interval = job.env[CHECKPOINT_INTERVAL]
-    if interval is None and job.mode == "BATCH":
+    if interval is None and job.mode != STREAMING and job.bounded:
         return "checkpoints: at the start and at the end only; set checkpoint.interval in env for more"
     return f"checkpoints: every {interval or engine.options['checkpoint.interval']} ms"

@@ -1,4 +1,4 @@
-"""A job whose sink would empty the folder that one of its sources reads, before a row of it is read."""
+"""A job whose sink would empty the folder that one of its sources reads, before a row of it is read; or fill it."""
 
 import os
 from collections.abc import Iterable
@@ -23,6 +23,22 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
                     f"reads {read}: it would delete its own input",
                     suggestion="Write to another folder, or set data_save_mode = APPEND_DATA",
                 )
+
+
+def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problems) -> None:
+    """Report every sink that writes where a source of the job, of whichever pipeline, watches for new files."""
+    known = list(pipelines)
+    for sink in (sink for pipeline in known for sink in pipeline.sinks):
+        written = sink.sink.target_folder
+        for source in (source for pipeline in known for source in pipeline.sources):
+            read = source.source.read_path
+            if written is None or read is None or source.source.bounded or not overlap(written, read):
+                continue
+            problems.error(
+                f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: the job "
+                "would read what it writes, without end",
+                suggestion="Write to another folder",
+            )
 
 
 def overlap(folder: str, pattern: str) -> bool:

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 
 from seatunnel_core.config.document import Block, Scalar
 from seatunnel_core.config.engine import EngineConfig, override_storage
-from seatunnel_core.config.env import BYTES_PER_SECOND, ENV, JOB_MODE, JOB_NAME, ROWS_PER_SECOND
+from seatunnel_core.config.env import BYTES_PER_SECOND, ENV, JOB_MODE, JOB_NAME, ROWS_PER_SECOND, STREAMING
 from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.option import Option, Options
@@ -22,7 +22,7 @@ from seatunnel_core.job.node import COMMON, INPUT, NAME, OUTPUT, PARALLELISM, RO
 from seatunnel_core.job.pipeline import PipelineShape, connected
 from seatunnel_core.runtime.declared_columns import refuse_columns
 from seatunnel_core.runtime.guarantee import refuse_more_than_promised
-from seatunnel_core.runtime.lost_input import refuse_lost_input
+from seatunnel_core.runtime.lost_input import refuse_endless_input, refuse_lost_input
 from seatunnel_core.runtime.planned import (
     PlannedJob,
     PlannedPipeline,
@@ -95,7 +95,8 @@ def plan_job(
         JobError: only the graph is wrong, or it does not fit to ``manifest``.
     """
     problems = raw.problems
-    made = [_make(block, registry, problems) for block in raw.blocks]
+    streaming = raw.env[JOB_MODE] == STREAMING
+    made = [_make(block, registry, problems, streaming=streaming) for block in raw.blocks]
     storage = override_storage(engine, raw.storage, problems)
     wrong_options = bool(problems.errors)
     graph_problems = Problems(strict=problems.strict)
@@ -117,6 +118,7 @@ def plan_job(
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
     refuse_lost_input(pipelines, problems)
+    refuse_endless_input(pipelines, problems)
     problems.raise_errors(JobError)
     return PlannedJob(
         name=name or raw.env[JOB_NAME],
@@ -162,7 +164,7 @@ def _lacks_variable(written: Block) -> bool:
     return any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
 
 
-def _make(block: RawBlock, registry: Registry, problems: Problems) -> _Made:
+def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
     """The node of a block and its plugin. Of a plugin that nobody knows the node is told by the common options."""
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier
@@ -180,6 +182,8 @@ def _make(block: RawBlock, registry: Registry, problems: Problems) -> _Made:
     plugin: Any = None
     if plugin_class is not None and not wrong - (common.keys() - {option.key for option in plugin_class.declared}):
         plugin = _instance(plugin_class, options, block, problems)
+        if isinstance(plugin, Source):
+            plugin.run_in(streaming=streaming)
     node = Node(
         kind=block.kind,
         identifier=identifier,

@@ -17,9 +17,10 @@ from seatunnel_core.transforms.transform import DataFrameTransform
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
-    """The job's ``env`` wins over ``seatunnel.yaml``. A batch job has an interval only if its own ``env`` sets one."""
+    """The job's ``env`` wins over ``seatunnel.yaml``. A batch job that ends by itself has an interval only if its own
+    ``env`` sets one."""
     interval = job.env[env_options.CHECKPOINT_INTERVAL]
-    if interval is None and job.mode == "STREAMING":
+    if interval is None and (job.mode == env_options.STREAMING or not job.bounded):
         interval = engine.options[engine_options.CHECKPOINT_INTERVAL]
     return CheckpointPolicy(
         interval_ms=interval,

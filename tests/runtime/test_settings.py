@@ -34,9 +34,9 @@ sink {
 """
 
 
-def planned(env: str = "") -> PlannedJob:
+def planned(env: str = "", nodes: str = NODES) -> PlannedJob:
     problems = Problems()
-    tree = parse(f"env {{ {env} }}\n{NODES}", Path("job.conf"), Variables({}, {}), problems)
+    tree = parse(f"env {{ {env} }}\n{nodes}", Path("job.conf"), Variables({}, {}), problems)
     return plan_job(read_job(tree, "job.conf", problems), Plugins(), ENGINE)
 
 
@@ -57,6 +57,13 @@ def engine_with(folder: Path, checkpoint: str) -> EngineConfig:
 )
 def test_batch_job_checkpoints_only_when_its_own_env_says_so(env: str, interval_ms: int | None) -> None:
     assert checkpoint_policy(planned(env), ENGINE).interval_ms == interval_ms
+
+
+def test_a_source_that_never_ends_takes_the_checkpoints_of_the_engine_in_a_batch_job_too() -> None:
+    """Its rows would never become visible."""
+    nodes = NODES.replace("LocalFile { path = /a", "Stream { path = /a")
+    assert checkpoint_policy(planned("job.mode = BATCH", nodes), ENGINE).interval_ms == 300_000
+    assert [source.bounded for source in topology_of(planned("", nodes).pipelines[0]).sources] == [False, True]
 
 
 def test_env_wins_over_the_engine(tmp_path: Path) -> None:

@@ -25,7 +25,11 @@ ROWS = Option(
 ROW_NUM = Option("row.num", within(0, 2**62), default=5, unit="rows", doc="How many rows each parallel reader makes.")
 SPLIT_NUM = Option("split.num", within(1, 2**31 - 1), default=1, doc="How many splits each parallel reader has.")
 READ_INTERVAL = Option(
-    "split.read-interval", DURATION_MS, default=1, unit="ms", doc="How long each split waits before its rows come."
+    "split.read-interval",
+    DURATION_MS,
+    default=1,
+    unit="ms",
+    doc="How long each split waits before its rows come; in a streaming job, the time from split to split of a reader.",
 )
 SEED = Option("seed", LONG, default=0, doc="Another seed gives other values; the same one always gives the same.")
 AUTO_INCREMENT = Option(

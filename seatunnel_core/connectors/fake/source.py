@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from attrs import asdict, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -23,8 +23,16 @@ BATCH_ROWS = 65_536
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
+_GROUP_MS = 1_000
+"""Splits that come more often than this, in a streaming job, come together."""
+
+
 class FakeSource(Source):
-    """Makes rows up, or repeats the rows that the job writes down. Reading a split again gives the same rows."""
+    """Makes rows up, or repeats the rows that the job writes down. Reading a split again gives the same rows.
+
+    In a streaming job it gives the same rows, one split of each parallel reader per ``split.read-interval``, and then
+    waits. It remembers how many splits it has given, and how they were cut, so that other options change nothing.
+    """
 
     identifier: ClassVar[str] = "FakeSource"
     declared = opt.FAKE_OPTIONS
@@ -45,25 +53,44 @@ class FakeSource(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return (self._schema,)
 
+    def run_in(self, *, streaming: bool) -> None:
+        self.bounded = not streaming
+
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        cut = self._cut(planning)
+        bodies: Sequence[Item] = inspected
+        if self.bounded:
+            bodies = [cut.body(reader, piece) for reader in range(cut.readers) for piece in range(cut.pieces)]
+        width = _row_bytes(self._schema.columns)
+        splits = tuple(
+            Split(index=index, weight_bytes=body["rows"] * width, rows=body["rows"], body=body)
+            for index, body in enumerate(body for body in bodies if body["rows"])
+        )
+        return Enumeration(schemas=(self._schema,), splits=splits)
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        cut = _Cut.of(memory) if memory else self._cut(planning)
+        given = stored.number(memory, "given") if memory else 0
+        interval_ms = self.options[opt.READ_INTERVAL]
+        rounds = max(1, _GROUP_MS // max(interval_ms, 1))
+        numbers = range(given, min(given + rounds * cut.readers, cut.readers * cut.pieces))
+        items = (cut.body(number % cut.readers, number // cut.readers) for number in numbers)
+        return News(
+            items=tuple(items),
+            memory={"given": given + len(numbers), **asdict(cut)},
+            again_ms=rounds * interval_ms if numbers else None,
+        )
+
+    def _cut(self, planning: Planning) -> "_Cut":
         per_reader = len(self._rows[0]) if self._rows else self.options[opt.ROW_NUM]
         pieces = self.options[opt.SPLIT_NUM]
         if planning.rows_per_second:
             pieces = max(pieces, -(-per_reader // planning.rows_per_second))
-        pieces = min(pieces, max(per_reader, 1))
-        bodies: list[tuple[int, int]] = []
-        for reader in range(planning.parallelism):
-            bounds = [reader * per_reader + per_reader * piece // pieces for piece in range(pieces + 1)]
-            bodies.extend((start, end - start) for start, end in pairwise(bounds) if end > start)
-        width = _row_bytes(self._schema.columns)
-        splits = tuple(
-            Split(index=index, weight_bytes=count * width, rows=count, body={"start": start, "rows": count})
-            for index, (start, count) in enumerate(bodies)
-        )
-        return Enumeration(schemas=(self._schema,), splits=splits)
+        return _Cut(readers=planning.parallelism, rows=per_reader, pieces=min(pieces, max(per_reader, 1)))
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
-        time.sleep(self.options[opt.READ_INTERVAL] / 1000)
+        if self.bounded:
+            time.sleep(self.options[opt.READ_INTERVAL] / 1000)
         start, count = stored.number(split.body, "start"), stored.number(split.body, "rows")
         if self._rows is not None:
             yield self._written(start, count)
@@ -91,6 +118,31 @@ class FakeSource(Source):
         if column.name == self._counted:
             return counting(self.options[opt.AUTO_INCREMENT_START] + first, count, column.type)
         return self._generator.column(column.name, column.type, first, count)
+
+
+@frozen(kw_only=True)
+class _Cut:
+    """How the rows are cut into splits: each reader has its own rows, in pieces of about the same size."""
+
+    readers: int
+    rows: int
+    """Of each reader."""
+
+    pieces: int
+    """Of each reader."""
+
+    @classmethod
+    def of(cls, memory: Item) -> "_Cut":
+        """As ``look`` remembers it."""
+        named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
+        return cls(**named)
+
+    def body(self, reader: int, piece: int) -> Item:
+        start, end = (reader * self.rows + self.rows * bound // self.pieces for bound in (piece, piece + 1))
+        return {"start": start, "rows": end - start}
+
+
+_LEAST = {"readers": 1, "rows": 0, "pieces": 1}
 
 
 def _generator(options: Options) -> Generator:

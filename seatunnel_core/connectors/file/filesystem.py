@@ -138,17 +138,21 @@ def named_path(path: str) -> str:
     return found
 
 
-def walk(path: str, *, recursive: bool) -> Iterator[FileVersion]:
+def walk(path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
     """The files at ``path``: the file itself, those of a folder, or those that a pattern (``*``, ``?``, ``[…]``) names.
 
-    Names that begin with ``.`` or ``_`` are left out inside folders, as Hadoop's tools do.
+    Names that begin with ``.`` or ``_`` are left out inside folders, as Hadoop's tools do. So is what vanishes
+    meanwhile.
+
+    Args:
+        may_be_empty: whether a pattern may name nothing.
 
     Raises:
         SourceError: there is nothing at ``path``, or it cannot be listed.
     """
     path = local_path(path)
     roots = [path] if os.path.lexists(path) or not glob.has_magic(path) else sorted(glob.glob(path, recursive=True))
-    if not roots:
+    if not roots and not may_be_empty:
         raise SourceError(f"no file matches the pattern {path}")
     for root in roots:
         yield from _under(root, recursive=recursive)
@@ -161,14 +165,25 @@ def _under(root: str, *, recursive: bool) -> Iterator[FileVersion]:
                 for entry in sorted(entries, key=lambda each: each.name):
                     if entry.name.startswith((".", "_")):
                         continue
-                    if not entry.is_dir():
-                        yield _version(entry.path, entry.stat())
-                    elif recursive:
-                        yield from _under(entry.path, recursive=True)
+                    if entry.is_dir():
+                        if recursive:
+                            yield from _under(entry.path, recursive=True)
+                    elif (found := _stat(entry)) is not None:
+                        yield _version(entry.path, found)
         else:
             yield _version(root, os.stat(root))
     except OSError as error:
         raise SourceError(f"{error.filename or root} cannot be listed: {error.strerror}") from error
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """``None`` when it was removed after it was listed. A link that leads nowhere is an error."""
+    try:
+        return entry.stat()
+    except FileNotFoundError:
+        if entry.is_symlink():
+            raise
+        return None
 
 
 def _version(path: str, found: os.stat_result) -> FileVersion:

@@ -22,6 +22,9 @@ class Listing:
     extension: str | None = None
     """``csv`` or ``.csv``: other files are left out."""
 
+    watched: bool = False
+    """Whether a pattern may name nothing yet."""
+
     def files(self) -> list[FileVersion]:
         """The files, sorted by path; empty for an empty folder.
 
@@ -44,7 +47,7 @@ class Listing:
                 "'.*\\.csv'"
             ) from error
         suffix = f".{self.extension.lstrip('.')}" if self.extension else ""
-        for version in walk(self.path, recursive=self.recursive):
+        for version in walk(self.path, recursive=self.recursive, may_be_empty=self.watched):
             name = version.path.rpartition("/")[2]
             subject = version.path if "/" in (self.pattern or "") else name
             if name.endswith(suffix) and (expression is None or expression.fullmatch(subject)):

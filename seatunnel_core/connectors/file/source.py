@@ -9,6 +9,7 @@ when the job declares none, and ``keys`` when folders give columns.
 import math
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -30,7 +31,8 @@ from seatunnel_core.connectors.file.reading import (
     check_columns,
     together,
 )
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connectors.file.watching import Memory, Watch
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name, table_schema
@@ -65,7 +67,10 @@ class LocalFileSource(Source):
             recursive=options[opt.RECURSIVE],
             pattern=options[opt.FILTER],
             extension=options[opt.EXTENSION],
+            watched=options[opt.DISCOVERY] == "continuous",
         )
+        self.bounded = not self._listing.watched
+        self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
         whole_lines = self._format == "text" and declared is None
         columns = pa.schema([pa.field("content", pa.string())]) if whole_lines else declared and declared.columns
         dialect = _dialect(options, self._format, whole_lines=whole_lines)
@@ -77,6 +82,10 @@ class LocalFileSource(Source):
         )
         if columns is not None:
             check_columns(columns, self._format)
+        elif not self.bounded:
+            raise UsageError(
+                f"option 'discovery_mode': the columns of files that are not there yet are not known. {_DECLARE}"
+            )
         self._looked_at: Sequence[FileVersion] = ()
         """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
 
@@ -87,14 +96,31 @@ class LocalFileSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def discover(self, planning: Planning) -> Sequence[Item]:
-        files, self._looked_at = self._looked_at or self._listing.files(), ()
-        if not any(self._must_inspect(version, planning) for version in files):
+        if not self.bounded:
             return ()
+        files, self._looked_at = self._looked_at or self._listing.files(), ()
+        return self._chunks(files, planning) if self._any_to_inspect(files, planning) else ()
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        now_ms = time.time_ns() // 1_000_000
+        look = self._watch.look(self._listing.found(), Memory.of(memory), now_ms)
+        return News(
+            items=tuple(self._chunks(look.taken, planning)),
+            inspect=self._any_to_inspect(look.taken, planning),
+            memory=look.memory.body(),
+            again_ms=look.again_ms,
+            warnings=look.warnings,
+        )
+
+    def _chunks(self, files: Sequence[FileVersion], planning: Planning) -> list[Item]:
         return [
             {**version.body(), "start": start, "end": end}
             for version in files
             for start, end in self._plan.chunks(version, planning)
         ]
+
+    def _any_to_inspect(self, files: Sequence[FileVersion], planning: Planning) -> bool:
+        return any(self._must_inspect(version, planning) for version in files)
 
     def _must_inspect(self, version: FileVersion, planning: Planning) -> bool:
         return self._format == "parquet" or self._reading.declared is None or self._plan.must_examine(version, planning)
@@ -112,7 +138,9 @@ class LocalFileSource(Source):
         return found
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        chunks = inspected or [{**version.body(), "start": 0, "end": version.size} for version in self._listing.files()]
+        chunks = inspected
+        if self.bounded and not inspected:
+            chunks = [{**version.body(), "start": 0, "end": version.size} for version in self._listing.files()]
         by_file = [list(of_file) for _, of_file in groupby(chunks, key=lambda item: item["path"])]
         files = [FileVersion.of(of_file[0]) for of_file in by_file]
         columns = self._reading.declared
@@ -161,7 +189,10 @@ class LocalFileSource(Source):
         )
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
-        return partition_keys(files) if self.options[opt.PARTITIONS] else ()
+        """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""
+        if not self.options[opt.PARTITIONS]:
+            return ()
+        return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
 
     def _with_partitions(self, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
         return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in columns.names)])

@@ -2,7 +2,32 @@
 
 from typing import Any
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, LONG, SCHEMA, SIZE, STRING, Option
+from seatunnel_core.config.option import (
+    BOOLEAN,
+    DURATION_MS,
+    ENUM,
+    LIST,
+    LONG,
+    SCHEMA,
+    SIZE,
+    STRING,
+    Option,
+    OptionType,
+)
+
+LEAST_INTERVAL_MS = 100
+
+
+def _scan_interval(value: Any) -> int:
+    """As ``DURATION_MS``; SeaTunnel writes ``10S``, and also ``PT10S``."""
+    is_iso = isinstance(value, str) and value.strip().upper().startswith("PT")
+    interval_ms = DURATION_MS.parse(value.strip()[2:] if is_iso else value)
+    if interval_ms < LEAST_INTERVAL_MS:
+        raise ValueError(f"expected at least {LEAST_INTERVAL_MS} ms, found {interval_ms}")
+    return interval_ms
+
+
+SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interval)
 
 PATH = Option("path", STRING, required=True, doc="A file, a folder, or a pattern with *, ? and [...].")
 FORMAT = Option(
@@ -81,6 +106,25 @@ SPLIT_SIZE = Option(
     aliases=("file_split_size",),
     doc="How much of a file one piece has.",
 )
+DISCOVERY = Option(
+    "discovery_mode",
+    ENUM("once", "continuous"),
+    default="once",
+    doc="`once` reads the files that are there when the job starts; `continuous` watches for new ones and never ends.",
+)
+SCAN_INTERVAL = Option(
+    "scan_interval",
+    SCAN_DURATION,
+    default=10_000,
+    unit="ms",
+    doc="How often a watched folder is listed. A file is read when two listings show it with the same size and time.",
+)
+START_MODE = Option(
+    "start_mode",
+    ENUM("earliest", "latest"),
+    default="earliest",
+    doc="`latest` does not read the files that a watched folder has at the first look.",
+)
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
@@ -111,5 +155,8 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     PARTITIONS,
     SPLIT,
     SPLIT_SIZE,
+    DISCOVERY,
+    SCAN_INTERVAL,
+    START_MODE,
     ROW_ERRORS,
 )

@@ -1,0 +1,90 @@
+"""What ``FakeSource`` gives in a streaming job: the rows of a batch job, some at a time."""
+
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connectors.fake.source import FakeSource
+from seatunnel_core.connectors.source import Enumeration, News, Planning
+from seatunnel_core.connectors.testing import options_of, plan, read
+from seatunnel_core.connectors.testing.drive import through_json
+from seatunnel_core.errors import StoredValueError
+
+SCHEMA = {"fields": {"id": "bigint", "name": "string"}}
+COUNTED = {"schema": SCHEMA, "row.num": 50, "split.num": 7, "auto.increment.enabled": True}
+
+
+def source(*, streaming: bool = True, **options: Any) -> FakeSource:
+    made = FakeSource(options_of(FakeSource, {**COUNTED, **options}))
+    made.run_in(streaming=streaming)
+    return made
+
+
+def looks(of: FakeSource, planning: Planning, memory: Any = None, most: int = 1_000) -> list[News]:
+    """Look again and again, with what a checkpoint keeps of the memory."""
+    found: list[News] = []
+    while len(found) < most and (not found or found[-1].again_ms is not None):
+        found.append(of.look(through_json(dict(found[-1].memory if found else memory or {})), planning))
+    return found
+
+
+def rows(of: FakeSource, news: list[News], planning: Planning) -> list[Any]:
+    splits = [split for each in news for split in of.enumerate(each.items, planning).splits]
+    found = Enumeration(schemas=of.planned_schemas(), splits=tuple(splits))
+    return read(of, found)
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("interval_ms", [0, 1, 300, 5_000])
+def test_it_gives_the_rows_of_a_batch_job_and_then_waits(parallelism: int, interval_ms: int) -> None:
+    planning = Planning(parallelism=parallelism)
+    made = source(**{"split.read-interval": interval_ms})
+    assert made.enumerate((), planning).splits == ()
+    news = looks(made, planning)
+    batch = source(streaming=False, **{"split.read-interval": 0})
+    wanted = read(batch, plan(batch, planning))
+    assert sorted(map(repr, rows(made, news, planning))) == sorted(map(repr, wanted))
+    assert news[-1].items == ()
+
+
+def test_a_split_of_each_reader_comes_per_interval() -> None:
+    news = looks(source(**{"split.read-interval": 2_000}), Planning(parallelism=3))
+    assert [(len(each.items), each.again_ms) for each in news] == [(3, 2_000)] * 7 + [(0, None)]
+    assert [item["start"] for item in news[0].items] == [0, 50, 100]
+
+
+def test_what_would_come_more_often_than_once_a_second_comes_together() -> None:
+    news = looks(source(**{"split.read-interval": 300}), Planning(parallelism=2))
+    assert [(len(each.items), each.again_ms) for each in news] == [(6, 900), (6, 900), (2, 900), (0, None)]
+
+
+def test_it_keeps_to_the_way_in_which_it_began() -> None:
+    """Whoever goes on with the job may have changed its options: no row is left out, and none comes twice."""
+    first, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=2)
+    begun = looks(first, planning, most=3)
+    other = source(**{"split.read-interval": 1, "row.num": 9, "split.num": 2})
+    rest = looks(other, Planning(parallelism=5, rows_per_second=3), begun[-1].memory)
+    ids = sorted(row["id"] for row in rows(first, begun, planning) + rows(first, rest, planning))
+    assert ids == list(range(1, 101))
+
+
+def test_a_speed_limit_makes_smaller_splits() -> None:
+    news = looks(source(), Planning(parallelism=1, rows_per_second=5))
+    assert [item["rows"] for each in news for item in each.items] == [5] * 10
+
+
+def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came when it was its time; in a unit of many splits the pauses would add up."""
+    pauses: list[float] = []
+    monkeypatch.setattr("seatunnel_core.connectors.fake.source.time.sleep", pauses.append)
+    made, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=1)
+    news = made.look({}, planning)
+    assert list(made.read(made.enumerate(news.items, planning).splits[0], None))  # type: ignore[arg-type]
+    assert pauses == []
+
+
+@pytest.mark.parametrize("change", [{"given": -1}, {"pieces": 0}, {"readers": "2"}])
+def test_a_memory_that_nobody_wrote_is_refused(change: Any) -> None:
+    made, planning = source(), Planning(parallelism=1)
+    with pytest.raises(StoredValueError):
+        made.look({**made.look({}, planning).memory, **change}, planning)
