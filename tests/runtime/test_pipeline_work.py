@@ -13,7 +13,7 @@ from seatunnel_storage_api.testing.given import JOB, checkpoint
 def test_what_can_be_gone_back_to_where_checkpoints_are_damaged(
     damaged: tuple[int, ...], intact: CheckpointRef | None
 ) -> None:
-    """Where no checkpoint can be read, a person was told of the storage's error, with the advice to take an older one."""
+    """Where none can be read, a person was told of the storage's error, with the advice to take an older one."""
     storage = MemoryStorage()
     assert storage.acquire_epoch(JOB, 1, 1) == 1
     for number in (1, 2):
