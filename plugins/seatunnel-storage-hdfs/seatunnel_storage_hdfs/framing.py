@@ -34,4 +34,5 @@ def require_whole(response: "requests.Response", **_: Any) -> None:
     import requests  # boto3, which needs the rest of this module, comes without it
 
     if not is_whole(response.status_code, response.headers):
+        response.close()  # nobody else gets it, so nobody else can
         raise requests.ConnectionError("the answer was cut off in its head", request=response.request)

@@ -14,6 +14,7 @@ import botocore.loaders
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ConnectionClosedError
+from botocore.response import StreamingBody
 from botocore.session import Session
 
 from seatunnel_storage_api import configuration as shared
@@ -80,6 +81,8 @@ def open_client(
 
 def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
     if not is_whole(response_dict["status_code"], response_dict["headers"]):
+        if isinstance(response_dict["body"], StreamingBody):
+            response_dict["body"].close()  # nobody else gets it, so nobody else can
         raise ConnectionClosedError(endpoint_url="")
 
 

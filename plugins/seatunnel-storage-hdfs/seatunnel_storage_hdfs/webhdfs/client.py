@@ -161,6 +161,7 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
     def _request(self, method: str, url: str, **more: Any) -> requests.Response:
         response: requests.Response = super()._request(method, url, **more)
         if response.status_code == HTTPStatus.UNAUTHORIZED:
+            response.close()
             raise StorageAccessError(
                 "the cluster did not accept who we are (HTTP 401). It asks for Kerberos: set kerberosPrincipal and "
                 "kerberosKeytabFilePath; if they are set, check that the clocks agree and that the principal may log in"
