@@ -9,11 +9,12 @@ SEEDS ?= 10000
 JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
+MINUTES ?= 60
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture bench wheels clean dev
+.PHONY: help demo test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +80,9 @@ simulate: dev ## the protocol against crashes, lost and late messages and bad st
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
+
+soak: dev ## a streaming job with a watched folder for MINUTES, killed at random and resumed; memory and open files are watched
+	@$(RUN) -m tests.torture.soak --minutes $(MINUTES) $(ARGS)
 
 bench: dev ## ratios against Spark's own readers and writers; the figures for docs/benchmarks.md
 	@$(RUN) -m tests.bench $(ARGS)

@@ -58,6 +58,13 @@ def test_what_would_come_more_often_than_once_a_second_comes_together() -> None:
     assert [(len(each.items), each.again_ms) for each in news] == [(6, 900), (6, 900), (2, 900), (0, None)]
 
 
+def test_one_look_gives_no_more_than_a_checkpoint_may_hold() -> None:
+    """Also where the memory was forged: its reader counts what it makes."""
+    made, planning = source(), Planning(parallelism=1)
+    memory = {**made.look({}, planning).memory, "given": 0, "readers": 10**15, "pieces": 10**15}
+    assert len(made.look(memory, planning).items) == 10_000
+
+
 def test_it_keeps_to_the_way_in_which_it_began() -> None:
     """Whoever goes on with the job may have changed its options: no row is left out, and none comes twice."""
     first, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=2)

@@ -27,6 +27,10 @@ _GROUP_MS = 1_000
 """Splits that come more often than this, in a streaming job, come together."""
 
 
+_MOST_SPLITS = 10_000
+"""So many splits are given by one look: until they are emitted, they are part of every checkpoint."""
+
+
 class FakeSource(Source):
     """Makes rows up, or repeats the rows that the job writes down. Reading a split again gives the same rows.
 
@@ -73,7 +77,8 @@ class FakeSource(Source):
         given = stored.number(memory, "given") if memory else 0
         interval_ms = self.options[opt.READ_INTERVAL]
         rounds = max(1, _GROUP_MS // max(interval_ms, 1))
-        numbers = range(given, min(given + rounds * cut.readers, cut.readers * cut.pieces))
+        some = min(rounds * cut.readers, _MOST_SPLITS)
+        numbers = range(given, min(given + some, cut.readers * cut.pieces))
         items = (cut.body(number % cut.readers, number // cut.readers) for number in numbers)
         return News(
             items=tuple(items),
