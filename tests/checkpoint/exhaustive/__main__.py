@@ -13,6 +13,7 @@ SHORT = (
     Bounds(engines=2, retained=2),
     Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True),
     Bounds(engines=3, triggers=(1, 0)),
+    Bounds(engines=2, triggers=(2, 0), rewinds=1),
 )
 """A few seconds: a part of ``make test``."""
 
@@ -28,6 +29,14 @@ LARGE = (
     Bounds(engines=3, rows=2, triggers=(1, 0)),
     Bounds(engines=2, faults=2),
     Bounds(engines=4, triggers=(1, 0)),
+    Bounds(engines=2, triggers=(2, 1), rewinds=1),
+    Bounds(engines=2, triggers=(2, 1), retained=1, rewinds=1),
+    Bounds(engines=2, triggers=(2, 1), retained=2, rewinds=1),
+    Bounds(engines=2, triggers=(2, 0), faults=1, rewinds=1),
+    Bounds(engines=2, rows=2, triggers=(2, 0), rewinds=1),
+    Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True, rewinds=1),
+    Bounds(engines=3, triggers=(1, 0), rewinds=2),
+    Bounds(engines=3, triggers=(2, 0), retained=1, rewinds=1),
 )
 """Some minutes."""
 

@@ -34,9 +34,9 @@ class Automaton:
         self._topology = topology
         self._policy = policy
         self._limits = limits
-        self._histories: list[tuple[Event, ...]] = [()]
-        self._phases = [Phase.CREATED]
-        self._numbers: dict[Hashable, int] = {canonical(self._made(()), {}): 0}
+        self._histories: list[tuple[RestoreRequest, tuple[Event, ...]]] = []
+        self._phases: list[Phase] = []
+        self._numbers: dict[Hashable, int] = {}
         self._steps: dict[tuple[int, Hashable], tuple[int, tuple[Command, ...]]] = {}
 
     @property
@@ -51,17 +51,21 @@ class Automaton:
     def phase(self, state: int) -> Phase:
         return self._phases[state]
 
+    def first(self, request: RestoreRequest) -> int:
+        """The state of one that nothing has happened to."""
+        return self._number(self._made(request, ()), (request, ()))
+
     def step(self, state: int, event: Event, name: Hashable) -> tuple[int, tuple[Command, ...]]:
         """What follows ``state`` when ``event`` comes; ``name`` stands for the event, which need not be hashable."""
         known = self._steps.get((state, name))
         if known is None:
-            history = (*self._histories[state], event)
-            protocol = self._made(history[:-1])
+            request, history = self._histories[state]
+            protocol = self._made(request, history)
             commands = protocol.handle(event)
-            known = self._steps[state, name] = self._number(protocol, history), commands
+            known = self._steps[state, name] = self._number(protocol, (request, (*history, event))), commands
         return known
 
-    def _made(self, history: tuple[Event, ...]) -> PipelineProtocol:
+    def _made(self, request: RestoreRequest, history: tuple[Event, ...]) -> PipelineProtocol:
         protocol = PipelineProtocol(
             job_id="job",
             pipeline_id=1,
@@ -69,13 +73,13 @@ class Automaton:
             topology=self._topology,
             policy=self._policy,
             limits=self._limits,
-            restore=RestoreRequest(),
+            restore=request,
         )
         for event in history:
             protocol.handle(event)
         return protocol
 
-    def _number(self, protocol: PipelineProtocol, history: tuple[Event, ...]) -> int:
+    def _number(self, protocol: PipelineProtocol, history: tuple[RestoreRequest, tuple[Event, ...]]) -> int:
         number = self._numbers.setdefault(canonical(protocol, {}), len(self._histories))
         if number == len(self._histories):
             self._histories.append(history)

@@ -1,4 +1,4 @@
-"""R4, R5, R6, R8 and R9 broken on purpose, to show that visiting all worlds of this size finds it."""
+"""R4, R5, R6, R8, R9 and R10 broken on purpose, to show that visiting all worlds of this size finds it."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -20,9 +20,12 @@ from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.exhaustive.model import Model
 from tests.checkpoint.exhaustive.properties import Key
 from tests.checkpoint.exhaustive.worlds import Bounds, Op, World
+from tests.checkpoint.simulation.rewind_mutations import REWIND_MUTATIONS
 
 TWO = Bounds(engines=2, rows=1, triggers=(2, 1))
 THREE = Bounds(engines=3, rows=1, triggers=(2, 0))
+BACK = Bounds(engines=2, rows=1, triggers=(2, 0), rewinds=1)
+BACK_AND_AGAIN = Bounds(engines=3, rows=1, triggers=(1, 0), rewinds=1)
 IN_ORDER = Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True)
 
 
@@ -124,6 +127,16 @@ def _live_in_any_epoch(checkpoints: Any) -> Any:
     return frozenset(info.ref for info in checkpoints)
 
 
+REWOUND = {
+    "take nothing back": BACK,
+    "do not record that rows are to be taken back": BACK,
+    "leave what had no number yet": BACK,
+    "leave what was in flight": BACK,
+    "leave what is of newer epochs": BACK_AND_AGAIN,
+}
+"""Of the breakages of R10 that the simulation knows, those that show in worlds of this size."""
+
+
 BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R4c", "the latest is the largest id of any epoch", THREE, broken=lambda: patch.object(
         start_module, "choose_base", _latest_by_id)),
@@ -144,4 +157,6 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R9", "a sweep takes all that is staged", IN_ORDER, SweepsAll),
     Breakage("R9", "keep nothing that is held back for order", IN_ORDER, broken=lambda: patch.object(
         Start, "base_committed", _keep_nothing)),
+    *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS
+      if (bounds := REWOUND.get(each.what)) is not None),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from attrs import evolve
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.transitions import Phase
@@ -17,7 +18,7 @@ from tests.checkpoint.exhaustive.properties import Cut, Key, bits
 from tests.checkpoint.exhaustive.worlds import UNLIMITED, Bounds, Engine, Op
 from tests.checkpoint.played import info_of
 
-OUTLIVING = frozenset({"put", "prune", "commit", "delete"})
+OUTLIVING = frozenset({"put", "prune", "commit", "delete", "take back"})
 """What goes on in the world when the protocol has ended: a thread that nobody can stop (R6)."""
 
 PATIENT = ("restore", "stop", "savepoint")
@@ -33,8 +34,9 @@ class Engines:
         split = Split(index=0, weight_bytes=1, rows=1, body={})
         self._splits = tuple(evolve(split, index=index) for index in range(bounds.rows))
         source = SourceSpec(name="in", ordinal=0, sinks=("out",), parallelism=bounds.rows, ordered=bounds.ordered)
+        self._topology = Topology(sources=(source,), sinks=(SinkSpec(name="out", ordinal=0, retracts=True),))
         self.automaton = Automaton(
-            Topology(sources=(source,), sinks=(SinkSpec(name="out", ordinal=0),)),
+            self._topology,
             CheckpointPolicy(interval_ms=None, max_concurrent=bounds.concurrent, tolerable_failures=UNLIMITED),
             Limits(target_unit_rows=1, credits_per_source=bounds.rows, retry_pause_ms=0),
         )
@@ -42,6 +44,9 @@ class Engines:
         """Every state that was ever to be stored. Worlds name them by their place here."""
 
         self.cuts: list[Cut] = []
+        self.retractions: list[Retraction] = []
+        """Worlds name them by their place here."""
+
         self._numbers: dict[PipelineState, int] = {}
         self._heard: dict[tuple[Engine, Op | None, Any], Engine] = {}
 
@@ -94,6 +99,8 @@ class Engines:
                 under_way.append(("commit", named, 0, again))
             case commands.Sweep(keep=keep, final=final):
                 under_way.append(("sweep", tuple(sorted(keep)), final))
+            case commands.Retract(retractions=retractions):
+                under_way.append(("retract", self._retraction(retractions["out"])))
             case commands.SetTimer(key=key, at_ms=at_ms):
                 _without_timer(under_way, key)
                 if not key.startswith(PATIENT):
@@ -105,11 +112,16 @@ class Engines:
             case commands.EndPipeline():
                 under_way[:] = [op for op in under_way if op[0] in OUTLIVING]
 
+    def _retraction(self, retraction: Retraction) -> int:
+        if retraction not in self.retractions:
+            self.retractions.append(retraction)
+        return self.retractions.index(retraction)
+
     def number(self, state: PipelineState) -> int:
         number = self._numbers.setdefault(state, len(self.states))
         if number == len(self.states):
             self.states.append(state)
-            self.cuts.append(Cut.of(state, self._bounds.rows))
+            self.cuts.append(Cut.of(state, self._bounds.rows, self._topology))
         return number
 
     def info(self, number: int) -> CheckpointInfo:

@@ -110,8 +110,8 @@ def sentence(model: Model, step: Step) -> str:
     word, *rest = step.op
     states = model.engines.states
     match word, rest:
-        case "claim", _:
-            what = f"starts and claims epoch {step.engine + 1}"
+        case "claim", asked:
+            what = f"starts{f', to go back to {asked[0]},' if asked else ''} and claims epoch {step.engine + 1}"
         case "put" | "look" | "prune", [number, *_]:
             state = states[number]
             does = {"put": "puts", "look": "looks at the fence after", "prune": "removes what was too much after"}
@@ -125,8 +125,15 @@ def sentence(model: Model, step: Step) -> str:
             what = f"publishes unit {key.unit} of epoch {key.epoch}" + (", perhaps again" if again else "")
         case "delete", [keys]:
             what = "sweeps " + ", ".join(f"unit {key.unit} of epoch {key.epoch}" for key in keys)
+        case "take back", [keys]:
+            what = f"takes back unit {keys[0].unit} of epoch {keys[0].epoch}"
         case "fire", [key, _]:
             what = f"hears the timer {key}"
         case _:
-            what = {"list": "lists", "sweep": "lists what to sweep", "trigger": "is asked for a checkpoint"}[word]
+            what = {
+                "list": "lists",
+                "sweep": "lists what to sweep",
+                "retract": "lists what to take back",
+                "trigger": "is asked for a checkpoint",
+            }[word]
     return f"engine {step.engine + 1} {what}" + (f", and that {step.how}" if step.how else "")

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.events import Event, Failure, FailureKind
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.checkpoint.transitions import Phase
@@ -35,7 +36,7 @@ class Model:
         self.too_much = lru_cache(maxsize=None)(self._too_much)
 
     def first(self) -> World:
-        return World((), (), frozenset(), frozenset(), 0, (), self.bounds.faults)
+        return World((), (), frozenset(), frozenset(), 0, frozenset(), (), self.bounds.faults)
 
     # ---- Every step that may come next. ----
 
@@ -53,6 +54,9 @@ class Model:
                 yield Step(number, ("trigger",))
         if len(world.engines) < self.bounds.engines:
             yield Step(len(world.engines), ("claim",))
+            if sum(engine.asked is not None for engine in world.engines) < self.bounds.rewinds:
+                for each in world.stored:
+                    yield Step(len(world.engines), ("claim", self._states[each].ref))
 
     def take(self, world: World, step: Step) -> World:
         """The world after ``step``.
@@ -62,7 +66,7 @@ class Model:
         """
         if step.how:
             world = world._replace(faults=world.faults - 1)
-        after: World = getattr(self, step.op[0])(world, step.engine, step.op, step.how)
+        after: World = getattr(self, step.op[0].replace(" ", "_"))(world, step.engine, step.op, step.how)
         if step.op[0] != "claim":
             self._require_complete(world.engines[step.engine], after.engines[step.engine], after)
         if (after.stored, after.published) != (world.stored, world.published) or after.staged != world.staged:
@@ -73,10 +77,16 @@ class Model:
         """Nothing can happen any more: the newest engine has finished, unless a fault ended it."""
         newest = world.engines[-1]
         broken = world.faults < self.bounds.faults and self.engines.ended(newest)
-        require(newest.finished or broken, "liveness", "nothing can happen any more, and the pipeline is not finished")
+        refused = newest.asked is not None and newest.restore_point < 0
+        require(
+            newest.finished or broken or refused,
+            "liveness",
+            "nothing can happen any more, and the pipeline is not finished",
+        )
 
     def _require_complete(self, before: Engine, engine: Engine, world: World) -> None:
-        if engine.finished and not before.finished:
+        went_back = any(self._owing(newer) for newer in world.engines if newer.restore_point > engine.restore_point)
+        if engine.finished and not before.finished and not went_back:
             missing = bits(range(self.bounds.rows)) & ~world.published
             require(not missing, "R7", f"the pipeline is finished without {some(missing)}")
 
@@ -85,7 +95,7 @@ class Model:
         if world.stored:
             latest = world.stored[-1]
             where = f"the latest checkpoint {self._states[latest].ref}"
-            self.engines.cuts[latest].require_restorable(world.published, world.staged, where)
+            self.engines.cuts[latest].require_restorable(world.published, world.staged, world.things, where)
         again = self.live(world.stored) & world.void
         require(not again, "R4", f"void, and live again: {', '.join(str(self._states[each].ref) for each in again)}")
 
@@ -106,8 +116,12 @@ class Model:
         """R4a. A start, and the claim that it begins with."""
         epoch = number + 1
         asked = self.bounds.triggers[min(number, len(self.bounds.triggers) - 1)]
-        engine = self.engines.hears(Engine(0, (), asked), None, events.Started(now_ms=0), "started")
-        engine = self.engines.hears(engine, op, events.EpochClaimed(now_ms=0, epoch=epoch), ("claimed", epoch))
+        ref = op[1] if len(op) > 1 else None
+        request = RestoreRequest(ref=ref, rewind=Rewind.RETRACTED if ref else Rewind.REFUSED, since=epoch)
+        first = self.engines.automaton.first(request if self.bounds.rewinds else RestoreRequest())
+        engine = Engine(first, (), asked, asked=ref)
+        engine = self.engines.hears(engine, None, events.Started(now_ms=0), "started")
+        engine = self.engines.hears(engine, ("claim",), events.EpochClaimed(now_ms=0, epoch=epoch), ("claimed", epoch))
         return world._replace(markers=(*world.markers, epoch), engines=(*world.engines, engine))
 
     def list(self, world: World, number: int, op: Op, _how: str) -> World:
@@ -235,10 +249,15 @@ class Model:
         """ONCE. And what a zombie still publishes, every newer engine that acts knew from its base (R6)."""
         require(not rows & world.published, "R8", f"engine {number + 1} publishes {some(rows)} a second time")
         for newer in world.engines[number + 1 :]:
-            if newer.restore_point >= 0:
+            if newer.restore_point >= 0 and not self._owing(newer):
                 named = [each for each, _ in self.engines.cuts[newer.restore_point].waiting]
                 require(key in named, "R6", f"a zombie publishes {key}, which the base of a newer engine has not")
-        return world._replace(staged=self.consumed(world.staged, key), published=world.published | rows)
+        things = world.things | {(key, rows)} if self.bounds.rewinds else world.things
+        return world._replace(staged=self.consumed(world.staged, key), published=world.published | rows, things=things)
+
+    def _owing(self, engine: Engine) -> bool:
+        """Whether it acts from a restore point that takes rows back: what an older engine still publishes goes too."""
+        return engine.restore_point >= 0 and self.engines.cuts[engine.restore_point].debt is not None
 
     def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:
         return staged - {key}
@@ -256,6 +275,31 @@ class Model:
     def delete(self, world: World, number: int, op: Op, _how: str) -> World:
         world = world._replace(staged=world.staged.difference(op[1]))
         return self._hears(world, number, op, events.Swept(now_ms=0, removed=0), "swept")
+
+    def retract(self, world: World, number: int, op: Op, _how: str) -> World:
+        """It lists first, and then removes one thing after the other (R10)."""
+        self._require_acting(world, number, op)
+        retraction = self.engines.retractions[op[1]]
+        keys = tuple(
+            key
+            for key, _ in sorted(world.things)
+            if retraction.takes(f"0-{key.epoch}-{key.unit}", source=0, epoch=key.epoch, unit=key.unit)
+        )
+        if keys:
+            return self._goes_on(world, number, op, ("take back", keys))
+        return self._hears(world, number, op, events.Retracted(now_ms=0, removed=0), "retracted")
+
+    def take_back(self, world: World, number: int, op: Op, _how: str) -> World:
+        """What is gone already counts as taken back."""
+        first, *rest = op[1]
+        things = frozenset((key, rows) for key, rows in world.things if key != first)
+        published = 0
+        for _, rows in things:
+            published |= rows
+        world = world._replace(things=things, published=published)
+        if rest:
+            return self._goes_on(world, number, op, ("take back", tuple(rest)))
+        return self._hears(world, number, op, events.Retracted(now_ms=0, removed=0), "retracted")
 
     def _require_acting(self, world: World, number: int, op: Op) -> None:
         acts = world.engines[number].restore_point >= 0

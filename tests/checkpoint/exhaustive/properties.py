@@ -6,8 +6,13 @@ from typing import NamedTuple
 from attrs import frozen
 
 from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.retraction import Retraction, retractions
+from seatunnel_core.checkpoint.topology import Topology
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
+
+NEVER = 1_000_000
+"""An epoch above all."""
 
 
 class BrokenError(Exception):
@@ -46,8 +51,11 @@ class Cut:
     gone: int
     """Rows that are nowhere in it: a start takes them for published."""
 
+    debt: Retraction | None
+    """What the next start takes back, because this one did not know that it was done (R10)."""
+
     @classmethod
-    def of(cls, state: PipelineState, rows: int) -> "Cut":
+    def of(cls, state: PipelineState, rows: int, topology: Topology) -> "Cut":
         states = codec.decode(state.states)
         (source,), (task,), (sink,) = states.sources.values(), states.tasks.values(), states.sinks.values()
         again = bits(range(source.cursor, rows))
@@ -63,14 +71,33 @@ class Cut:
         for _, mask in (*held, *waiting):
             require(not somewhere & mask, "R1/R2", f"rows {some(somewhere & mask)} are twice in {state.ref}")
             somewhere |= mask
-        return cls(again, tuple(held), tuple(waiting), bits(range(rows)) & ~somewhere)
+        debt = None
+        if states.retracting is not None:
+            gone = retractions(states, topology, epoch=NEVER, base_epoch=states.retracting.epoch)
+            debt = gone["out"]
+        return cls(again, tuple(held), tuple(waiting), bits(range(rows)) & ~somewhere, debt)
 
-    def require_restorable(self, published: int, staged: frozenset[Key], where: str) -> None:
-        """RESTORABLE: a start from here reads what is not published, publishes what is staged, and loses nothing."""
+    def owes(self, key: Key) -> bool:
+        """Whether a start from here takes back what was published under ``key``."""
+        identity = f"0-{key.epoch}-{key.unit}"
+        return self.debt is not None and self.debt.takes(identity, source=0, epoch=key.epoch, unit=key.unit)
+
+    def require_restorable(
+        self, published: int, staged: frozenset[Key], things: frozenset[tuple[Key, int]], where: str
+    ) -> None:
+        """RESTORABLE: a start from here reads what is not published, publishes what is staged, and loses nothing.
+        ``things`` is what was published, where something may be taken back: a start does so before it reads."""
+        for key, mask in things:
+            if self.owes(key):
+                published &= ~mask
+                require(not self.gone & mask, "R10", f"{where} takes back {key}, whose rows it takes for published")
+        staged = staged.union(key for key, _ in things)
         require(not self.again & published, "R6", f"{some(self.again & published)} published, and again in {where}")
         require(not self.gone & ~published, "R1/R2", f"{some(self.gone & ~published)} neither published nor in {where}")
+        done = {key for key, _ in things}
         for key, mask in self.held:
-            require(not mask & published, "R6", f"{some(mask & published)} published, and held back in {where}")
+            early = mask & published if key not in done else 0
+            require(not early, "R6", f"{some(early)} published, and held back in {where}")
             require(key in staged, "R9", f"{where} holds {key} back, and it is not staged any more")
         for key, mask in self.waiting:
             require(key in staged or not mask & ~published, "R9", f"{where} names {key}, which is gone unpublished")

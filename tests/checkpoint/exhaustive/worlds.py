@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from attrs import frozen
 
+from seatunnel_storage_api.state import CheckpointRef
 from tests.checkpoint.exhaustive.properties import Key
 
 UNLIMITED = 1_000_000
@@ -27,6 +28,8 @@ class Bounds:
 
     ordered: bool = False
     concurrent: int = 2
+    rewinds: int = 0
+    """How many engines may be asked to go back, to anything that is stored then, and to take rows back (R10)."""
 
     def __str__(self) -> str:
         retained = "all" if self.retained == UNLIMITED else self.retained
@@ -34,7 +37,7 @@ class Bounds:
         order = " in order" if self.ordered else ""
         return (
             f"{self.engines} engines, {self.rows} rows{order}, {triggers} triggers, {retained} retained, "
-            f"{self.faults} faults"
+            f"{self.faults} faults{f', {self.rewinds} going back' if self.rewinds else ''}"
         )
 
 
@@ -52,6 +55,8 @@ class Engine(NamedTuple):
     """The number of its restore point's state once that stood unfenced: until then it may touch nothing."""
 
     finished: bool = False
+    asked: CheckpointRef | None = None
+    """What it was asked to go back to."""
 
 
 class World(NamedTuple):
@@ -67,6 +72,9 @@ class World(NamedTuple):
     staged: frozenset[Key]
     published: int
     """A bit for each row."""
+
+    things: frozenset[tuple[Key, int]]
+    """What was published, with its rows; noted where something may be taken back."""
 
     engines: tuple[Engine, ...]
     faults: int
