@@ -3,7 +3,6 @@ sentence that says what to write instead; nothing is accepted and ignored."""
 
 import argparse
 import difflib
-import enum
 import re
 import shlex
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import NoReturn
 
 from attrs import field, frozen
 
+from seatunnel_core.cli.control_arguments import ControlArguments, add_control, control_arguments, job_id
 from seatunnel_core.cli.restore_arguments import RestoreArguments, add_restore, restore_arguments
 from seatunnel_core.config.master import no_master
 from seatunnel_core.errors import UsageError
@@ -25,15 +25,10 @@ SUBCOMMANDS = {
 
 _NO_SERVER = "a job runs in the process that you start (-m local), and there is no server to give it to"
 _LATER = {
-    "--async": f"{_NO_SERVER}; put the command into the background instead: nohup seatunnel … &",
-    "-cj": f"{_NO_SERVER}; a job ends with its process anyway, and --close-job is deprecated",
     "-cn": f"{_NO_SERVER}, so there is no cluster name to give",
-    "-d": "write --check: it reads the files, inspects the sources and prints the plan, and moves no row",
 }
 _LATER_LONG = {
-    "--close-job": "-cj",
     "--cluster": "-cn",
-    "--dry-run": "-d",
 }
 
 _RUN = ("run", "start", "submit")
@@ -58,6 +53,12 @@ class RunArguments:
     """``local[*]``, ``local[N]`` or ``spark://…``; ``None`` leaves it to ``spark.master`` in the job's ``env``."""
 
     check: bool
+    background: bool
+    """Whether the job is left to a process of its own."""
+
+    begun_to: int | None
+    """The descriptor of a pipe that is told when the job has begun; for the process that runs in the background."""
+
     strict: bool
     engine_config: Path | None
     log_level: str
@@ -71,30 +72,6 @@ class RunArguments:
 
     typed: tuple[str, ...] = field(repr=False)
     """The arguments as they were typed, for the command that resumes the job."""
-
-
-class ControlVerb(enum.Enum):
-    """What is asked of jobs that run in other processes."""
-
-    LIST = "list"
-    METRICS = "metrics"
-    SAVEPOINT = "savepoint"
-    STOP = "stop"
-
-
-@frozen(kw_only=True)
-class ControlArguments:
-    """``seatunnel --list``, ``--savepoint ID`` and so on"""
-
-    verb: ControlVerb
-    job_ids: tuple[str, ...]
-    """Empty: all that run."""
-
-    savepoint_name: str | None
-    keep_running: bool
-    drain: bool
-    at_once: bool
-    open_metrics: bool
 
 
 @frozen(kw_only=True)
@@ -159,11 +136,12 @@ def parse(argv: Sequence[str], version: str) -> Arguments:
     if unknown:
         raise UsageError(_unknown(unknown[0], parser))
     restoring = restore_arguments(values)
-    control = _control(values)
+    control = control_arguments(values)
     if control is not None:
         return control
     if values.config is None:
         raise UsageError("No job file: write --config FILE. See: seatunnel --help")
+    _refuse_background_of_nothing(values)
     if values.encrypt or values.decrypt:
         return ShadeArguments(config=values.config, variables=dict(values.variable), encrypt=values.encrypt)
     return RunArguments(
@@ -175,6 +153,8 @@ def parse(argv: Sequence[str], version: str) -> Arguments:
         restoring=restoring,
         master=values.master,
         check=values.check,
+        background=getattr(values, "async"),
+        begun_to=values.begun_to,
         strict=values.strict,
         engine_config=values.engine_config,
         log_level=values.log_level or ("INFO" if values.log_format == "json" else "WARNING"),
@@ -209,16 +189,26 @@ def _run_parser(version: str) -> _Parser:
     add("-i", "--variable", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="replaces ${NAME}")
     add("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
     which = parser.add_mutually_exclusive_group()
-    job_id = partial(which.add_argument, metavar="ID", type=_job_id)
-    job_id("--set-job-id", help="start the job under this id, which must be new")
-    job_id("-r", "--restore", help="go on with this job where it stopped or was killed")
+    of_job = partial(which.add_argument, metavar="ID", type=job_id)
+    of_job("--set-job-id", help="start the job under this id, which must be new")
+    of_job("-r", "--restore", help="go on with this job where it stopped or was killed")
     add_restore(parser)
     for flags in (("-m", "--master"), ("-e", "--deploy-mode")):
         add(*flags, dest="master", metavar="WHERE", type=_master, help=_MASTER_HELP[flags[0]])
-    _add_control(parser)
+    ending = parser.add_mutually_exclusive_group()
+    ending.add_argument("--async", action="store_true", help="leave the job to a process in the background")
+    ending.add_argument("-cj", "--close-job", action="store_true", help="the job ends with this command, as it always "
+                        "does without --async")  # fmt: skip
+    add("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
+    add_control(parser)
     instead = parser.add_mutually_exclusive_group()
     flag = partial(instead.add_argument, action="store_true")
-    flag("--check", help="look at the files and the sources, print the plan and the guarantees, move no row")
+    flag(
+        "-d",
+        "--check",
+        "--dry-run",
+        help="look at the files and the sources, print the plan and the guarantees, move no row",
+    )
     flag("--encrypt", help="print the job file with its secrets encrypted, as shade.identifier in its env says")
     flag("--decrypt", help="print the job file with its secrets in the clear")
     add("--strict", action="store_true", help="unknown keys in connectors' blocks are errors, not warnings")
@@ -231,73 +221,10 @@ def _run_parser(version: str) -> _Parser:
     return parser
 
 
-def _add_control(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("instead of a job file: ask jobs that run on this machine, in processes of yours")
-    verbs = group.add_mutually_exclusive_group()
-
-    def verb(*flags: str, of: ControlVerb, help: str, many: bool = False) -> None:
-        of_job = partial(_asked_of_job, of)
-        verbs.add_argument(*flags, dest="asked", metavar="ID", nargs="+" if many else 1, type=of_job, help=help)
-
-    def verb_for_all(*flags: str, of: ControlVerb, help: str) -> None:
-        verbs.add_argument(*flags, dest="asked", action="store_const", const=[(of, "")], help=help)
-
-    verb_for_all("-l", "--list", of=ControlVerb.LIST, help="list them")
-    verb("-j", "--job-id", of=ControlVerb.LIST, help="show one of them")
-    verb("--metrics", of=ControlVerb.METRICS, help="print its figures as JSON")
-    verb_for_all("--get_running_job_metrics", of=ControlVerb.METRICS, help="print the figures of all as JSON")
-    verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, never pruned, and stop the job with it")
-    verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs after a last checkpoint each")
-    how = group.add_mutually_exclusive_group()
-    how.add_argument("--keep-running", action="store_true", help="with -s: the job goes on")
-    how.add_argument("--drain", action="store_true", help="with -s: read no more, commit all that was read, and stop")
-    group.add_argument("--savepoint-name", metavar="NAME", help="with -s: instead of the next number")
-    group.add_argument("-f", "--force-cancel", action="store_true", help="with -can: at once, without a checkpoint")
-    group.add_argument("--open-metrics", action="store_true", help="with --metrics: as the page that Prometheus reads")
-
-
-_HOW = {
-    "--keep-running": (ControlVerb.SAVEPOINT, "-s"),
-    "--drain": (ControlVerb.SAVEPOINT, "-s"),
-    "--savepoint-name": (ControlVerb.SAVEPOINT, "-s"),
-    "--force-cancel": (ControlVerb.STOP, "-can"),
-    "--open-metrics": (ControlVerb.METRICS, "--metrics"),
-}
-"""By the flag that says how a verb is meant: which one, and its own flag."""
-
-_OF_A_NEW_JOB = (
-    *("--variable", "--name", "--set-job-id", "--restore", "--master"),
-    *("--check", "--encrypt", "--decrypt", "--strict", "--engine-config"),
-)
-"""What would be ignored beside a question to running jobs."""
-
-
-def _asked_of_job(verb: ControlVerb, job_id: str) -> tuple[ControlVerb, str]:
-    return verb, _job_id(job_id)
-
-
-def _control(values: argparse.Namespace) -> ControlArguments | None:
-    """What is asked of running jobs; ``None`` when nothing is."""
-    verb = values.asked[0][0] if values.asked else None
-    for flag, (belongs_to, written) in _HOW.items():
-        if getattr(values, flag[2:].replace("-", "_")) and verb is not belongs_to:
-            raise UsageError(f"{flag} says how, and not what: write it behind {written} JOB_ID")
-    if verb is None:
-        return None
-    if values.config is not None:
-        raise UsageError("A job file and a question to running jobs do not go together: leave --config out")
-    for flag in _OF_A_NEW_JOB:
-        if getattr(values, flag[2:].replace("-", "_")):
-            raise UsageError(f"{flag} is for a job that starts, and has no meaning for one that runs: leave it out")
-    return ControlArguments(
-        verb=verb,
-        job_ids=tuple(job_id for _, job_id in values.asked if job_id),
-        savepoint_name=values.savepoint_name,
-        keep_running=values.keep_running,
-        drain=values.drain,
-        at_once=values.force_cancel,
-        open_metrics=values.open_metrics,
-    )
+def _refuse_background_of_nothing(values: argparse.Namespace) -> None:
+    for flag in ("check", "encrypt", "decrypt"):
+        if getattr(values, "async") and getattr(values, flag):
+            raise UsageError(f"--async leaves a job that runs to the background, and --{flag} runs none: leave one out")
 
 
 _MASTER_HELP = {"-m": "local (all cores), local[N] or spark://HOST:PORT", "-e": "the same as --master"}
@@ -346,16 +273,6 @@ def _variable(text: str) -> tuple[str, str]:
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")
     return name, value
-
-
-def _job_id(text: str) -> str:
-    from seatunnel_storage_api.errors import InvalidIdError
-    from seatunnel_storage_api.layout import require_job_id
-
-    try:
-        return require_job_id(text)
-    except InvalidIdError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _master(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.cli.arguments import ControlArguments, ControlVerb
+from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
 from seatunnel_core.control import client
 from seatunnel_core.errors import UsageError
 from seatunnel_core.quantity import count, duration

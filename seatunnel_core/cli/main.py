@@ -17,13 +17,13 @@ from collections.abc import Sequence
 
 from seatunnel_core.cli.arguments import (
     CheckpointsCommand,
-    ControlArguments,
     InitArguments,
     PluginsArguments,
     RunArguments,
     ShadeArguments,
     parse,
 )
+from seatunnel_core.cli.control_arguments import ControlArguments
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 DONE = 0
@@ -86,6 +86,10 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
 
             shade(arguments)
             return DONE
+        case RunArguments(background=True):
+            from seatunnel_core.cli.background import run_in_background
+
+            return run_in_background(arguments)
         case RunArguments():
             from seatunnel_core.cli.run import check, run
 

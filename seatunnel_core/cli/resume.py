@@ -16,6 +16,7 @@ _WITH_VALUE = (
     "--restore-with-savepoint",
     "--from-savepoint",
     "--from-storage",
+    "--begun-to",
 )
 _ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state")
 

@@ -1,5 +1,6 @@
 """``seatunnel --config FILE``: reads, plans and runs a job, and stays with it until its closing table."""
 
+import contextlib
 import os
 
 from attrs import frozen
@@ -75,6 +76,8 @@ def _stay(arguments: RunArguments, request: _Request, display: Display, interrup
     name = arguments.name or request.raw.env[JOB_NAME]
 
     def begun() -> None:
+        if arguments.begun_to is not None:
+            _tell_begun(arguments.begun_to)
         display.say(
             f"Job {job_id} ({name}) runs in process {os.getpid()}. If it is stopped or killed, this goes on with it:\n"
             f"  {resume}"
@@ -105,6 +108,13 @@ def _stay(arguments: RunArguments, request: _Request, display: Display, interrup
         if not interrupts.unanswered:  # who asks a third time waits for no pool, no storage and no Spark
             job_run.close()
     return report
+
+
+def _tell_begun(descriptor: int) -> None:
+    """Once, to who started this process for the background; it may have left meanwhile."""
+    with contextlib.suppress(OSError):
+        os.write(descriptor, b"1")
+        os.close(descriptor)
 
 
 def _restore(arguments: RunArguments) -> Restore | None:

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.cli.arguments import (
-    ControlArguments,
-    ControlVerb,
     InitArguments,
     PluginsArguments,
     ShadeArguments,
     parse,
 )
+from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
 from seatunnel_core.errors import UsageError
 from tests.cli.typed import refusal, typed
 
@@ -78,6 +77,20 @@ def test_a_file_is_encrypted_or_decrypted_instead_of_run() -> None:
     assert "not allowed with" in refusal("-c", "j", "--encrypt", "--decrypt")
 
 
+@pytest.mark.parametrize("flag", ["--check", "-d", "--dry-run"])
+def test_only_looking_has_the_name_that_others_give_it_too(flag: str) -> None:
+    assert typed("-c", "j", flag).check
+
+
+def test_a_job_ends_with_its_command_or_is_left_to_the_background() -> None:
+    assert typed("-c", "j", "--async").background
+    assert not typed("-c", "j", "-cj").background
+    assert not typed("-c", "j", "--close-job").background
+    assert "not allowed with" in refusal("-c", "j", "--async", "-cj")
+    assert refusal("-c", "j", "--async", "--check").startswith("--async leaves a job that runs to the background")
+    assert "--async is for a job that starts" in refusal("-l", "--async")
+
+
 def asked(*argv: str) -> ControlArguments:
     arguments = parse(argv, version="1")
     assert isinstance(arguments, ControlArguments)
@@ -113,7 +126,7 @@ def test_how_it_is_asked() -> None:
     assert "write it behind --metrics JOB_ID" in refusal("-l", "--open-metrics")
 
 
-LATER = "--async -cj --close-job -cn --cluster -d --dry-run"
+LATER = "-cn --cluster"
 
 
 @pytest.mark.parametrize("flag", LATER.split())

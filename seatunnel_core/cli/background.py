@@ -1,0 +1,72 @@
+"""``seatunnel --async``: the job runs in a process of its own, which outlives this command and its terminal."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from seatunnel_core.cli.arguments import RunArguments
+from seatunnel_core.cli.resume import program, resume_command
+from seatunnel_core.runtime.job_id import new_job_id
+from seatunnel_core.runtime.log_file import log_folder
+
+
+def run_in_background(arguments: RunArguments) -> int:
+    """Start the job and wait until it can be resumed by its id: from then on nobody needs this command any more.
+
+    What the job says goes to a file. If it ends before it has begun, that is printed, and its exit code returned.
+    """
+    job_id = arguments.restore or arguments.set_job_id or new_job_id()
+    output = log_folder(os.environ) / f"{job_id}.out"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    reads, writes = os.pipe()
+    with open(reads, "rb") as begun:
+        try:
+            job = _start(_command(arguments, job_id, begun_to=writes), output, keep=writes)
+        finally:
+            os.close(writes)
+        try:
+            runs = bool(begun.read(1))  # nothing comes when the process ends without having begun
+        except KeyboardInterrupt:
+            job.terminate()
+            job.wait()
+            raise
+    if not runs:
+        code = job.wait()
+        print(output.read_text(encoding="utf-8", errors="replace"), end="")
+        return code
+    print(_told(arguments, job_id, job.pid, output))
+    job.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+    return 0
+
+
+def _command(arguments: RunArguments, job_id: str, *, begun_to: int) -> list[str]:
+    typed = [argument for argument in arguments.typed if argument != "--async"]
+    named = [] if arguments.restore or arguments.set_job_id else ["--set-job-id", job_id]
+    return [*program(), *typed, *named, "--begun-to", str(begun_to)]
+
+
+def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Popen[bytes]":
+    with output.open("wb") as file:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            pass_fds=[keep],
+            start_new_session=True,  # neither Ctrl-C nor the end of this terminal reaches it
+        )
+
+
+def _told(arguments: RunArguments, job_id: str, pid: int, output: Path) -> str:
+    resume = resume_command(arguments.typed, job_id)
+    if arguments.log_format == "json":
+        return json.dumps({"job": job_id, "process": pid, "output": str(output), "resume": resume})
+    seatunnel = program()[-1] if len(program()) == 1 else " ".join(program())
+    return (
+        f"Job {job_id} runs in the background, in process {pid}. If it is stopped or killed, this goes on with it:\n"
+        f"  {resume}\n"
+        f"How it stands: {seatunnel} -j {job_id}    to stop it: {seatunnel} -can {job_id}\n"
+        f"What it says: {output}"
+    )
