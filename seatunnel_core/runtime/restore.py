@@ -16,7 +16,7 @@ from seatunnel_core.inspector.staged import staged
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Asked, ChosenCheckpoint, Restore
 from seatunnel_core.quantity import pick
-from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline
+from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedSource
 from seatunnel_core.runtime.settings import topology_of
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
@@ -327,11 +327,23 @@ def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [
-        f"The source {source.name!r} goes on with the files that were found at {before[source.name]} when it was first "
-        f"read; nothing is looked for at {source.source.read_path}. That takes a source of another name"
+        _other_input(source, before[source.name])
         for source in sources
         if before.get(source.name) not in (None, source.source.read_path)
     ]
+
+
+def _other_input(source: PlannedSource, before: str | None) -> str:
+    now = source.source.read_path
+    if source.source.bounded:
+        return (
+            f"The source {source.name!r} goes on with the files that were found at {before} when it was first read; "
+            f"nothing is looked for at {now}. That takes a source of another name"
+        )
+    return (
+        f"The source {source.name!r} does not watch {before} any more, and reads all that it finds at {now}, whether "
+        "it was read under another path or not"
+    )
 
 
 def committables_of(states: VertexStates) -> frozenset[str]:

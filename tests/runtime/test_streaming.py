@@ -177,6 +177,23 @@ class TestWatched:
         memory = codec.decode(state.states).sources["a"].memory or {}
         return len(memory.get("seen", "")) * 3 // 4 // 16
 
+    def test_another_folder_is_read_from_the_start_and_that_is_said(self, ground: Ground) -> None:
+        drop(ground, 0)
+        with ground.run(watched(ground)) as run:
+            run.start()
+            until(lambda: committed(run) == 10, run)
+            stopped(run)
+        (ground.work / "in").rename(ground.work / "other")
+        text = watched(ground).replace(f"{ground.work}/in", f"{ground.work}/other")
+        with ground.run(text, restore=Restore()) as run:
+            run.start()
+            assert run.told == (
+                f"The source 'a' does not watch {ground.work}/in any more, and reads all that it finds at "
+                f"{ground.work}/other, whether it was read under another path or not",
+            )
+            until(lambda: committed(run) == 20, run)
+            stopped(run)
+
     def test_a_folder_that_goes_away_fails_the_pipeline_and_is_named(self, ground: Ground) -> None:
         drop(ground, 0)
         with ground.run(watched(ground)) as run:
