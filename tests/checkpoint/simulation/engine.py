@@ -222,7 +222,7 @@ class Engine:
             refs, epochs = storage.too_much(state.ref)
 
             def prune() -> None:
-                storage.remove(refs, epochs)
+                self.world.prune(refs, epochs)
                 self.answer(lambda now_ms: events.CheckpointStored(now_ms=now_ms, ref=state.ref))
 
             self.later(prune)

@@ -56,6 +56,8 @@ class Invariant:
 
     def taken_back(self, engine: "Engine", publication: "Published") -> None: ...
 
+    def removed(self, refs: frozenset[CheckpointRef]) -> None: ...
+
     def at_end(self) -> None: ...
 
     def require(self, holds: bool, message: str, rule: str | None = None) -> None:
@@ -758,6 +760,7 @@ class TheTableHolds(Invariant):
 
 def all_invariants(world: "World") -> tuple[Invariant, ...]:
     """One object per rule."""
+    from tests.checkpoint.simulation.retained import RetentionIsExact
     from tests.checkpoint.simulation.watch import DeadCheckpointersShow
 
     return tuple(
@@ -781,6 +784,7 @@ def all_invariants(world: "World") -> tuple[Invariant, ...]:
             FailuresStayApart,
             CheckpointsEnd,
             DeadCheckpointersShow,
+            RetentionIsExact,
             TheTableHolds,
         )
     )

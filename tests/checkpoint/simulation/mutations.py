@@ -22,6 +22,7 @@ from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.state import TaskState, VertexStates
 from seatunnel_core.checkpoint.task_vertex import TaskVertex
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api import retention
 from tests.checkpoint.simulation.broken_vertices import (
     drained_when_the_source_is,
     is_held,
@@ -283,6 +284,10 @@ def _any_number_pending() -> Iterator[None]:
         yield
 
 
+def _one_too_many(original: Any) -> Any:
+    return lambda listing, *, stored, max_retained: original(listing, stored=stored, max_retained=max_retained + 1)
+
+
 def _nobody_looks(world: World) -> None:
     world.looks = False
 
@@ -370,6 +375,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("timers", "the speed limit is never lifted", without_timer("emit:")),
     Mutation("checkpoints", "no timeout", replace(
         Coordinator, "_expire", lambda _original: lambda self, pending: None)),
+    Mutation("retention", "one too many is kept", replace(retention, "prune", _one_too_many)),
+    Mutation("retention", "savepoints and completed points count too", replace(
+        retention, "_kept_for_ever", lambda _original: lambda checkpoints, alive: frozenset())),
 )  # fmt: skip
 
 

@@ -284,6 +284,14 @@ class World:
     def looked_clean(self, engine: Engine, state: PipelineState) -> None:
         self._watch(lambda invariant: invariant.looked_clean(engine, state))
 
+    def prune(self, refs: frozenset[CheckpointRef], epochs: frozenset[int]) -> None:
+        self._watch(lambda invariant: invariant.removed(refs))
+        self.storage.remove(refs, epochs)
+
+    def is_pruned(self, _engine: Engine) -> bool:
+        """Whether what a store was to remove is removed when it answers."""
+        return True
+
     def stage(self, key: StagingKey, thing: StagedThing) -> None:
         if key in self.target.staged or key in self.target.consumed:
             raise ViolationError("R8", f"{key} is staged twice")

@@ -37,6 +37,7 @@ class SimulatedStorage(BlobStorage):
     def _prune(self, state: PipelineState, pruning: retention.Pruning) -> None:
         self._world.sights[state.pipeline_id].looked_clean(state)
         super()._prune(state, pruning)
+        self._process.unpruned = {pipeline for _, pipeline in self.prune_failures}
 
     # -- the primitives
 

@@ -40,6 +40,9 @@ class Process:
         self.latest: dict[int, Start] = {}
         """The newest start of each pipeline in this process."""
 
+        self.unpruned: set[int] = set()
+        """The pipelines whose last prune failed."""
+
         self.run: JobRun | None = None
         self.report: JobReport | None = None
         self.refusal: Exception | None = None

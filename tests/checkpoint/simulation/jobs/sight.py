@@ -35,6 +35,7 @@ class Shape:
     topology: Topology
     policy: CheckpointPolicy
     limits: Limits
+    retained: int
     delayed_messages: bool = False
 
     @property
@@ -111,6 +112,10 @@ class Sight:
         newest = max((ref.epoch for ref in self.storage.checkpoints), default=0)
         return bool(self.rewinds) and (start.epoch or 0) < newest
 
+    def is_pruned(self, start: Start) -> bool:
+        """A prune that fails is left to the next store."""
+        return self.id not in start.process.unpruned
+
     def row_of(self, source: str, split: Split) -> Row:
         return (split.body["enumeration"], source, split.index)
 
@@ -170,6 +175,10 @@ class Sight:
             self.storage.conflicts.append(f"checkpoint {state.ref} was put twice with different states")
         start = self.starts[state.epoch]
         self._watch(lambda invariant: invariant.put(start, state))  # type: ignore[arg-type]
+
+    def removed(self, ref: CheckpointRef) -> None:
+        self._watch(lambda invariant: invariant.removed(frozenset({ref})))
+        del self.storage.checkpoints[ref]
 
     def looked_clean(self, state: PipelineState) -> None:
         start = self.starts[state.epoch]
@@ -240,7 +249,9 @@ class WatchedProtocol(PipelineProtocol):
 
     def __init__(self, world: "JobWorld", **how: Any) -> None:
         super().__init__(**how)
-        shape = Shape(topology=how["topology"], policy=how["policy"], limits=how["limits"])
+        shape = Shape(
+            topology=how["topology"], policy=how["policy"], limits=how["limits"], retained=world.scenario.retained
+        )
         process = world.stage.process
         assert process is not None
         self._sight = world.sight(how["pipeline_id"], shape)

@@ -201,7 +201,7 @@ class JobWorld:
         self.note("storage", f"removes {key}")
         state = self.states.get(key)
         if state is not None:
-            del self.sights[state.pipeline_id].storage.checkpoints[state.ref]
+            self.sights[state.pipeline_id].removed(state.ref)
         elif key.endswith(".epoch"):
             _, number, name = key.split("/")
             self.sights[int(number)].storage.epochs.discard(int(name.removesuffix(".epoch")))
