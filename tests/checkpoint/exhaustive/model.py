@@ -68,7 +68,7 @@ class Model:
             world = world._replace(faults=world.faults - 1)
         after: World = getattr(self, step.op[0].replace(" ", "_"))(world, step.engine, step.op, step.how)
         if step.op[0] != "claim":
-            self._require_complete(world.engines[step.engine], after.engines[step.engine], after)
+            self._require_complete(world.engines[step.engine], step.engine, after)
         if (after.stored, after.published) != (world.stored, world.published) or after.staged != world.staged:
             self._require_restorable(after)
         return after
@@ -84,11 +84,16 @@ class Model:
             "nothing can happen any more, and the pipeline is not finished",
         )
 
-    def _require_complete(self, before: Engine, engine: Engine, world: World) -> None:
-        went_back = any(self._owing(newer) for newer in world.engines if newer.restore_point > engine.restore_point)
-        if engine.finished and not before.finished and not went_back:
+    def _require_complete(self, before: Engine, number: int, world: World) -> None:
+        if world.engines[number].finished and not before.finished and not self._went_back(world, number):
             missing = bits(range(self.bounds.rows)) & ~world.published
             require(not missing, "R7", f"the pipeline is finished without {some(missing)}")
+
+    def _went_back(self, world: World, number: int) -> bool:
+        """Whether a newer engine acts from a restore point that takes rows back: it sweeps and takes what this one
+        still publishes or has published, and does all of it again (R6, R10)."""
+        acting = [engine.restore_point for engine in world.engines[number + 1 :] if engine.restore_point >= 0]
+        return any(self.engines.cuts[restore_point].debt is not None for restore_point in acting)
 
     def _require_restorable(self, world: World) -> None:
         """RESTORABLE, and what became void stays void."""
@@ -233,7 +238,8 @@ class Model:
         if key in world.staged:
             world = self._publish(world, number, key, rows)
         elif again:
-            require(not rows & ~world.published, "R9", f"{key} counts as published, and a sweep took it")
+            swept = rows & ~world.published and not self._went_back(world, number)
+            require(not swept, "R9", f"{key} counts as published, and a sweep took it")
         else:
             newest = world.markers[-1] == number + 1
             require(not newest, "R8", f"{key} is not staged, and nobody may have published it before")
@@ -248,16 +254,12 @@ class Model:
     def _publish(self, world: World, number: int, key: Key, rows: int) -> World:
         """ONCE. And what a zombie still publishes, every newer engine that acts knew from its base (R6)."""
         require(not rows & world.published, "R8", f"engine {number + 1} publishes {some(rows)} a second time")
-        for newer in world.engines[number + 1 :]:
-            if newer.restore_point >= 0 and not self._owing(newer):
+        for newer in () if self._went_back(world, number) else world.engines[number + 1 :]:
+            if newer.restore_point >= 0:
                 named = [each for each, _ in self.engines.cuts[newer.restore_point].waiting]
                 require(key in named, "R6", f"a zombie publishes {key}, which the base of a newer engine has not")
         things = world.things | {(key, rows)} if self.bounds.rewinds else world.things
         return world._replace(staged=self.consumed(world.staged, key), published=world.published | rows, things=things)
-
-    def _owing(self, engine: Engine) -> bool:
-        """Whether it acts from a restore point that takes rows back: what an older engine still publishes goes too."""
-        return engine.restore_point >= 0 and self.engines.cuts[engine.restore_point].debt is not None
 
     def consumed(self, staged: frozenset[Key], key: Key) -> frozenset[Key]:
         return staged - {key}
