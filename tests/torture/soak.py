@@ -6,6 +6,7 @@ files may grow.
 """
 
 import argparse
+import math
 import os
 import random
 import shutil
@@ -26,7 +27,7 @@ from tests.torture.vitals import Vitals, grown, vitals
 POLL_S = 5.0
 PATIENCE_S = 180.0
 HEAVY = ("driver", "jvm")
-EARLY = 0.05
+EARLY = 0.03
 """The chance, every few seconds, that a process is killed before it has published anything."""
 
 DRAINED = (0, 130)
@@ -83,8 +84,8 @@ class Soak:
 
     def _live_and_die(self, writer: Writer, made_up: Reader, watched: Reader) -> None:
         began = told = time.monotonic()
-        pause_s = max(50.0, self.seconds / 10)
-        heavy_at, light_at = began + self._about(pause_s), began + self._about(pause_s / 4)
+        pause_s = max(30.0, self.seconds / 12)
+        heavy_at, light_at = math.inf, began + self._about(pause_s / 4)
         while (now := time.monotonic()) < began + self.seconds:
             time.sleep(POLL_S)
             self._require_alive()
@@ -93,9 +94,11 @@ class Soak:
                 reader.look()
             writer.remove_read(watched.ids)
             moves = self._has_moved(made_up, watched)
-            if now >= heavy_at and (moves or self.rng.random() < EARLY):
-                self._kill(self.rng.choice(HEAVY))
+            if moves and heavy_at == math.inf:
                 heavy_at = now + self._about(pause_s)
+            if now >= heavy_at or (not moves and self.rng.random() < EARLY):
+                self._kill(self.rng.choice(HEAVY))
+                heavy_at = math.inf
             elif now >= light_at:
                 self._kill("worker")
                 light_at = now + self._about(pause_s / 4)

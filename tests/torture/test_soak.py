@@ -61,5 +61,5 @@ def test_what_comes_with_the_start_is_no_growth() -> None:
 def test_five_minutes() -> None:
     """The short form of ``make soak``."""
     played = soak(5, seed=20_130_101)
-    assert played.kills["driver"] + played.kills["jvm"] >= 3
-    assert played.kills["worker"] >= 5
+    assert played.kills["driver"] + played.kills["jvm"] >= 2
+    assert played.kills["worker"] >= 3
