@@ -9,6 +9,7 @@ from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Command, Outcome
 from seatunnel_core.checkpoint.events import Event, Failure, FailureKind
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.wiring import Channel, Wiring
@@ -71,12 +72,23 @@ class Engine:
         self.drained = False
         """Whether a person drains it, because all that it can read is published."""
 
+        self._progress: PipelineProgress | None = None
         self._timers: dict[str, int] = {}
         self._frozen: dict[str, str] = {}
         """By source: its enumeration."""
 
         self._published_before: dict[str, tuple[Published, ...]] = {}
         self.running: dict[tuple[str, int, int], commands.RunUnit] = {}
+
+    def progress(self) -> PipelineProgress:
+        """As it stands after the event that it heard last: several invariants ask."""
+        if self._progress is None:
+            self._progress = self.protocol.progress()
+        return self._progress
+
+    def hears(self, event: Event) -> tuple[Command, ...]:
+        self._progress = None
+        return self.protocol.handle(event)
 
     # ---- Time. ----
 

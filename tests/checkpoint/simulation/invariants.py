@@ -5,7 +5,7 @@ rules and not the implementation: what they need to know of a state they read fr
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,21 @@ class Invariant:
     def is_newest(self, engine: "Engine") -> bool:
         """Whether nobody has claimed a newer epoch than ``engine``."""
         return engine.epoch is not None and max(self.world.storage.epochs) == engine.epoch
+
+
+HOOKS = (
+    "handled", "put", "looked_clean", "published", "save_mode", "swept", "taken_back", "removed", "at_end",
+)  # fmt: skip
+
+
+def listeners(invariants: "Iterable[Invariant]") -> dict[str, tuple[Callable[..., None], ...]]:
+    """By what happens: those that do not look away."""
+    return {
+        hook: tuple(
+            getattr(each, hook) for each in invariants if getattr(type(each), hook) is not getattr(Invariant, hook)
+        )
+        for hook in HOOKS
+    }
 
 
 @lru_cache(maxsize=2_000)
@@ -231,7 +246,7 @@ class BoundedUncommitted(Invariant):
         rounds = 6 if scenario.delayed_messages else 2
         on_their_way = rounds * scenario.limits.credits_per_source * len(scenario.topology.sources)
         most = (scenario.limits.max_uncommitted + on_their_way) * len(scenario.topology.sinks)
-        held = engine.protocol.progress().uncommitted
+        held = engine.progress().uncommitted
         self.require(held <= most, f"the sinks hold {held} committables, and at most {most} are expected")
 
 
@@ -730,7 +745,7 @@ class CheckpointsEnd(Invariant):
                     del pending[checkpoint_id]
         self.require(len(pending) <= policy.max_concurrent, f"{len(pending)} checkpoints are pending")
         if armed:
-            self.require(len(pending) == engine.protocol.progress().pending, "a pending checkpoint was forgotten")
+            self.require(len(pending) == engine.progress().pending, "a pending checkpoint was forgotten")
         for checkpoint_id, since_ms in pending.items():
             age_ms = self.world.clock.now_ms - max(since_ms, engine.paused_until_ms)
             self.require(

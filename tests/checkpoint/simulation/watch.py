@@ -37,7 +37,7 @@ class DeadCheckpointersShow(Invariant):
         if not running or self.world.scenario.policy.interval_ms is None:
             return
         silent_ms = now_ms - max(self._completed_ms[engine], engine.paused_until_ms)
-        told = "no checkpoint has completed" in engine.protocol.progress().degraded
+        told = "no checkpoint has completed" in engine.progress().degraded
         self.require(
             told or silent_ms <= self._patience_ms + CheckpointsEnd.LATE_MS,
             f"silent for {silent_ms} ms, and all is well",

@@ -30,7 +30,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.simulation.clock import VirtualClock
 from tests.checkpoint.simulation.engine import Engine
-from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, understood
+from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, listeners, understood
 from tests.checkpoint.simulation.scenario import Scenario, draw
 from tests.checkpoint.simulation.storage import ModelStorage
 from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey
@@ -52,6 +52,7 @@ class World:
         self.target = ModelTarget()
         self.engines: list[Engine] = []
         self.invariants: tuple[Invariant, ...] = all_invariants(self)
+        self._listeners = listeners(self.invariants)
         self.trace: list[tuple[int, str, Any]] = []
         self.counts = {
             "epochs": 0,
@@ -98,8 +99,7 @@ class World:
             if self.clock.steps > MOST_STEPS or self.clock.now_ms > self.scenario.faults.until_ms + PATIENCE_MS:
                 raise ViolationError("liveness", f"the pipeline has not ended after {self.clock.now_ms} ms")
             self._replace_the_dead()
-        for invariant in self.invariants:
-            invariant.at_end()
+        self._tell("at_end")
 
     @property
     def faults_are_on(self) -> bool:
@@ -245,14 +245,14 @@ class World:
             self.note(engine, event)
         if isinstance(event, CheckpointsListed):
             engine.listed = event.checkpoints
-        result = engine.protocol.handle(event)
+        result = engine.hears(event)
         self._look_for_rewind(engine, before, result)
         for command in result:
             self.note(engine, command)
             self.counts["checkpoints"] += isinstance(command, CheckpointTriggered)
             self.counts["savepoints"] += isinstance(command, SavepointCompleted)
-        for invariant in self.invariants:
-            invariant.handled(engine, before, event, result)
+        for handled in self._listeners["handled"]:
+            handled(engine, before, event, result)
         for command in result:
             engine.carry_out(command)
         if engine.outcome is not None:
@@ -279,13 +279,13 @@ class World:
 
     def put(self, engine: Engine, state: PipelineState) -> None:
         self.note(engine, f"put {state.ref} ({state.checkpoint_type.value}) lands")
-        self._watch(lambda invariant: invariant.put(engine, state))
+        self._tell("put", engine, state)
 
     def looked_clean(self, engine: Engine, state: PipelineState) -> None:
-        self._watch(lambda invariant: invariant.looked_clean(engine, state))
+        self._tell("looked_clean", engine, state)
 
     def prune(self, refs: frozenset[CheckpointRef], epochs: frozenset[int]) -> None:
-        self._watch(lambda invariant: invariant.removed(refs))
+        self._tell("removed", refs)
         self.storage.remove(refs, epochs)
 
     def is_pruned(self, _engine: Engine) -> bool:
@@ -302,7 +302,7 @@ class World:
         publication = self.target.publish(sink, committable, again=again, by_epoch=engine.epoch)
         self.note(engine, f"publishes {sink} {committable.id}" if publication else f"finds {committable.id} published")
         self.counts["publications"] += publication is not None
-        self._watch(lambda invariant: invariant.published(engine, sink, committable, publication))
+        self._tell("published", engine, sink, committable, publication)
 
     def missed(self, engine: Engine, error: MissingError) -> None:
         """Only a stale engine may find that what it is to publish first is gone: the newer one took it."""
@@ -310,22 +310,22 @@ class World:
             raise ViolationError("R8", str(error))
 
     def save_mode(self, engine: Engine, sink: str, deleted: tuple[Published, ...]) -> None:
-        self._watch(lambda invariant: invariant.save_mode(engine, sink, deleted))
+        self._tell("save_mode", engine, sink, deleted)
 
     def sweep(self, engine: Engine, keys: frozenset[StagingKey]) -> None:
         things = {key: self.target.staged[key] for key in keys if key in self.target.staged}
-        self._watch(lambda invariant: invariant.swept(engine, things))
+        self._tell("swept", engine, things)
         self.target.remove(keys)
 
     def take_back(self, engine: Engine, publication: Published) -> None:
         if self.target.take_back(publication):
             self.note(engine, f"takes back {publication.key}")
             self.counts["retracted"] += 1
-            self._watch(lambda invariant: invariant.taken_back(engine, publication))
+            self._tell("taken_back", engine, publication)
 
-    def _watch(self, tell: Callable[[Invariant], None]) -> None:
-        for invariant in self.invariants:
-            tell(invariant)
+    def _tell(self, hook: str, *what: Any) -> None:
+        for listener in self._listeners[hook]:
+            listener(*what)
 
     # ---- The source. ----
 

@@ -1,7 +1,7 @@
 """One pipeline of a job, as the invariants of single pipelines see it: they watch the real runtime unchanged."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
@@ -13,13 +13,14 @@ from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.frozen import document_of, splits_of
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.checkpoint.topology import Topology
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.trigger import CheckpointPolicy
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
-from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, understood
+from tests.checkpoint.simulation.invariants import ViolationError, all_invariants, listeners, understood
 from tests.checkpoint.simulation.jobs.blobs import attachment_of
 from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey
 
@@ -52,6 +53,9 @@ class Start:
     request: RestoreRequest
     epoch: int | None = None
     listed: tuple[CheckpointInfo, ...] = ()
+
+    def progress(self) -> PipelineProgress:
+        return self.protocol.progress()
 
     @property
     def paused_until_ms(self) -> int:
@@ -104,7 +108,7 @@ class Sight:
         self.rewinds: dict[int, Rewind] = {}
         self.last_sweep_listed_ms = 0
         self._published_before: dict[int, dict[str, tuple[Published, ...]]] = {}
-        self.invariants: tuple[Invariant, ...] = all_invariants(self)  # type: ignore[arg-type]
+        self._listeners = listeners(all_invariants(self))  # type: ignore[arg-type]
 
     # -- what the invariants ask of a world
 
@@ -150,7 +154,7 @@ class Sight:
             self.job.count(command)
             if isinstance(command, commands.StoreCheckpoint):
                 self._will_store(command.state)
-        self._watch(lambda invariant: invariant.handled(start, before, event, result))  # type: ignore[arg-type]
+        self._tell("handled", start, before, event, result)
 
     def _look_for_rewind(self, start: Start, result: tuple[Command, ...]) -> None:
         latest = max((info.ref for info in start.listed), default=None)
@@ -174,19 +178,19 @@ class Sight:
         if existing.states != state.states:
             self.storage.conflicts.append(f"checkpoint {state.ref} was put twice with different states")
         start = self.starts[state.epoch]
-        self._watch(lambda invariant: invariant.put(start, state))  # type: ignore[arg-type]
+        self._tell("put", start, state)
 
     def removed(self, ref: CheckpointRef) -> None:
-        self._watch(lambda invariant: invariant.removed(frozenset({ref})))
+        self._tell("removed", frozenset({ref}))
         del self.storage.checkpoints[ref]
 
     def looked_clean(self, state: PipelineState) -> None:
         start = self.starts[state.epoch]
-        self._watch(lambda invariant: invariant.looked_clean(start, state))  # type: ignore[arg-type]
+        self._tell("looked_clean", start, state)
 
     def save_mode(self, epoch: int, sink: str) -> None:
         start, deleted = self.starts[epoch], self._published_before.get(epoch, {}).get(sink, ())
-        self._watch(lambda invariant: invariant.save_mode(start, sink, deleted))  # type: ignore[arg-type]
+        self._tell("save_mode", start, sink, deleted)
 
     def stage(self, key: StagingKey, thing: StagedThing) -> None:
         if key in self.target.staged or key in self.target.consumed:
@@ -204,7 +208,7 @@ class Sight:
         self.job.counts["publications"] += publication is not None
         what = "publishes" if publication else "finds published"
         self.job.note(f"pipeline {self.id}, epoch {epoch}", f"{what} {committable.id} in {sink}")
-        self._watch(lambda invariant: invariant.published(start, sink, committable, publication))  # type: ignore[arg-type]
+        self._tell("published", start, sink, committable, publication)
 
     def to_sweep(self, sink: str, epoch: int, keep: frozenset[str], *, final: bool) -> frozenset[StagingKey]:
         self.last_sweep_listed_ms = self.clock.now_ms
@@ -213,7 +217,7 @@ class Sight:
     def sweep(self, epoch: int, keys: frozenset[StagingKey]) -> None:
         things = {key: self.target.staged[key] for key in keys if key in self.target.staged}
         start = self.starts[epoch]
-        self._watch(lambda invariant: invariant.swept(start, things))  # type: ignore[arg-type]
+        self._tell("swept", start, things)
         self.target.remove(keys)
 
     def to_take_back(self, sink: str, retraction: Retraction) -> list[Published]:
@@ -231,15 +235,15 @@ class Sight:
         if self.target.take_back(publication):
             self.job.counts["retracted"] += 1
             start = self.starts[epoch]
-            self._watch(lambda invariant: invariant.taken_back(start, publication))  # type: ignore[arg-type]
+            self._tell("taken_back", start, publication)
 
     def at_end(self) -> None:
-        self._watch(lambda invariant: invariant.at_end())
+        self._tell("at_end")
 
-    def _watch(self, tell: Callable[[Invariant], None]) -> None:
+    def _tell(self, hook: str, *what: Any) -> None:
         try:
-            for invariant in self.invariants:
-                tell(invariant)
+            for listener in self._listeners[hook]:
+                listener(*what)
         except ViolationError as error:
             raise self.job.broken_by(error) from None
 
