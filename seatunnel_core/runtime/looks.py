@@ -69,5 +69,6 @@ class Looks:
 
     def _failed(self, command: commands.Look, error: Exception) -> None:
         failure = failure_of(error)
-        self._notices.warned(command.source, (failure.message,))
+        if failure.retryable:  # any other ends the pipeline, which tells why
+            self._notices.warned(command.source, (failure.message,))
         self._deliver(lambda now: events.LookFailed(now_ms=now, source=command.source, failure=failure))

@@ -1,5 +1,7 @@
 """Jobs that never end by themselves: killed, drained and stopped, and every row once. Tasks run in this process."""
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -176,6 +178,30 @@ class TestWatched:
         assert state is not None
         memory = codec.decode(state.states).sources["a"].memory or {}
         return len(memory.get("seen", "")) * 3 // 4 // 16
+
+    def test_a_listing_that_fails_for_a_while_is_repeated(
+        self, ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A file server that does not answer for a while. The error is put in: no disk fails when it is asked to."""
+        drop(ground, 0)
+        with ground.run(watched(ground)) as run:
+            run.start()
+            until(lambda: committed(run) == 10, run)
+            broken, real = [True, True], os.scandir
+
+            def scandir(path: str) -> object:
+                if path == f"{ground.work}/in" and broken:
+                    broken.pop()
+                    raise OSError(errno.EIO, "Input/output error", path)
+                return real(path)
+
+            monkeypatch.setattr("seatunnel_core.connectors.file.filesystem.os.scandir", scandir)
+            drop(ground, 10)
+            until(lambda: committed(run) == 20, run)
+            stopped(run)
+        said = [record.getMessage() for record in caplog.records if "cannot be listed" in record.getMessage()]
+        assert said == [f"source a: {ground.work}/in cannot be listed: Input/output error"] * 2
+        assert ground.rows("a") == list(range(20))
 
     def test_another_folder_is_read_from_the_start_and_that_is_said(self, ground: Ground) -> None:
         drop(ground, 0)
