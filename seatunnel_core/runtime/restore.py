@@ -76,6 +76,7 @@ class _Restoring:
         self._since = since
         self._pipelines = {pipeline.id: pipeline for pipeline in job.pipelines}
         self._listings: Mapping[int, PipelineListing] = storage.scan_job(job_id)
+        self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._problems: list[str] = []
         self._told: list[str] = []
 
@@ -286,8 +287,7 @@ class _Restoring:
 
     def _may_drop(self, number: int) -> bool:
         """Because it was said now, or before and the latest state may still have it."""
-        before = any(seat.dropped for seat in self._stored.seats.values() if seat.pipeline == number)
-        return self._restore.allow_non_restored_state or before
+        return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
         """Of a pipeline that is given up as a whole: what is staged and not published, nobody would publish."""
