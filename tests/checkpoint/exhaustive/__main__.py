@@ -14,6 +14,7 @@ SHORT = (
     Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True),
     Bounds(engines=3, triggers=(1, 0)),
     Bounds(engines=2, triggers=(2, 0), rewinds=1),
+    Bounds(engines=2, triggers=(1, 0), endless=True),
 )
 """A few seconds: a part of ``make test``."""
 
@@ -37,6 +38,10 @@ LARGE = (
     Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True, rewinds=1),
     Bounds(engines=3, triggers=(1, 0), rewinds=2),
     Bounds(engines=3, triggers=(2, 0), retained=1, rewinds=1),
+    Bounds(engines=2, triggers=(2, 1), endless=True),
+    Bounds(engines=2, rows=2, triggers=(1, 1), retained=1, endless=True),
+    Bounds(engines=2, triggers=(2, 0), rewinds=1, endless=True),
+    Bounds(engines=3, triggers=(1, 0), endless=True),
 )
 """Some minutes."""
 

@@ -13,6 +13,7 @@ from seatunnel_core.checkpoint.commands import Sweep
 from seatunnel_core.checkpoint.coordinator import Coordinator
 from seatunnel_core.checkpoint.messages import Acknowledge, Prepared
 from seatunnel_core.checkpoint.sink_vertex import SinkVertex
+from seatunnel_core.checkpoint.source_vertex import SourceVertex
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_storage_api import lineage
@@ -20,10 +21,12 @@ from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.exhaustive.model import Model
 from tests.checkpoint.exhaustive.properties import Key
 from tests.checkpoint.exhaustive.worlds import Bounds, Op, World
+from tests.checkpoint.simulation.mutations import forget_what_was_seen
 from tests.checkpoint.simulation.rewind_mutations import REWIND_MUTATIONS
 
 TWO = Bounds(engines=2, rows=1, triggers=(2, 1))
 THREE = Bounds(engines=3, rows=1, triggers=(2, 0))
+ENDLESS = Bounds(engines=2, rows=1, triggers=(1, 0), endless=True)
 BACK = Bounds(engines=2, rows=1, triggers=(2, 0), rewinds=1)
 BACK_AND_AGAIN = Bounds(engines=3, rows=1, triggers=(1, 0), rewinds=1)
 IN_ORDER = Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True)
@@ -157,6 +160,8 @@ BREAKAGES: tuple[Breakage, ...] = (
     Breakage("R9", "a sweep takes all that is staged", IN_ORDER, SweepsAll),
     Breakage("R9", "keep nothing that is held back for order", IN_ORDER, broken=lambda: patch.object(
         Start, "base_committed", _keep_nothing)),
+    Breakage("R12", "forget what was seen", ENDLESS, broken=lambda: patch.object(
+        SourceVertex, "_pass_barrier", forget_what_was_seen(SourceVertex._pass_barrier))),
     *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS
       if (bounds := REWOUND.get(each.what)) is not None),
 )  # fmt: skip

@@ -32,8 +32,16 @@ class Engines:
         self._bounds = bounds
         self._store_begins_with = store_begins_with
         split = Split(index=0, weight_bytes=1, rows=1, body={})
-        self._splits = tuple(evolve(split, index=index) for index in range(bounds.rows))
-        source = SourceSpec(name="in", ordinal=0, sinks=("out",), parallelism=bounds.rows, ordered=bounds.ordered)
+        self.splits = tuple(evolve(split, index=index) for index in range(bounds.rows))
+        self._frozen = () if bounds.endless else self.splits
+        source = SourceSpec(
+            name="in",
+            ordinal=0,
+            sinks=("out",),
+            parallelism=bounds.rows,
+            ordered=bounds.ordered,
+            bounded=not bounds.endless,
+        )
         self._topology = Topology(sources=(source,), sinks=(SinkSpec(name="out", ordinal=0, retracts=True),))
         self.automaton = Automaton(
             self._topology,
@@ -90,8 +98,10 @@ class Engines:
             case commands.PrepareSinks():
                 news.append((events.SinksPrepared(now_ms=0), "prepared"))
             case commands.Enumerate():
-                event = events.Enumerated(now_ms=0, source="in", splits=self._splits, attachment="frozen")
+                event = events.Enumerated(now_ms=0, source="in", splits=self._frozen, attachment="frozen")
                 news.append((event, "enumerated"))
+            case commands.Look(memory=memory, next_index=next_index):
+                under_way.append(("look for more", memory.get("given", 0), next_index))
             case commands.RunUnit(unit=unit):
                 under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))
             case commands.Commit(committables=committables, again=again):

@@ -134,6 +134,7 @@ def sentence(model: Model, step: Step) -> str:
                 "list": "lists",
                 "sweep": "lists what to sweep",
                 "retract": "lists what to take back",
+                "look for more": "looks for more rows",
                 "trigger": "is asked for a checkpoint",
             }[word]
     return f"engine {step.engine + 1} {what}" + (f", and that {step.how}" if step.how else "")

@@ -76,10 +76,11 @@ class Model:
     def require_end(self, world: World) -> None:
         """Nothing can happen any more: the newest engine has finished, unless a fault ended it."""
         newest = world.engines[-1]
+        waits = self.bounds.endless and self.engines.phase(newest) is Phase.RUNNING
         broken = world.faults < self.bounds.faults and self.engines.ended(newest)
         refused = newest.asked is not None and newest.restore_point < 0
         require(
-            newest.finished or broken or refused,
+            newest.finished or waits or broken or refused,
             "liveness",
             "nothing can happen any more, and the pipeline is not finished",
         )
@@ -196,6 +197,19 @@ class Model:
             return world
         void = world.void.union(world.stored) - self.live(world.stored)
         return world._replace(void=void).with_engine(number, engine._replace(restore_point=state_number))
+
+    # ---- The source. ----
+
+    def look_for_more(self, world: World, number: int, op: Op, _how: str) -> World:
+        """R12. What an engine remembers and what it has been given are of one cut."""
+        _, given, next_index = op
+        require(given == next_index, "R12", f"{given} splits are remembered, and {next_index} are known")
+        found = self.engines.splits[given : given + 1]
+        again_ms = 0 if found else None
+        event = events.Found(
+            now_ms=0, source="in", splits=found, memory={"given": given + len(found)}, again_ms=again_ms
+        )
+        return self._hears(world, number, op, event, ("found", given))
 
     # ---- The target. ----
 

@@ -31,10 +31,13 @@ class Bounds:
     rewinds: int = 0
     """How many engines may be asked to go back, to anything that is stored then, and to take rows back (R10)."""
 
+    endless: bool = False
+    """Whether the source finds its rows one after the other, and never ends (R12)."""
+
     def __str__(self) -> str:
         retained = "all" if self.retained == UNLIMITED else self.retained
         triggers = "+".join(map(str, self.triggers))
-        order = " in order" if self.ordered else ""
+        order = (" in order" if self.ordered else "") + (" without end" if self.endless else "")
         return (
             f"{self.engines} engines, {self.rows} rows{order}, {triggers} triggers, {retained} retained, "
             f"{self.faults} faults{f', {self.rewinds} going back' if self.rewinds else ''}"

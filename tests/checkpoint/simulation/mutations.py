@@ -132,7 +132,7 @@ def _forget_in_acknowledgement(**forgotten: Any) -> Callable[[Any], Any]:
     return make
 
 
-def _forget_what_was_seen(original: Any) -> Any:
+def forget_what_was_seen(original: Any) -> Any:
     """Of an unbounded source: a bounded one remembers nothing."""
 
     def pass_barrier(self: Any, barrier: Any, checkpoint_id: int) -> None:
@@ -346,7 +346,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(attachment=None, cursor=0, total=None))),
     Mutation("R12", "forget what was found and waits", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(waiting=()))),
-    Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", _forget_what_was_seen)),
+    Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", forget_what_was_seen)),
     Mutation("R12", "remember what is found before it is part of the state", replace(
         Looking, "look", _remember_too_early)),
     Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
