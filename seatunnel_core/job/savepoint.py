@@ -28,10 +28,14 @@ class JobSavepoint:
     pipelines: Mapping[int, CheckpointRef]
     """By the pipeline's number: its savepoint, or the final checkpoint of one that had finished."""
 
+    finished: frozenset[int] = frozenset()
+    """Those that had. A final checkpoint gives way to that of a later start, which says the same."""
+
     def record(self) -> dict[str, Any]:
         """JSON values only."""
         refs = {str(number): [ref.epoch, ref.checkpoint_id] for number, ref in self.pipelines.items()}
-        return {"taken_at": self.taken_at, "stopped": self.stopped, "pipelines": refs}
+        finished = {"finished": [str(number) for number in sorted(self.finished)]} if self.finished else {}
+        return {"taken_at": self.taken_at, "stopped": self.stopped, "pipelines": refs, **finished}
 
     @classmethod
     def from_record(cls, name: str, record: Any) -> "JobSavepoint":
@@ -46,6 +50,7 @@ class JobSavepoint:
             taken_at=stored.seconds(record, "taken_at"),
             stopped=stored.flag(record, "stopped"),
             pipelines={pipeline_number(number): _ref(refs, number) for number in refs},
+            finished=frozenset(map(pipeline_number, stored.texts(record, "finished") if "finished" in record else [])),
         )
 
 

@@ -20,7 +20,7 @@ from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedS
 from seatunnel_core.runtime.settings import topology_of
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineListing
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
 
 _READERS = 8
@@ -122,7 +122,19 @@ class _Restoring:
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
             self._told.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
-        return {number: ref for number, ref in found.pipelines.items() if number in self._pipelines}
+        still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
+        if still:
+            titles = "; ".join(self._pipelines[number].title for number in still)
+            self._told.append(f"Finished in the savepoint {name} and ever since, so it stays as it is: {titles}")
+        return {
+            number: ref for number, ref in found.pipelines.items() if number in self._pipelines and number not in still
+        }
+
+    def _is_finished(self, number: int) -> bool:
+        """Whether its last checkpoint is a final one. It need not be that of the savepoint: each later start has one,
+        and only the newest is kept; all of them say that everything is published."""
+        base = choose_base(self._listing(number).checkpoints, RestoreRequest())
+        return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def _chosen(self) -> dict[int, CheckpointRef]:
         refs: dict[int, CheckpointRef] = {}

@@ -1,7 +1,7 @@
 """A job's savepoints under way: each pipeline's own, and then the manifest that names them all."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Protocol
@@ -14,7 +14,7 @@ from seatunnel_core.job.savepoint import JobSavepoint, require_savepoint_name
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.clock import wall_clock
 from seatunnel_storage_api.errors import ManifestConflictError
-from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Answer = Callable[[CheckpointRef | None, str], None]
@@ -54,6 +54,20 @@ class ManifestWriter:
         """
         stored = self._storage.get_manifest(self._job_id)
         return stored is not None and Manifest.from_bytes(stored.body).ended is not None
+
+    def final(self, refs: Mapping[int, CheckpointRef]) -> frozenset[int]:
+        """The pipelines whose checkpoint in ``refs`` is the final one.
+
+        Raises:
+            CheckpointStorageError: the storage cannot be used.
+        """
+        listings = self._storage.scan_job(self._job_id)
+        return frozenset(
+            number
+            for number, ref in refs.items()
+            for info in listings.get(number, PipelineListing()).checkpoints
+            if info.ref == ref and info.checkpoint_type is CheckpointType.COMPLETED_POINT
+        )
 
     def write(self, change: Callable[[Manifest], Manifest]) -> None:
         """Store the next version.
@@ -147,10 +161,14 @@ class JobSavepoints:
             self._refuse(taking, "the job ended before it was complete")
 
     def _write(self, taking: _Taking) -> None:
-        savepoint = JobSavepoint(
-            name=taking.name, taken_at=wall_clock(), stopped=taking.stop, pipelines=dict(sorted(taking.refs.items()))
-        )
         try:
+            savepoint = JobSavepoint(
+                name=taking.name,
+                taken_at=wall_clock(),
+                stopped=taking.stop,
+                pipelines=dict(sorted(taking.refs.items())),
+                finished=self._writer.final(taking.refs),
+            )
             self._writer.write(lambda manifest: manifest.with_savepoint(savepoint))
         except ManifestConflictError:
             self._refuse(taking, "another process has claimed the job since, and goes on with it")

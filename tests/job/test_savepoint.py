@@ -10,7 +10,9 @@ from seatunnel_core.job.savepoint import JobSavepoint, require_savepoint_name
 from seatunnel_storage_api.state import CheckpointRef
 
 PARTS = {1: CheckpointRef(100_000, 12), 3: CheckpointRef(200_001, 7)}
-TAKEN = JobSavepoint(name="before-2.0", taken_at=1_700_000_000.5, stopped=True, pipelines=PARTS)
+TAKEN = JobSavepoint(
+    name="before-2.0", taken_at=1_700_000_000.5, stopped=True, pipelines=PARTS, finished=frozenset({3})
+)
 
 
 def test_a_manifest_keeps_them_in_their_order():
@@ -51,6 +53,8 @@ def test_a_name(name):
         ({"pipelines": {"1": [1]}}, "the savepoint of pipeline 1 is not an epoch and an id"),
         ({"pipelines": {"1": [1, -2]}}, "'id' must be a whole number"),
         ({"pipelines": []}, "'pipelines' must be a block"),
+        ({"finished": [3]}, "'finished' must be a list of texts"),
+        ({"finished": ["three"]}, "'three' is no number of a pipeline"),
         ({"name": 7}, "'name' must be a text"),
     ],
 )

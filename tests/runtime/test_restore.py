@@ -286,6 +286,24 @@ def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Playe
     assert claim.told[0] == "Not in the savepoint mine, so it goes on where it is: b -> b_out"
 
 
+def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
+    """Its part was its final checkpoint, and the next start had one of its own: only the newest of them is kept, and
+    the savepoint could not be restored any more. Simulated jobs found it."""
+    two.write(savepoints=(JobSavepoint(name="mine", taken_at=1.0, stopped=False, finished=frozenset({2}), pipelines={
+        1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 77)}),))  # fmt: skip
+    two.store(9, 9, table="b", pipeline=2, kind=CheckpointType.COMPLETED_POINT)
+    claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
+    assert claim.restores[1].ref == CheckpointRef(FIRST, 1)
+    assert claim.restores[2] == RestoreRequest()
+    assert "Finished in the savepoint mine and ever since, so it stays as it is: b -> b_out" in claim.told
+
+
+def test_a_pipeline_that_had_finished_and_has_gone_back_since_is_not_finished(two: Played) -> None:
+    two.write(savepoints=(JobSavepoint(name="mine", taken_at=1.0, stopped=False, finished=frozenset({2}), pipelines={
+        1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 77)}),))  # fmt: skip
+    assert "checkpoint 100000-77 is not there" in two.refusal(Restore(savepoint="mine", retract=True), "a", "b")
+
+
 # -- until it is done
 
 

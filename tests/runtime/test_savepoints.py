@@ -11,7 +11,7 @@ from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.savepoints import Answer, JobSavepoints, ManifestWriter
 from seatunnel_storage_api.memory import MemoryStorage, MemoryStorageFactory
-from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.runtime.at_once import AtOnce
 
 JOB = "job"
@@ -85,6 +85,26 @@ def test_it_is_written_when_the_last_pipeline_has_its_part(played: Played) -> No
     assert stored == taken.result(timeout=0)
     assert stored.pipelines == {1: CheckpointRef(100_000, 7), 2: CheckpointRef(100_000, 9)}
     assert not stored.stopped
+
+
+def test_it_says_which_of_its_parts_are_final(played: Played) -> None:
+    """Such a part is kept until a later start of its pipeline has one of its own."""
+    epoch = played.storage.acquire_epoch(JOB, 2, 100_000)
+    played.storage.store_checkpoint(
+        PipelineState(
+            job_id=JOB,
+            pipeline_id=2,
+            epoch=epoch,
+            checkpoint_id=9,
+            checkpoint_type=CheckpointType.COMPLETED_POINT,
+            states=b"",
+        )
+    )
+    taken = played.take("mine")
+    played.pipelines[0].takes("mine", 9)
+    played.pipelines[1].takes("mine", 9)
+    assert taken.result(timeout=0).finished == {2}
+    assert played.stored()[0].finished == {2}
 
 
 def test_without_a_name_it_gets_the_next_number(played: Played) -> None:
