@@ -2,8 +2,8 @@
 
 import collections
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
 
 import pytest
 from seatunnel_storage_mapstore.storage import MapStorage
@@ -12,17 +12,6 @@ from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing import CheckpointStorageConformance
 
 _PRIMITIVES = {"put_if_absent": "put", "read": "read", "list_blobs": "list", "delete": "delete"}
-
-MORE = (
-    "test_p12_a_store_is_one_put_and_one_listing",
-    "test_p12_what_each_verb_costs[scan_job]",
-    "test_p12_what_each_verb_costs[latest]",
-    "test_p12_what_each_verb_costs[get]",
-    "test_p12_what_each_verb_costs[list_jobs]",
-    "test_p12_what_each_verb_costs[acquire_epoch]",
-    "test_p12_latest_among_many_reads_one_payload",
-)
-"""What costs other than promised; ``test_mapstore_cost`` has the figures."""
 
 
 @contextlib.contextmanager
@@ -47,15 +36,10 @@ def requests_beneath(storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
 
 
 class CountedBeneath(CheckpointStorageConformance):
-    """The suite, with promise 12 counted where requests are made; it is kept in part."""
+    """The suite, with promise 12 counted where requests are made."""
 
-    @pytest.fixture(autouse=True)
-    def more_than_promised(self, request: pytest.FixtureRequest) -> None:
-        if request.node.name in MORE:
-            reason = (
-                "a map also lists its markers, to see whether it has another writer, and keeps small states in its log"
-            )
-            request.applymarker(pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True))
+    cost_of_pruning: ClassVar[Mapping[str, int]] = {"put": 1, "list": 1}
+    cost_of_a_payload: ClassVar[Mapping[str, int]] = {}
 
     @contextlib.contextmanager
     def requests(

@@ -1,4 +1,4 @@
-"""The storage of type ``map-store`` on local files keeps every promise, that of its cost in part."""
+"""The storage of type ``map-store`` on local files keeps every promise."""
 
 from collections.abc import Iterator
 from pathlib import Path

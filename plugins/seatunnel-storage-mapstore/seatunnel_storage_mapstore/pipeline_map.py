@@ -40,13 +40,32 @@ class PipelineMap:
         self._journal: Journal | None = None
         self._values = itertools.count(1)
 
-    def entries(self) -> dict[str, Entry]:
-        """A copy of what the map holds."""
+    def entries(self, newest: int | None = None) -> dict[str, Entry]:
+        """A copy of what the map holds.
+
+        Args:
+            newest: the newest marker in a listing that the caller has just taken: of a map that still was this
+                process's by then nobody else has changed anything, and there is nothing to look for again.
+        """
         with self._lock:
+            if self._journal is not None and self._journal.epoch == newest:
+                return dict(self._journal.entries)
             return dict(self._read())
 
-    def load(self, key: str) -> bytes | None:
+    def changed(self) -> dict[str, Entry] | None:
+        """What the map holds after a change of this process, whose own look at the markers came after it; ``None`` if
+        the map was lost since."""
         with self._lock:
+            return None if self._journal is None else dict(self._journal.entries)
+
+    def load(self, key: str) -> bytes | None:
+        """What is stored under a key never changes, so that what this process has in memory needs no look: only that
+        it was removed by another one may go unseen."""
+        with self._lock:
+            known = None if self._journal is None else self._journal.entries.get(key)
+            value = None if known is None else fetch(self._folder, known)
+            if value is not None:
+                return value
             entry = None
             for _ in range(MOST_LISTINGS):
                 before, entry = entry, self._read().get(key)

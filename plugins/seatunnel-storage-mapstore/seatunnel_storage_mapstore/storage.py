@@ -13,7 +13,7 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
 from seatunnel_storage_api.inventory import Holding, HoldingKind, all_that_can_be_listed
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_api.state import PipelineListing
+from seatunnel_storage_api.state import PipelineListing, PipelineState
 from seatunnel_storage_mapstore.folder import Folder
 from seatunnel_storage_mapstore.frames import Entry, Remote
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
@@ -26,7 +26,7 @@ DAMAGED = "damaged-map.ckpt"
 jobs, damage in one pipeline hides no other, and nobody takes the pipeline for an empty one."""
 
 _ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
-_PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs|log|values)/[^/]+", re.ASCII)
+_PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|values)/[^/]+)", re.ASCII)
 
 
 class MapStorage(BlobStorage):
@@ -46,12 +46,15 @@ class MapStorage(BlobStorage):
         self._beneath = beneath
         self._maps: dict[str, PipelineMap] = {}
         self._lock = threading.Lock()
+        self._verb = _Verb()
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         entry = _ENTRY.fullmatch(key)
         if entry is None:
             return self._beneath.put_if_absent(key, body)
-        return self._map(entry[1]).store_if_absent(entry[2], body)
+        stored = self._map(entry[1]).store_if_absent(entry[2], body)
+        self._verb.changed = entry[1]
+        return stored
 
     def read(self, key: str) -> bytes | None:
         entry = _ENTRY.fullmatch(key)
@@ -61,15 +64,16 @@ class MapStorage(BlobStorage):
         if _ENTRY.fullmatch(prefix + "x"):
             yield from self._entries(prefix)
             return
-        maps = set()
+        newest: dict[str, int] = {}
+        """By map: its newest marker in this listing."""
         for blob in self._beneath.list_blobs(prefix):
             piece = _PIECE.fullmatch(blob.key)
             if piece is not None:
-                maps.add(piece[1])
+                newest[piece[1]] = max(newest.get(piece[1], 0), int(piece[2] or 0))
             elif not _ENTRY.fullmatch(blob.key):
                 yield blob
-        for folder in sorted(maps):
-            yield from self._entries_or_damage(folder)
+        for folder in sorted(newest):
+            yield from self._entries_or_damage(folder, newest[folder])
 
     def delete(self, keys: Iterable[str]) -> None:
         matches = [(key, _ENTRY.fullmatch(key)) for key in keys]
@@ -77,6 +81,14 @@ class MapStorage(BlobStorage):
         entries = sorted((entry[1], entry[2]) for _, entry in matches if entry is not None)
         for folder, names in itertools.groupby(entries, key=lambda entry: entry[0]):
             self._map(folder).delete_all([name for _, name in names])
+
+    def store_checkpoint(self, state: PipelineState) -> None:
+        with self._verb:
+            super().store_checkpoint(state)
+
+    def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
+        with self._verb:
+            return super().acquire_epoch(job_id, pipeline_id, minimum, below)
 
     def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
         try:
@@ -117,13 +129,16 @@ class MapStorage(BlobStorage):
         with self._lock:
             return self._maps.setdefault(folder, PipelineMap(Folder(self._beneath, folder)))
 
-    def _entries(self, folder: str) -> Iterator[Blob]:
-        for name, entry in self._map(folder).entries().items():
+    def _entries(self, folder: str, newest: int | None = None) -> Iterator[Blob]:
+        entries = self._map(folder).changed() if self._verb.just_changed(folder) else None
+        if entries is None:
+            entries = self._map(folder).entries(newest)
+        for name, entry in entries.items():
             yield Blob(key=folder + name, size_bytes=_size_bytes(entry))
 
-    def _entries_or_damage(self, folder: str) -> list[Blob]:
+    def _entries_or_damage(self, folder: str, newest: int) -> list[Blob]:
         try:
-            return list(self._entries(folder))
+            return list(self._entries(folder, newest))
         except (CheckpointCorruptedError, UnsupportedFormatError):
             return [Blob(key=folder + DAMAGED, size_bytes=0)]
 
@@ -132,6 +147,28 @@ class MapStorage(BlobStorage):
         for holding in holdings:
             if holding.kind is HoldingKind.MISNAMED and holding.key.endswith("/" + DAMAGED):
                 self._map(holding.key.removesuffix(DAMAGED)).entries()
+
+
+class _Verb(threading.local):
+    """The verb that this thread is in, which puts and then lists.
+
+    A put into a map is acknowledged by a look at its markers, and that is the listing which the verb asks for next:
+    whoever claimed the map before it made the put fail, and whoever claims it later reads what was put (R5).
+    """
+
+    def __init__(self) -> None:
+        self.changed: str | None = None
+        """The map that was changed, while nothing else was asked for since."""
+
+    def __enter__(self) -> None:
+        self.changed = None
+
+    def __exit__(self, *_exception: object) -> None:
+        self.changed = None
+
+    def just_changed(self, folder: str) -> bool:
+        changed, self.changed = self.changed, None
+        return changed == folder
 
 
 def _size_bytes(entry: Entry) -> int:

@@ -1,0 +1,71 @@
+"""A put into a map and the listing after it share one look at the markers: who comes between them loses nothing."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from seatunnel_storage_mapstore.factory import MapStorageFactory
+from seatunnel_storage_mapstore.pipeline_map import PipelineMap
+
+from seatunnel_storage_api.errors import StaleEpochError
+from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.storage import CheckpointStorage
+from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
+
+Open = Callable[[], CheckpointStorage]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    storages = []
+
+    def open_() -> CheckpointStorage:
+        storages.append(MapStorageFactory().create({"namespace": f"{tmp_path}/", "storage.type": "local"}))
+        return storages[-1]
+
+    yield open_
+    for storage in storages:
+        storage.close()
+
+
+def refs(storage: CheckpointStorage) -> list[CheckpointRef]:
+    return [info.ref for info in storage.scan(JOB, 1).checkpoints]
+
+
+def test_who_claims_between_put_and_listing_finds_what_was_put(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = opened(), opened()
+    epoch = claim(one)
+    changed = PipelineMap.changed
+
+    def claimed_first(pipeline_map: PipelineMap) -> object:
+        monkeypatch.setattr(PipelineMap, "changed", changed)
+        other.acquire_epoch(JOB, 1, epoch + 1)
+        return changed(pipeline_map)
+
+    monkeypatch.setattr(PipelineMap, "changed", claimed_first)
+    one.store_checkpoint(checkpoint(epoch, 1))  # was durable before the claim, so it may be acknowledged
+    assert refs(other) == refs(one) == [CheckpointRef(epoch, 1)]
+    with pytest.raises(StaleEpochError):
+        one.store_checkpoint(checkpoint(epoch, 2))
+
+
+def test_a_listing_of_all_maps_shows_what_another_process_has_written_since(opened: Open) -> None:
+    one, other = opened(), opened()
+    epoch = claim(one)
+    one.store_checkpoint(checkpoint(epoch, 1))
+    newer = other.acquire_epoch(JOB, 1, epoch + 1)
+    other.store_checkpoint(checkpoint(newer, 2))
+    for storage in (one, other):
+        assert [info.ref for info in storage.scan_job(JOB)[1].checkpoints][-1] == CheckpointRef(newer, 2)
+        assert storage.newest_epoch(JOB, 1) == newer
+
+
+def test_a_put_that_is_refused_leaves_no_look_behind(opened: Open) -> None:
+    """The next listing of the same thread is a verb of its own, and looks for itself."""
+    one, other = opened(), opened()
+    epoch = claim(one)
+    one.store_checkpoint(checkpoint(epoch, 1, b"one"))
+    with pytest.raises(Exception, match="exists with other content"):
+        one.store_checkpoint(checkpoint(epoch, 1, b"another"))
+    newer = other.acquire_epoch(JOB, 1, epoch + 1)
+    assert one.newest_epoch(JOB, 1) == newer
