@@ -160,7 +160,7 @@ class Model:
         refs = {self._states[each].ref for each in stored}
         require(len(refs) == len(stored), "ids", f"{self._states[state_number].ref} is put twice, and differs")
         stale = any(newer.restore_point >= 0 for newer in world.engines[number + 1 :])
-        late = {state_number} - self.live(stored) if stale else set()
+        late = {state_number} - self.live(stored) if stale and not self._on_line(world, state_number) else set()
         return world._replace(stored=stored, void=world.void | late)
 
     def fenced(self, world: World, number: int, _state_number: int) -> bool:
@@ -195,8 +195,20 @@ class Model:
         engine = world.engines[number]
         if engine.restore_point >= 0:
             return world
-        void = world.void.union(world.stored) - self.live(world.stored)
-        return world._replace(void=void).with_engine(number, engine._replace(restore_point=state_number))
+        world = world.with_engine(number, engine._replace(restore_point=state_number))
+        dead = frozenset(world.stored) - self.live(world.stored)
+        return world._replace(void=world.void.union(each for each in dead if not self._on_line(world, each)))
+
+    def _on_line(self, world: World, state_number: int) -> bool:
+        """Whether the newest engine that acts builds on this state's epoch from a larger id. Retention may have removed
+        the names that say so, and a zombie's store brings them back: that makes nothing live that was not."""
+        ref = self._states[state_number].ref
+        acting = [engine.restore_point for engine in world.engines if engine.restore_point >= 0]
+        head = self._states[acting[-1]].ref if acting else None
+        while head is not None and head.epoch != ref.epoch:
+            restore_point = world.engines[head.epoch - 1].restore_point
+            head = self._states[restore_point].base if restore_point >= 0 else None
+        return head is not None and ref.checkpoint_id <= head.checkpoint_id
 
     # ---- The source. ----
 
