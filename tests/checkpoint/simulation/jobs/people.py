@@ -155,7 +155,8 @@ class People:
         """A person removes what nobody can read and nobody had acted on: it was torn."""
         for key in [key for key in self._world.torn if self._world.states[key].pipeline_id == pipeline_id]:
             self._world.torn.discard(key)
-            self._world.remove(key)
+            if self._world.blobs.pop(key, None) is not None:
+                del self._world.sights[pipeline_id].storage.checkpoints[self._world.states[key].ref]
 
     def told(self, process: Process) -> None:
         """A process has ended, and says why."""
