@@ -106,6 +106,10 @@ class JobSavepoints:
         self._stopped: list[_Taking] = []
         """Complete, and written when the job has stopped."""
 
+        self._concluded = False
+        self._ending = threading.Lock()
+        """Guards the two: ``conclude`` is not on the loop's thread."""
+
     def take(
         self,
         name: str | None,
@@ -145,15 +149,24 @@ class JobSavepoints:
             return
         if taking.refusals:
             self._refuse(taking, "; ".join(taking.refusals))
-        elif taking.stop:
-            self._stopped.append(taking)
-        else:
+        elif not self._waits_for_the_end(taking):
             self._pool.submit(self._write, taking)
 
+    def _waits_for_the_end(self, taking: _Taking) -> bool:
+        with self._ending:
+            if taking.stop and not self._concluded:
+                self._stopped.append(taking)
+                return True
+        return False
+
     def conclude(self) -> None:
-        """The pipelines have ended, each after its answers: what was to stop the job is written down as such."""
-        while self._stopped:
-            self._write(self._stopped.pop())
+        """The pipelines have ended, each after its answers: what was to stop the job is written down as such. What is
+        still asked for is written when it is complete."""
+        with self._ending:
+            self._concluded = True
+            stopped, self._stopped = self._stopped, []
+        for taking in stopped:
+            self._write(taking)
 
     def close(self) -> None:
         """Nothing is answered any more: nobody may wait for ever."""

@@ -167,3 +167,17 @@ def test_nobody_waits_for_a_job_that_ended(played: Played) -> None:
     assert "the job ended before it was complete" in told(whole)
     played.savepoints.conclude()  # comes too late to change what was said
     assert "the job ended before it was complete" in told(whole)
+
+
+def test_one_that_is_asked_for_while_the_job_ends_is_answered(played: Played) -> None:
+    """Nothing ends the job a second time, so nothing else would write it."""
+    early = played.take("early", stop=True)
+    for each in played.pipelines:
+        each.takes("early", 7)
+    assert not early.done()
+    played.savepoints.conclude()
+    late = played.take("late", stop=True)
+    for each in played.pipelines:
+        each.takes("late", 7)
+    assert [each.result(timeout=0).name for each in (early, late)] == ["early", "late"]
+    assert [each.name for each in played.stored()] == ["early", "late"]
