@@ -52,7 +52,8 @@ class Azurite:
     def _is_up(self) -> bool:
         """It answers whoever does not sign with a refusal."""
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{ACCOUNT}?comp=list", timeout=2)
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{ACCOUNT}?comp=list", timeout=2):
+                return True
         except urllib.error.HTTPError as refusal:
-            return refusal.code in (400, 403)
-        return True
+            with refusal:
+                return refusal.code in (400, 403)

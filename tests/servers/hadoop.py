@@ -16,6 +16,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 from xml.sax.saxutils import escape
 
 import requests
@@ -103,7 +104,8 @@ class Node:
 
 
 class HdfsCluster:
-    """A NameNode and a DataNode, with permissions as any cluster has them; this user is the superuser.
+    """A NameNode and a DataNode, with permissions as any cluster has them; this user is the superuser. As a context
+    manager it runs within the block.
 
     Args:
         folder: empty or of an earlier cluster; keeps configuration, data and logs.
@@ -141,6 +143,17 @@ class HdfsCluster:
         self._folder = folder
         self.namenode = self._node.daemon(_NAMENODE, lambda: answers(self.http))
         self.datanode = self._node.daemon(_DATANODE, writable or (lambda: is_writable(self.http)))
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def configuration(self, namespace: str) -> dict[str, str]:
         """The keys of the plugin."""

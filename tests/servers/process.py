@@ -67,9 +67,13 @@ class ServerProcess:
     _process: subprocess.Popen[bytes] | None = field(init=False, default=None)
 
     def start(self) -> None:
-        """Starts it and waits until it is ready."""
+        """Starts it and waits until it is ready; one that does not become ready is killed."""
         self.launch()
-        self.wait_until_ready()
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.kill()
+            raise
 
     def launch(self) -> None:
         with open(self.log, "ab") as log:

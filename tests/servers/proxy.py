@@ -101,6 +101,8 @@ class Proxy(ThreadingHTTPServer):
         self.plan = plan
         self.redirects = redirects or {}
         self.address = f"{host}:{self.server_port}"
+        self.swallows = threading.Event()
+        """While it is set, no request reaches the server; none of them is ever answered, and no connection is cut."""
         self.closing = threading.Event()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05})
 
@@ -154,7 +156,10 @@ class _Connection(BaseHTTPRequestHandler):
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if self.headers.get("Transfer-Encoding"):
                 raise NotImplementedError("this proxy reads no chunked requests")
-            self._meet(*self.server.plan.draw(), body)
+            if self.server.swallows.is_set():
+                self.server.closing.wait()
+                return self._cut(reset=False)
+            return self._meet(*self.server.plan.draw(), body)
         except (OSError, http.client.HTTPException):  # the server behind is away, or the client is
             self._cut(reset=False)
         finally:

@@ -7,7 +7,7 @@ import subprocess
 import urllib.request
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import boto3
 from botocore.config import Config
@@ -42,7 +42,8 @@ def _is_of(program: Path, version: str) -> bool:
 
 
 class S3Server(ABC):
-    """One server with its data in a folder. ``kill`` is ``kill -9``; ``start`` and ``restart`` keep port and data."""
+    """One server with its data in a folder. ``kill`` is ``kill -9``; ``start`` and ``restart`` keep port and data. As a
+    context manager it runs within the block."""
 
     access_key = "seatunnel-tests"
     secret_key = "a-secret-of-the-tests"
@@ -59,6 +60,13 @@ class S3Server(ABC):
             ready=lambda: self._is_up(),
             log=folder / "log",
         )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     @abstractmethod
     def command(self) -> list[str]: ...

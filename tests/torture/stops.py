@@ -1,10 +1,10 @@
 """Runs the ``seatunnel`` command so that it stops, as a process, at one point that cannot be seen from outside.
 
 ``TORTURE_STOP`` holds JSON: ``[call, pattern, nth, side]``, as in ``["link", "\\.ckpt$", 2, "after"]``: at the second
-call of ``os.link`` whose new name matches, just after it. A fifth member, ``true``, lets the counting begin with the
-first commit: Spark takes long to start, and checkpoints are stored meanwhile. There the process sends itself SIGSTOP,
-so that every thread of it stands still; who watches it then kills it, or something else, from outside by process id,
-and may let it go on.
+call of ``os.link`` whose new name matches, just after it. ``put`` is for storages behind a network what ``link`` is on
+local files. A fifth member, ``true``, lets the counting begin with the first commit: Spark takes long to start, and
+checkpoints are stored meanwhile. There the process sends itself SIGSTOP, so that every thread of it stands still; who
+watches it then kills it, or something else, from outside by process id, and may let it go on.
 
 ``TORTURE_PLAIN_RENAME`` takes the system's rename-without-replacement away, as on file systems that have none.
 SIGUSR1 prints the stacks of all threads.
@@ -63,6 +63,11 @@ def install(stop: Stop) -> None:
         os.link = stop.watch(os.link, 1)
     elif stop.call == "unlink":
         os.unlink = stop.watch(os.unlink, 0)
+    elif stop.call == "put":
+        from seatunnel_storage_api.blob import BlobStorage
+
+        put = stop.watch(BlobStorage.put_pieces_if_absent, 1)
+        BlobStorage.put_pieces_if_absent = put  # type: ignore[method-assign]
     elif stop.call == "rename":
         vars(staging)["rename_new"] = stop.watch(rename.rename_new, 1)
     elif stop.call == "commit":
