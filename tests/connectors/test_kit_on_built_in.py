@@ -14,7 +14,14 @@ from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, options_of, plan, read
+from seatunnel_core.connectors.testing import (
+    EndlessSourceConformance,
+    SinkConformance,
+    SourceConformance,
+    options_of,
+    plan,
+    read,
+)
 
 FIELDS = {"fields": {"id": "bigint", "name": "string"}}
 ROWS = [{"id": number, "name": None if number % 7 == 0 else f"näme\n{number}"} for number in range(300)]
@@ -110,6 +117,41 @@ class TestFakeSource(SourceConformance):
     def expected(self) -> Sequence[Mapping[str, Any]]:
         whole = self.source_class(options_of(FakeSource, {**self.options(), "split.num": 1, "row.num": 1400}))
         return read(whole, plan(whole, Planning(parallelism=1)))
+
+
+class TestFakeSourceWithoutEnd(EndlessSourceConformance):
+    source_class = FakeSource
+
+    def options(self) -> Mapping[str, Any]:
+        return {"schema": FIELDS, "row.num": 70, "split.num": 4, "split.read-interval": 2_000}
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        source = self.source_class(options_of(FakeSource, {**self.options(), "split.read-interval": 0}))
+        return read(source, plan(source, self.planning))
+
+    def wait(self, pause_ms: int) -> None:
+        """It has no clock: the engine waits."""
+
+
+class TestWatchedCsv(EndlessSourceConformance):
+    source_class = LocalFileSource
+
+    @pytest.fixture(autouse=True)
+    def files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.now_ns = tmp_path, 10**18
+        monkeypatch.setattr("seatunnel_core.connectors.file.source.time.time_ns", lambda: self.now_ns)
+        for number in range(3):
+            TestCsv().write(tmp_path / f"{number}.csv", ROWS[number * 100 : number * 100 + 100])
+
+    def options(self) -> Mapping[str, Any]:
+        more = {"discovery_mode": "continuous", "schema": FIELDS, "split_size": 500}
+        return {"path": str(self.folder), "file_format_type": "csv", **more}
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        return ROWS
+
+    def wait(self, pause_ms: int) -> None:
+        self.now_ns += pause_ms * 1_000_000
 
 
 class OfTheFileSink(SinkConformance):
