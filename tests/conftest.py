@@ -1,6 +1,9 @@
 """What holds for every test: how many examples a property test takes, and that nothing is left out in silence."""
 
+import gc
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +20,24 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+
+@pytest.fixture(scope="session")
+def modules_that_may_leak(request: pytest.FixtureRequest) -> set[Path]:
+    """Those with tests of servers, clusters and installs: what they open belongs to many clients, not only ours."""
+    kinds = ("servers", "cluster", "install")
+    return {item.path for item in request.session.items if any(map(item.get_closest_marker, kinds))}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leaks_are_found_where_they_were_made(
+    request: pytest.FixtureRequest, modules_that_may_leak: set[Path]
+) -> Iterator[None]:
+    """A socket that nobody closed is an error when the garbage collector meets it, which may be amid any later test. So
+    it collects at the end of the module, and the last test of that is blamed."""
+    yield
+    if request.path in modules_that_may_leak:
+        gc.collect()
 
 
 @pytest.hookimpl(trylast=True)

@@ -151,9 +151,6 @@ def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, capfd: pyte
     say(capfd, "NameNode and DataNode killed", storm)
 
 
-# The sockets of connections that were cut in their middle are left to the garbage collector, on both sides.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_bad_network_before_hdfs(hdfs: HdfsCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plan = Plan(**PLAN)
     calm = hdfs.configuration("/storm/")

@@ -143,7 +143,8 @@ def test_keys_of_an_instance_are_renewed(server: oss.OssStandIn, configuration: 
         finally:
             both = {oss.KEY_ID: {"secret": oss.SECRET}, "temporary": {"secret": oss.SECRET, "token": TOKEN}}
             server.set(credentials=both, role={})
-        assert refs(FACTORY.create(configuration)) == [(epoch, 1)]
+        with FACTORY.create(configuration) as another:
+            assert refs(another) == [(epoch, 1)]
 
 
 ISSUER = """
