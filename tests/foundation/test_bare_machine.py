@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.foundation.clone import clone
+
 NOBODY = 65534
 FLIGHTS = 336_776
 
@@ -58,7 +59,7 @@ def as_stranger(command: list[str], folder: Path, path: str) -> subprocess.Compl
 
 @pytest.mark.timeout(3600)
 def test_the_demo_runs_in_a_fresh_clone(folder: Path) -> None:
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder / "clone")], check=True)
+    clone(folder / "clone")
     path = path_without_java(folder)
     for name in ("home", "tmp"):
         (folder / name).mkdir()
