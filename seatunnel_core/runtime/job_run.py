@@ -210,18 +210,19 @@ class JobRun:
             SavepointError: a pipeline could not take its part, or the storage not keep it.
             TimeoutError: it may still come.
         """
-        if self._crew is None or self._report is not None:
+        if self._crew is None or self._done.is_set():
             raise UsageError(f"the job {self.job_id} does not run, so no savepoint can be taken of it")
         return self._crew.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
-        """A clean stop: each pipeline takes a last checkpoint. ``wait`` then gives the report."""
-        if self._crew is not None:
+        """A clean stop: each pipeline takes a last checkpoint. ``wait`` then gives the report. Of a job that does not run
+        any more, nothing is asked."""
+        if self._crew is not None and not self._done.is_set():
             self._crew.stop()
 
     def kill(self) -> None:
         """Stop at once, as a crash would, but in order: what is in no checkpoint is read again on a restore."""
-        if self._crew is not None:
+        if self._crew is not None and not self._done.is_set():
             self._crew.kill()
 
     def close(self) -> None:

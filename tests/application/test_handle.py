@@ -113,6 +113,9 @@ def test_a_job_that_is_cancelled_without_a_checkpoint_stores_nothing_more(tmp_pa
         assert handle.checkpoints() == stored, "a clean stop takes one more"
         (metrics,) = handle.metrics().pipelines
         assert (metrics.name, metrics.phase, metrics.rows_committed) == ("numbers -> out", "stopped", 0)
+    assert handle.cancel() == handle.cancel(checkpoint=False) == report, "there is nothing left to stop"
+    with pytest.raises(st.UsageError, match="does not run"):
+        handle.savepoint()
     goes_on(tmp_path, engine)
 
 
