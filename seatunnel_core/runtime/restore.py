@@ -99,10 +99,10 @@ class _Restoring:
     # -- which checkpoint
 
     def _still_asked(self) -> dict[int, Asked]:
-        """What an earlier process was asked for, and was killed before it was done."""
+        """What an earlier process was asked to go back to, and was killed before it was done."""
         return {
             number: asked
-            for number, asked in self._stored.asked.items()
+            for number, asked in _going_back(self._stored.asked).items()
             if number in self._pipelines
             and not any(info.epoch >= asked.since for info in self._listing(number).checkpoints)
         }
@@ -331,7 +331,13 @@ class _Restoring:
         manifest = self._job.manifest
         settled = self._since if self._stored.ended is not None else self._stored.settled_below
         gone = manifest.seats.keys() - set(self._job.vertices)
-        return evolve(manifest.without(gone), asked=dict(asked), ended=None, settled_below=settled)
+        return evolve(manifest.without(gone), asked=_going_back(asked), ended=None, settled_below=settled)
+
+
+def _going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
+    """Without those that refuse to: they asked for the latest, which an engine that was taken over may have followed by
+    a newer one since. Nobody agreed to go back behind that."""
+    return {number: each for number, each in asked.items() if each.rewind != "refused"}
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:

@@ -20,7 +20,7 @@ from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.file.staged_name import staging_folder
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
+from seatunnel_core.job.restoring import Asked, ChosenCheckpoint, Restore, SavepointName
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.claim import EPOCHS_PER_VERSION, Claim, claim_again, claim_new
 from seatunnel_core.runtime.move import ForeignSavepoint, claim_with_savepoint
@@ -316,6 +316,16 @@ def test_a_process_that_is_killed_before_it_went_back_leaves_that_to_the_next(on
     claim = one.restore(Restore())
     assert claim.restores[1] == RestoreRequest()
     assert one.manifest().asked == {}
+
+
+def test_who_asked_for_the_latest_and_was_killed_asked_for_nothing_that_lasts(one: Played) -> None:
+    """The engine that was taken over stored one more: from then on every restore was refused, for going back unasked,
+    with advice that did not help. Simulated jobs found it."""
+    one.restore(at("3"))
+    one.store(4, 5)
+    assert one.restore(Restore()).restores[1] == RestoreRequest()
+    one.write(asked={1: Asked(ref=CheckpointRef(FIRST, 3), rewind="refused", since=9 * FIRST)})
+    assert one.restore(Restore()).restores[1] == RestoreRequest()
 
 
 def test_what_is_asked_now_replaces_what_was_asked_before(one: Played) -> None:
