@@ -215,8 +215,8 @@ class JobRun:
         return self._crew.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
-        """A clean stop: each pipeline takes a last checkpoint. ``wait`` then gives the report. Of a job that does not run
-        any more, nothing is asked."""
+        """A clean stop: each pipeline takes a last checkpoint, and ``wait`` then gives the report. Nothing is asked of
+        a job that has ended."""
         if self._crew is not None and not self._done.is_set():
             self._crew.stop()
 
