@@ -67,6 +67,9 @@ class People:
                     self._world.counts["savepoints"] += 1
             except (SeaTunnelError, RuntimeError) as error:
                 self._world.note(process.name, f"refuses: {error}")
+                others = self._world.last_writer not in (None, process)
+                if "another process has claimed" in str(error) and not others:
+                    self._world.broken_by(ViolationError("savepoints of jobs", f"nobody has, and {error}"))
 
         process.asked = process.asked or kind != "savepoint"
         with self._world.stage.inside(process):

@@ -106,7 +106,7 @@ class Sight:
         """By epoch."""
 
         self.rewinds: dict[int, Rewind] = {}
-        self.last_sweep_listed_ms = 0
+        self._swept_ms = {sink.name: 0 for sink in shape.topology.sinks}
         self._published_before: dict[int, dict[str, tuple[Published, ...]]] = {}
         self._listeners = listeners(all_invariants(self))  # type: ignore[arg-type]
 
@@ -119,6 +119,11 @@ class Sight:
     def is_pruned(self, start: Start) -> bool:
         """A prune that fails is left to the next store."""
         return self.id not in start.process.unpruned
+
+    @property
+    def last_sweep_listed_ms(self) -> int:
+        """When the last sweep had looked at the first of its sinks."""
+        return min(self._swept_ms.values())
 
     def row_of(self, source: str, split: Split) -> Row:
         return (split.body["enumeration"], source, split.index)
@@ -211,7 +216,7 @@ class Sight:
         self._tell("published", start, sink, committable, publication)
 
     def to_sweep(self, sink: str, epoch: int, keep: frozenset[str], *, final: bool) -> frozenset[StagingKey]:
-        self.last_sweep_listed_ms = self.clock.now_ms
+        self._swept_ms[sink] = self.clock.now_ms
         return frozenset(key for key in self.target.older_than(epoch, keep, final=final) if key.sink == sink)
 
     def sweep(self, epoch: int, keys: frozenset[StagingKey]) -> None:

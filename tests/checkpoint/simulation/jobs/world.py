@@ -57,6 +57,9 @@ class JobWorld:
         self.torn: set[str] = set()
         self.sights: dict[int, Sight] = {}
         self.processes: list[Process] = []
+        self.last_writer: Process | None = None
+        """Of the job's manifest."""
+
         self.broken: ViolationError | None = None
         self.trace: list[tuple[int, str, Any]] = []
         self.counts: Counter[str] = Counter()
@@ -191,6 +194,7 @@ class JobWorld:
             self.counts["epochs"] += 1
             self._watch(lambda rule: rule.claimed(process, sight.id, epoch))
         elif layout.manifest_version(key) is not None:
+            self.last_writer = process
             manifest = Manifest.from_bytes(manifest_of(body))
             self._watch(lambda rule: rule.manifest_put(process, layout.manifest_version(key) or 0, manifest))
         return True
