@@ -147,8 +147,8 @@ def test_an_edited_segment_is_damage_or_a_beginning_of_what_was_written(edits: l
     for position, removed, inserted in edits:
         segment = segment[:position] + inserted + segment[position + removed :]
     folder = Folder(MemoryStorage(), "map/")
-    folder.put("log/0000000001-00000000000000000000.snapshot", SNAPSHOT)
-    folder.put("log/0000000001-00000000000000000001.segment", segment)
+    folder.put("log/0000000001-00000000000000000000.snapshot", SNAPSHOT, epoch=1)
+    folder.put("log/0000000001-00000000000000000001.segment", segment, epoch=1)
     try:
         entries = recover(folder).entries
     except (CheckpointCorruptedError, UnsupportedFormatError):

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 from seatunnel_storage_mapstore.factory import MapStorageFactory
+from seatunnel_storage_mapstore.folder import Folder
+from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
 
 from seatunnel_storage_api.errors import StaleEpochError
+from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
@@ -69,3 +72,21 @@ def test_a_put_that_is_refused_leaves_no_look_behind(opened: Open) -> None:
         one.store_checkpoint(checkpoint(epoch, 1, b"another"))
     newer = other.acquire_epoch(JOB, 1, epoch + 1)
     assert one.newest_epoch(JOB, 1) == newer
+
+
+class AnswersLate(MemoryStorage):
+    """Puts a segment, loses the answer, and says on the second try that it is there; a newer writer came between."""
+
+    def put_if_absent(self, key: str, body: bytes) -> bool:
+        if not key.endswith(".segment"):
+            return super().put_if_absent(key, body)
+        Folder(self, "map/").claim()
+        return False
+
+
+def test_a_writer_whose_late_put_was_removed_by_a_newer_one_hears_of_that_one() -> None:
+    """It was told that its log is damaged."""
+    journal = Journal(Folder(AnswersLate(), "map/"), append=False, limits=Limits())
+    with pytest.raises(StaleEpochError, match="epoch 2 was claimed"):
+        journal.commit([("key", b"value")])
+    journal.close()

@@ -76,13 +76,20 @@ class Folder:
     def where(self, name: str) -> str:
         return f"{self.storage.locate(self.prefix + name)} ({self.storage.backend})"
 
-    def put(self, name: str, body: bytes) -> None:
-        """Stores an object whose name nobody else uses; durable when it returns.
+    def put(self, name: str, body: bytes, *, epoch: int) -> None:
+        """Stores an object whose name only the writer of this epoch uses; durable when it returns.
 
         Raises:
+            StaleEpochError: it was there and is gone: a newer writer removes what older ones wrote.
             CheckpointCorruptedError: it is there with other content.
         """
-        if not self.put_if_absent(name, body):
+        if self.put_if_absent(name, body):
+            return
+        existing = self.read(name)
+        if existing is None:
+            self.require_newest(epoch)
+            raise StorageUnavailableError(f"{self.where(name)} was removed while it was put. Find out what does that")
+        if existing != body:
             raise CheckpointCorruptedError(
                 f"cannot put {self.where(name)}: it exists with other content, although its name is this writer's "
                 "alone. Find out what else writes to this folder"

@@ -257,7 +257,7 @@ class Journal:
             epoch=self.epoch,
             number=number,
         )
-        self.folder.put(piece.name, frame)
+        self.folder.put(piece.name, frame, epoch=self.epoch)
         self.folder.require_newest(self.epoch)
         with self._gate:
             self._snapshot_bytes = len(frame)

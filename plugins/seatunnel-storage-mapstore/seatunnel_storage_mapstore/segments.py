@@ -31,7 +31,7 @@ class SegmentWriter(ABC):
 
     def _begin(self, number: int, frame: bytes) -> str:
         name = Piece(self._epoch, number, SEGMENT).name
-        self._folder.put(name, frame)
+        self._folder.put(name, frame, epoch=self._epoch)
         self.segments += 1
         return name
 

@@ -125,7 +125,7 @@ def place(journal: Journal, number: int, value: bytes) -> Entry:
     if len(value) <= INLINE_BYTES:
         return value
     name = Piece(journal.epoch, number, VALUE).name
-    journal.folder.put(name, value)
+    journal.folder.put(name, value, epoch=journal.epoch)
     return Remote(name, len(value), hashlib.sha256(value).digest())
 
 
