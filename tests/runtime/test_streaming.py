@@ -72,7 +72,7 @@ class TestMadeUp:
             stopped(run)
         with ground.run(text, restore=Restore()) as again:
             again.start()
-            assert again.wait(1) is None
+            assert again.wait(0.3) is None
             stopped(again)
         assert ground.rows("a") == list(range(1, 21))
 
