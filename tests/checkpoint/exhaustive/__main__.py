@@ -37,7 +37,7 @@ LARGE = (
     Bounds(engines=2, rows=2, triggers=(2, 0), rewinds=1),
     Bounds(engines=2, rows=2, triggers=(1, 0), ordered=True, rewinds=1),
     Bounds(engines=3, triggers=(1, 0), rewinds=2),
-    Bounds(engines=3, triggers=(2, 0), retained=1, rewinds=1),
+    Bounds(engines=3, triggers=(1, 0), retained=1, rewinds=2),
     Bounds(engines=2, triggers=(2, 1), endless=True),
     Bounds(engines=2, rows=2, triggers=(1, 1), retained=1, endless=True),
     Bounds(engines=2, triggers=(2, 0), rewinds=1, endless=True),
