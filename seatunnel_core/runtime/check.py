@@ -174,8 +174,9 @@ def _pipeline(pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], elsewhe
         yield f"sink {sink.name} ({sink.sink.identifier}) <- {', '.join(sink.inputs)}"
     held = weakest(pipeline)
     if not pipeline.bounded:
-        endless = ", ".join(source.name for source in pipeline.sources if not source.source.bounded)
-        yield f"streaming: {endless} never ends by itself; rows become visible with each checkpoint"
+        endless = [source.name for source in pipeline.sources if not source.source.bounded]
+        ends = "ends by itself" if len(endless) == 1 else "end by themselves"
+        yield f"streaming: {', '.join(endless)} never {ends}; rows become visible with each checkpoint"
     yield f"guarantee: {held.guarantee.value}" + (f", because {held.reason}" if held.reason else "")
 
 

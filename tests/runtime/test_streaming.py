@@ -246,6 +246,10 @@ def test_check_says_that_it_never_ends(ground: Ground, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "  streaming: a never ends by itself; rows become visible with each checkpoint\n" in shown
     assert "the job never ends by itself: stop it with Ctrl-C" in shown
+    sources = [fake_source(name, rows=1) for name in "ab"]
+    path.write_text(job(ENV, sources, [parquet_sink("a, b", ground.work / "out" / "both")]))
+    assert main(["-c", str(path), "--check"]) == 0
+    assert "  streaming: a, b never end by themselves; " in capsys.readouterr().out
     path.write_text(made_up(ground, rows=1, splits=1, env="job.mode = BATCH"))
     assert main(["-c", str(path), "--check"]) == 0
     assert "never ends" not in capsys.readouterr().out
