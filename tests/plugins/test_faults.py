@@ -117,10 +117,8 @@ def test_a_bad_network_before_the_stand_in_for_oss(
 
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
-    cluster.start()
-    yield cluster
-    cluster.stop()
+    with HdfsCluster(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
 
 
 def files(cluster: HdfsCluster, namespace: str) -> Paths:

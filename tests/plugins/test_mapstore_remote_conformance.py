@@ -31,12 +31,8 @@ def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinIO]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
-    cluster.start()
-    try:
+    with HdfsCluster(tmp_path_factory.mktemp("hdfs")) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 class OnServers(CountedBeneath):

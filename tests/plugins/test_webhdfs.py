@@ -28,10 +28,8 @@ pytestmark = pytest.mark.servers
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
     # localhost: redirects then name a DataNode, as in most clusters, and do not hold its address.
     bind = {"dfs.namenode.rpc-bind-host": "0.0.0.0"}
-    cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"), host="localhost", hdfs_site=bind)
-    cluster.start()
-    yield cluster
-    cluster.stop()
+    with HdfsCluster(tmp_path_factory.mktemp("hdfs"), host="localhost", hdfs_site=bind) as cluster:
+        yield cluster
 
 
 @pytest.fixture

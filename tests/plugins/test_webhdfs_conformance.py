@@ -16,10 +16,8 @@ pytestmark = pytest.mark.servers
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
-    cluster.start()
-    yield cluster
-    cluster.stop()
+    with HdfsCluster(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
 
 
 class HdfsBackdoor(Backdoor):

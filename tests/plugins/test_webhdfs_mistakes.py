@@ -28,10 +28,8 @@ HADOOP = "seatunnel.hadoop."
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
-    cluster.start()
-    yield cluster
-    cluster.stop()
+    with HdfsCluster(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
 
 
 @frozen
