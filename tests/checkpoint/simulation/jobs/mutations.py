@@ -49,7 +49,8 @@ def _ended_with_its_first_pipeline(original: Any) -> Any:
     def ended(self: Any, run: Any) -> None:
         original(self, run)
         if self._ended == 1 and len(self._runs) > 1 and run.outcome is Outcome.FINISHED:
-            self._manifest.write(lambda manifest: manifest.closed(self._report().record()))
+            table = self._report().record()
+            self._storage_pool.submit(self._manifest.write, lambda manifest: manifest.closed(table))
 
     return ended
 
