@@ -26,10 +26,8 @@ STORES_AFTERWARDS = 5
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HighlyAvailableHdfs]:
-    pair = HighlyAvailableHdfs(tmp_path_factory.mktemp("hdfs"))
-    pair.start()
-    yield pair
-    pair.stop()
+    with HighlyAvailableHdfs(tmp_path_factory.mktemp("hdfs")) as pair:
+        yield pair
 
 
 def by_file(pair: HighlyAvailableHdfs) -> dict[str, str]:

@@ -14,6 +14,7 @@ import getpass
 import os
 import socket
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -103,9 +104,29 @@ class Node:
         return done.stdout
 
 
-class HdfsCluster:
-    """A NameNode and a DataNode, with permissions as any cluster has them; this user is the superuser. As a context
-    manager it runs within the block.
+class Cluster(ABC):
+    """As a context manager it runs within the block."""
+
+    @abstractmethod
+    def start(self) -> None: ...
+
+    @abstractmethod
+    def stop(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class HdfsCluster(Cluster):
+    """A NameNode and a DataNode, with permissions as any cluster has them; this user is the superuser.
 
     Args:
         folder: empty or of an earlier cluster; keeps configuration, data and logs.
@@ -141,19 +162,8 @@ class HdfsCluster:
             jvm=jvm,
         )
         self._folder = folder
-        self.namenode = self._node.daemon(_NAMENODE, lambda: answers(self.http))
+        self.namenode = self._node.daemon(_NAMENODE, lambda: answers(self.http, self.rpc))
         self.datanode = self._node.daemon(_DATANODE, writable or (lambda: is_writable(self.http)))
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def configuration(self, namespace: str) -> dict[str, str]:
         """The keys of the plugin."""
@@ -199,7 +209,7 @@ class HdfsCluster:
         return self._node.run(_ADMIN, *arguments)
 
 
-class HighlyAvailableHdfs:
+class HighlyAvailableHdfs(Cluster):
     """Two NameNodes with their edits in one folder, and a DataNode. The first one is made active at the start."""
 
     nameservice = "ha"
@@ -213,8 +223,8 @@ class HighlyAvailableHdfs:
         datanode = _datanode_site(folder, host, f"{host}:{free_port()}")
         self._nodes = [self._node(number, self._site | datanode) for number in (1, 2)]
         self.namenodes = [
-            node.daemon(_NAMENODE, lambda http=http: answers(http))  # type: ignore[misc]
-            for node, http in zip(self._nodes, self.http, strict=True)
+            node.daemon(_NAMENODE, lambda http=http, rpc=rpc: answers(http, rpc))  # type: ignore[misc]
+            for node, http, rpc in zip(self._nodes, self.http, self.rpc, strict=True)
         ]
         self.datanode = self._nodes[0].daemon(_DATANODE, self._is_writable)
         self.client_site = folder / "client" / "hdfs-site.xml"
@@ -299,8 +309,11 @@ class HighlyAvailableHdfs:
         self._nodes[0].run(_HA_ADMIN, *arguments)
 
 
-def answers(http: str) -> bool:
-    """Whether a NameNode takes requests, active or not."""
+def answers(http: str, rpc: str) -> bool:
+    """Whether a NameNode takes requests, active or not. Its web server is there before its RPC server, by seconds on a
+    busy machine."""
+    host, _, port = rpc.rpartition(":")
+    socket.create_connection((host, int(port)), timeout=5).close()
     return requests.get(f"http://{http}/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus", timeout=5).ok
 
 
