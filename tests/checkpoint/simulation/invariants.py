@@ -135,7 +135,7 @@ class CompleteCut(Invariant):
             states = self._states[state.ref] = understood(state.states)
             if before in (Phase.LISTING, Phase.LOADING):
                 published = self._of_the_base(engine, event)
-            elif state.checkpoint_type is CheckpointType.SAVEPOINT:
+            elif state.checkpoint_type is CheckpointType.SAVEPOINT and not self.world.is_of_the_past(engine):
                 published = self._of_the_cut(CheckpointRef(state.epoch, state.checkpoint_id - 1))
                 early = published - self._published if self.is_newest(engine) else frozenset()
                 self.require(not early, f"savepoint {state.ref} is stored before {sorted(early)} are published")
