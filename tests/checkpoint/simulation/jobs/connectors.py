@@ -17,9 +17,8 @@ from seatunnel_core.transforms.transform import Transform
 from tests.checkpoint.simulation.target import MissingError, Published
 
 if TYPE_CHECKING:
-    from tests.checkpoint.simulation.jobs.world import JobWorld
-
     from tests.checkpoint.simulation.jobs.sight import Sight
+    from tests.checkpoint.simulation.jobs.world import JobWorld
 
 SCHEMA = TableSchema(table="rows", columns=pa.schema([("id", pa.int64())]))
 BYTES_PER_WEIGHT = 1_500_000
