@@ -50,9 +50,10 @@ test-oldest: ## the Spark tests on the oldest PySpark that is supported
 	-W 'ignore:unclosed <socket:ResourceWarning' \
 	-W 'ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning' $(ARGS)
 
+# No cache: a file's answer may be older than the files that its imports are sorted by.
 lint: dev ## ruff (rules and format) and the layers
-	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check .
+	@$(RUN) -m ruff check --no-cache .
+	@$(RUN) -m ruff format --no-cache --check .
 	@$(VENV)/bin/lint-imports
 
 type: dev ## mypy --strict
