@@ -128,15 +128,18 @@ class Start:
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
         """An older checkpoint would be a rewind (R10): nobody but a person decides that."""
         which = "the latest checkpoint" if self._life.base.rewind is None else "the checkpoint that was asked for,"
-        intact = (
-            "none that is stored can be read" if event.intact is None else f"the newest intact one is {event.intact}"
-        )
-        self._fail(
-            FailureKind.USAGE,
-            f"{which} {event.ref} is damaged ({event.message}); {intact}. Going back to an older one may "
-            "publish rows a second time, so it has to be asked for: restore that one with --retract, which deletes "
-            "from the targets first what was published after it, or with --accept-duplicates, which leaves it there",
-        )
+        if event.intact is None:
+            remedy = (
+                "none that is stored can be read. Restore the files of one from a backup, or begin again under a new id; "
+                "what was published would then come a second time, so empty the targets first"
+            )
+        else:
+            remedy = (
+                f"the newest intact one is {event.intact}. Going back to an older one may publish rows a second time, "
+                "so it has to be asked for: restore that one with --retract, which deletes from the targets first what "
+                "was published after it, or with --accept-duplicates, which leaves it there"
+            )
+        self._fail(FailureKind.USAGE, f"{which} {event.ref} is damaged ({event.message}); {remedy}")
 
     def _store_restore_point(self, states: VertexStates) -> None:
         """(d) The base's state becomes the first checkpoint of its epoch; a finished pipeline stays final (R7)."""
