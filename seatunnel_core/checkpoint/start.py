@@ -130,8 +130,8 @@ class Start:
         which = "the latest checkpoint" if self._life.base.rewind is None else "the checkpoint that was asked for,"
         if event.intact is None:
             remedy = (
-                "none that is stored can be read. Restore the files of one from a backup, or begin again under a new id; "
-                "what was published would then come a second time, so empty the targets first"
+                "none that is stored can be read. Restore the files of one from a backup, or empty the targets and "
+                "begin again under a new id"
             )
         else:
             remedy = (
