@@ -4,14 +4,46 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+from attrs import frozen
 
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.rows.keys import check_constraint_keys, check_keys, primary_key
+from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type
 
 DEFAULT_TABLE = "default"
 
+_SCHEMA_KEYS = {"table", "schema_first", "comment", "fields", "columns", "primaryKey", "constraintKeys"} | {
+    "partition_keys",
+    "metadata_table_id",
+}
 _COLUMN_KEYS = {"name", "type", "nullable", "columnLength", "columnScale", "defaultValue", "comment"}
-_FALSE = {"false", "no", "off", False}
+_FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@frozen(kw_only=True)
+class Column:
+    """What a schema block says about a column."""
+
+    field: pa.Field
+    """Its name, its type and whether it may be null."""
+
+    length: int | None = None
+    """``columnLength``: of texts, in characters."""
+
+    scale: int | None = None
+    """``columnScale``: digits after the point of a float or double, the dimension of a vector."""
+
+    default: Any = None
+    """``defaultValue`` as it is written; ``None`` when there is none."""
+
+
+@frozen(kw_only=True)
+class DeclaredTable:
+    """A table as a schema block declares it."""
+
+    schema: TableSchema
+    columns: tuple[Column, ...]
+    """In the order of ``schema.columns``."""
 
 
 def table_name(block: Mapping[str, Any] | None) -> str:
@@ -20,73 +52,110 @@ def table_name(block: Mapping[str, Any] | None) -> str:
 
 
 def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
-    """What a ``schema`` block declares; ``None`` when there is no block or it declares no column.
+    """The columns of a ``schema`` block; ``None`` when there is no block or it declares no column.
+
+    Raises:
+        ValueError: names the column that is declared wrongly, or asks for a default value, and says what to write.
+    """
+    declared = declared_table(block)
+    if declared is None:
+        return None
+    for column in declared.columns:
+        if column.default is not None:
+            raise ValueError(
+                f"column {column.field.name!r}: defaultValue is not supported; set the value in a transform"
+            )
+    return declared.schema
+
+
+def declared_table(
+    block: Mapping[str, Any] | None, dimensions: Mapping[str, int] = NO_DIMENSIONS
+) -> DeclaredTable | None:
+    """All that a ``schema`` block declares; ``None`` when there is no block or it declares no column.
+
+    Args:
+        block: as a configuration has it.
+        dimensions: those of the vectors that are declared without one, by name of type.
 
     Raises:
         ValueError: names the column that is declared wrongly and says what to write.
     """
     if not block:
         return None
+    check_keys("schema", block, _SCHEMA_KEYS)
+    if block.get("metadata_table_id"):
+        raise ValueError(
+            "schema.metadata_table_id needs a metadata service, and this version knows none: write the columns"
+        )
     fields, columns = block.get("fields"), block.get("columns")
     if fields and columns:
         raise ValueError("a schema has either fields or columns, not both: put all columns in one of them")
     if fields:
-        declared = _from_fields(fields)
+        declared = _from_fields(fields, dimensions)
     elif columns:
-        declared = _from_columns(columns)
+        declared = _from_columns(columns, dimensions)
     else:
         return None
-    schema = pa.schema(declared)
-    return TableSchema(table=table_name(block), columns=schema, primary_key=_primary_key(block, schema))
+    schema = pa.schema([column.field for column in declared])
+    check_constraint_keys(block.get("constraintKeys"), schema.names)
+    key = primary_key(block.get("primaryKey"), schema.names)
+    return DeclaredTable(
+        schema=TableSchema(table=table_name(block), columns=schema, primary_key=key), columns=tuple(declared)
+    )
 
 
-def _from_fields(fields: Any) -> list[pa.Field]:
+def _from_fields(fields: Any, dimensions: Mapping[str, int]) -> list[Column]:
     if not isinstance(fields, Mapping):
         raise ValueError(f"schema.fields is a block {{ name = type }}, found {fields!r}")
-    return [_field(str(name), declaration) for name, declaration in fields.items()]
+    return [Column(field=_field(str(name), written, dimensions)) for name, written in fields.items()]
 
 
-def _from_columns(columns: Any) -> list[pa.Field]:
+def _from_columns(columns: Any, dimensions: Mapping[str, int]) -> list[Column]:
     if not isinstance(columns, list | tuple):
         raise ValueError("schema.columns is a list [ { name = id, type = bigint }, … ]")
-    declared = []
-    for position, column in enumerate(columns, 1):
-        if not isinstance(column, Mapping) or "name" not in column or "type" not in column:
-            raise ValueError(
-                f"column {position} of schema.columns needs a name and a type: {{ name = id, type = bigint }}"
-            )
-        unknown = sorted(set(column) - _COLUMN_KEYS)
-        if unknown:
-            raise ValueError(f"column {column['name']!r} has unknown keys {unknown}; known are {sorted(_COLUMN_KEYS)}")
-        if column.get("defaultValue") is not None:
-            raise ValueError(f"column {column['name']!r}: defaultValue is not supported; set the value in a transform")
-        declared.append(_field(str(column["name"]), column["type"], nullable=_nullable(column)))
-    names = [each.name for each in declared]
+    declared = [_column(position, column, dimensions) for position, column in enumerate(columns, 1)]
+    names = [column.field.name for column in declared]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise ValueError(f"schema.columns names {doubled} more than once")
     return declared
 
 
-def _nullable(column: Mapping[str, Any]) -> bool:
-    value = column.get("nullable", True)
-    return (value.lower() if isinstance(value, str) else value) not in _FALSE
+def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column:
+    if not isinstance(column, Mapping) or "name" not in column or "type" not in column:
+        raise ValueError(f"column {position} of schema.columns needs a name and a type: {{ name = id, type = bigint }}")
+    name = str(column["name"])
+    check_keys(f"column {name!r}", column, _COLUMN_KEYS)
+    scale = _size(name, column, "columnScale")
+    if scale is not None:
+        dimensions = dict.fromkeys(VECTORS, scale)
+    return Column(
+        field=_field(name, column["type"], dimensions, nullable=_nullable(name, column)),
+        length=_size(name, column, "columnLength"),
+        scale=scale,
+        default=column.get("defaultValue"),
+    )
 
 
-def _field(name: str, declaration: Any, *, nullable: bool = True) -> pa.Field:
+def _nullable(name: str, column: Mapping[str, Any]) -> bool:
+    value = column.get("nullable")
+    flag = _FLAGS.get(str(True if value is None else value).lower())
+    if flag is None:
+        raise ValueError(f"column {name!r}: nullable is true or false, found {value!r}")
+    return flag
+
+
+def _size(name: str, column: Mapping[str, Any], key: str) -> int | None:
+    value = column.get(key)
+    if value is None:
+        return None
+    if not str(value).isascii() or not str(value).isdigit():
+        raise ValueError(f"column {name!r}: {key} is a whole number of at least 0, found {value!r}")
+    return int(value)
+
+
+def _field(name: str, declaration: Any, dimensions: Mapping[str, int], *, nullable: bool = True) -> pa.Field:
     try:
-        return pa.field(name, arrow_type(declaration), nullable=nullable)
+        return pa.field(name, arrow_type(declaration, dimensions), nullable=nullable)
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from None
-
-
-def _primary_key(block: Mapping[str, Any], schema: pa.Schema) -> tuple[str, ...]:
-    key = block.get("primaryKey") or {}
-    if not isinstance(key, Mapping):
-        raise ValueError("schema.primaryKey is a block { name = pk, columnNames = [id] }")
-    names = key.get("columnNames") or ()
-    columns = tuple(str(name) for name in ([names] if isinstance(names, str) else names))
-    unknown = [name for name in columns if name not in schema.names]
-    if unknown:
-        raise ValueError(f"the primary key names {unknown}, which the schema does not have: {schema.names}")
-    return columns

@@ -1,31 +1,39 @@
 """SeaTunnel's names of types, and the Arrow types that carry them.
 
-====================  ==============================  =======================================================
-SeaTunnel             Arrow                           remarks
-====================  ==============================  =======================================================
-``string``            ``string``
-``boolean``           ``bool``
-``tinyint``           ``int8``
-``smallint``          ``int16``
-``int``               ``int32``
-``bigint``            ``int64``
-``float``             ``float``                       32 bits
-``double``            ``double``                      64 bits
-``decimal(p, s)``     ``decimal128(p, s)``            up to 38 digits, ``decimal256`` up to 76
-``null``              ``null``
-``bytes``             ``binary``
-``date``              ``date32``
-``time``              ``time64[us]``
-``timestamp``         ``timestamp[us]``               local time, without zone
-``timestamp_tz``      ``timestamp[us, tz=UTC]``       a moment; shown in UTC
-``array<T>``          ``list<T>``
-``map<K, V>``         ``map<K, V>``
-``{a = T, …}``        ``struct<a: T, …>``             a row; a nested object, or written inside a type's text
-====================  ==============================  =======================================================
+======================= ================================ ========================================================
+SeaTunnel               Arrow                            remarks
+======================= ================================ ========================================================
+``string``              ``string``
+``boolean``             ``bool``
+``tinyint``             ``int8``
+``smallint``            ``int16``
+``int``                 ``int32``
+``bigint``              ``int64``
+``float``               ``float``                        32 bits
+``double``              ``double``                       64 bits
+``decimal(p, s)``       ``decimal128(p, s)``             up to 38 digits, ``decimal256`` up to 76
+``null``                ``null``
+``bytes``               ``binary``
+``date``                ``date32``
+``time``                ``time64[us]``
+``timestamp``           ``timestamp[us]``                local time, without zone
+``timestamp_tz``        ``timestamp[us, tz=UTC]``        a moment; shown in UTC
+``array<T>``            ``list<T>``
+``map<K, V>``           ``map<K, V>``
+``{a = T, …}``          ``struct<a: T, …>``              a row, also ``row<a = T, …>``; a nested object, or a text
+``float_vector``        ``fixed_size_list<float>[n]``    n is the dimension: ``float_vector(n)``, or ``columnScale``
+``float16_vector``      ``fixed_size_list<half>[n]``     16 bits, of IEEE 754
+``bfloat16_vector``     ``fixed_size_list<uint16>[n]``   the upper 16 bits of each float, for which Arrow has no type
+``binary_vector``       ``fixed_size_list<uint8>[n/8]``  n counts bits, eight to the byte
+``sparse_float_vector`` ``map<uint32, float>``           the values that are not 0 by their index; no dimension
+======================= ================================ ========================================================
 
-Names are compared without regard to case.
+Names of types are compared without regard to case; names of columns and fields keep theirs. Inside the text of a type
+a name with a blank or another such sign stands in quotes: ``{"unit price" = int}``.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -47,7 +55,23 @@ SIMPLE: Mapping[str, pa.DataType] = {
     "time": pa.time64("us"),
     "timestamp": pa.timestamp("us"),
     "timestamp_tz": pa.timestamp("us", tz="UTC"),
+    "sparse_float_vector": pa.map_(pa.uint32(), pa.float32()),
 }
+
+VECTORS: Mapping[str, pa.DataType] = {
+    "float_vector": pa.float32(),
+    "float16_vector": pa.float16(),
+    "bfloat16_vector": pa.uint16(),
+    "binary_vector": pa.uint8(),
+}
+"""The vectors that have a dimension, with the Arrow type of their elements."""
+
+LARGEST_DIMENSION = 262_144
+
+NO_DIMENSIONS: Mapping[str, int] = {}
+
+_STRUCTURE = "<>(){}[],=: \t\r\n\"'"
+"""What ends a name that stands without quotes."""
 
 _OTHER_SPELLINGS = {
     "integer": "int",
@@ -65,17 +89,23 @@ _OTHER_SPELLINGS = {
 """What people write, with what to write instead: an error names it."""
 
 
-def arrow_type(declaration: str | Mapping[str, Any]) -> pa.DataType:
+def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
     """The Arrow type of a declared type: a text such as ``map<string, array<int>>``, or a nested object for a row.
+
+    Args:
+        declaration: as a configuration has it.
+        dimensions: those of the vectors that are declared without one, by name of type.
 
     Raises:
         ValueError: says which part is not a type, and what was probably meant.
     """
     if isinstance(declaration, Mapping):
-        return _row([(str(name), arrow_type(inner)) for name, inner in declaration.items()])
+        return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])
+    if declaration is None:
+        raise ValueError('found null where a type was expected; the type of that name stands in quotes: "null"')
     if not isinstance(declaration, str):
         raise ValueError(f"expected the name of a type such as int or array<string>, found {declaration!r}")
-    reader = _Reader(declaration)
+    reader = _Reader(declaration, dimensions)
     parsed = reader.type()
     reader.end()
     return parsed
@@ -89,12 +119,36 @@ def type_name(arrow: pa.DataType) -> str:
     if pa.types.is_decimal(arrow):
         return f"decimal({arrow.precision}, {arrow.scale})"
     if pa.types.is_struct(arrow):
-        return "{" + ", ".join(f"{part.name} = {type_name(part.type)}" for part in arrow) + "}"
+        return "{" + ", ".join(f"{_field_name(part.name)} = {type_name(part.type)}" for part in arrow) + "}"
+    if vector := vector_name(arrow):
+        return f"{vector}({arrow.list_size * (8 if vector == 'binary_vector' else 1)})"
     if pa.types.is_map(arrow):
         return f"map<{type_name(arrow.key_type)}, {type_name(arrow.item_type)}>"
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow):
         return f"array<{type_name(arrow.value_type)}>"
     return str(arrow)
+
+
+def vector_name(arrow: pa.DataType) -> str | None:
+    """SeaTunnel's name of a vector that has a dimension, without it; ``None`` for other types."""
+    if not pa.types.is_fixed_size_list(arrow):
+        return None
+    return next((name for name, element in VECTORS.items() if element == arrow.value_type), None)
+
+
+def _field_name(name: str) -> str:
+    plain = name and not any(sign in _STRUCTURE or sign.isspace() for sign in name)
+    return name if plain else json.dumps(name, ensure_ascii=False)
+
+
+def _vector(name: str, dimension: int) -> pa.DataType:
+    if not 1 <= dimension <= LARGEST_DIMENSION:
+        raise ValueError(f"{name}({dimension}) cannot be: a vector has from 1 to {LARGEST_DIMENSION} dimensions")
+    if name != "binary_vector":
+        return pa.list_(VECTORS[name], dimension)
+    if dimension % 8:
+        raise ValueError(f"binary_vector({dimension}) cannot be: its dimension counts bits and is a multiple of 8")
+    return pa.list_(VECTORS[name], dimension // 8)
 
 
 def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
@@ -109,11 +163,10 @@ def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
 class _Reader:
     """Reads one declared type from left to right."""
 
-    _STRUCTURE = "<>(){}[],=: \t\r\n\"'"
-
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, dimensions: Mapping[str, int]) -> None:
         self.text = text
         self.at = 0
+        self.dimensions = dimensions
 
     def type(self) -> pa.DataType:
         if self._accept("{"):
@@ -133,10 +186,14 @@ class _Reader:
             self._expect(",", "map<string, int>")
             value = self.type()
             self._expect(">", "map<string, int>")
+            if key == pa.null():
+                raise ValueError(f"the keys of {self.text!r} would all be null, which a map cannot hold")
             return pa.map_(key, value)
         if name == "row":
             self._expect("<", "row<a = int, b = string>")
             return self._fields(">")
+        if name in VECTORS:
+            return _vector(name, self._dimension(name))
         if name not in SIMPLE:
             raise self._unknown(word)
         return SIMPLE[name]
@@ -153,7 +210,7 @@ class _Reader:
                 self._expect(",", "{a = int, b = string}")
                 if self._accept(closing):
                     break
-            name = self._word("the name of a field")
+            name = self._quoted_name() or self._word("the name of a field")
             if not self._accept("="):
                 self._accept(":")
             fields.append((name, self.type()))
@@ -173,11 +230,32 @@ class _Reader:
             )
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
-    def _number(self) -> int:
+    def _dimension(self, name: str) -> int:
+        if self._accept("("):
+            dimension = self._number(f"{name}(8)")
+            self._expect(")", f"{name}(8)")
+            return dimension
+        if name not in self.dimensions:
+            raise ValueError(f"{name} needs its dimension: write {name}(8), or columnScale = 8 beside the type")
+        return self.dimensions[name]
+
+    def _number(self, example: str = "decimal(10, 2)") -> int:
         word = self._word("a number")
-        if not word.isdigit():
-            raise ValueError(f"expected digits in {self.text!r}, found {word!r}; write it as decimal(10, 2)")
+        if not re.fullmatch("[0-9]{1,9}", word):
+            raise ValueError(f"expected a whole number in {self.text!r}, found {word!r}; write it as {example}")
         return int(word)
+
+    def _quoted_name(self) -> str:
+        """A name in double quotes, with JSON's escapes: it may have any sign. Empty when there is none."""
+        self._skip_space()
+        found = re.compile(r'"(?:[^"\\]|\\.)+"', re.DOTALL).match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        try:
+            return str(json.loads(found[0], strict=False))
+        except ValueError:
+            raise ValueError(f"the name {found[0]} in {self.text!r} has an escape that JSON does not know") from None
 
     def _word(self, wanted: str) -> str:
         self._skip_space()
@@ -189,7 +267,7 @@ class _Reader:
                 word, self.at = self.text[self.at + 1 : end], end + 1
                 return self._nested_in_quotes(word)
         start = self.at
-        while self.at < len(self.text) and self.text[self.at] not in self._STRUCTURE:
+        while self.at < len(self.text) and self.text[self.at] not in _STRUCTURE:
             self.at += 1
         if start == self.at:
             found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
@@ -221,7 +299,7 @@ class _Reader:
             self.at += 1
 
     def _unknown(self, word: str) -> ValueError:
-        known = [*SIMPLE, "decimal", "array", "map", "row"]
+        known = [*SIMPLE, *VECTORS, "decimal", "array", "map", "row"]
         meant = _OTHER_SPELLINGS.get(word.lower()) or next(iter(get_close_matches(word.lower(), known, n=1)), None)
         hint = f"; did you mean {meant}?" if meant else f"; types are {', '.join(known)}"
         return ValueError(f"{word!r} is not a type{hint}")

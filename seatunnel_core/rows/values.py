@@ -1,7 +1,8 @@
 """Turns plain values, as JSON and configuration files give them, into values that Arrow takes for a type.
 
 Rules as in SeaTunnel's documentation: dates and times are ISO texts, ``bytes`` are base64, a row is a list of its
-fields in order or an object by name, a map is an object whose keys are texts.
+fields in order or an object by name, a map is an object whose keys are texts. A vector is a list of its numbers, a
+binary one a list of its bytes or their base64.
 """
 
 import base64
@@ -9,12 +10,17 @@ import binascii
 import datetime as dt
 import decimal
 import json
+import math
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.types import type_name, vector_name
+
+LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
+"""The largest number of 32 bits, Java's ``Float.MAX_VALUE``."""
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
@@ -71,7 +77,8 @@ def _integer(value: Any, kind: pa.DataType) -> int:
     number = int(value.strip()) if isinstance(value, str) else int(value)
     if not isinstance(value, str) and number != value:
         raise ValueError
-    if not -(2 ** (kind.bit_width - 1)) <= number < 2 ** (kind.bit_width - 1):
+    least = 0 if pa.types.is_unsigned_integer(kind) else -(2 ** (kind.bit_width - 1))
+    if not least <= number < least + 2**kind.bit_width:
         raise ValueError
     return number
 
@@ -122,6 +129,27 @@ def _list(value: Any, kind: pa.DataType) -> list[Any]:
     return [plain(element, kind.value_type) for element in value]
 
 
+def _vector(value: Any, kind: pa.DataType) -> list[Any]:
+    if vector_name(kind) == "binary_vector" and isinstance(value, str | bytes) and not str(value).startswith("["):
+        value = list(_bytes(value, kind))
+    value = _unpacked(value)
+    if not isinstance(value, (list, tuple)):
+        raise TypeError
+    if len(value) != kind.list_size or None in value:
+        raise ValueError
+    if vector_name(kind) == "bfloat16_vector":
+        return [_upper_half(_floating(element, kind)) for element in value]
+    return [plain(element, kind.value_type) for element in value]
+
+
+def _upper_half(number: float) -> int:
+    """The upper 16 bits of a float: a bfloat16, cut off as SeaTunnel does."""
+    if math.isfinite(number) and abs(number) > LARGEST_FLOAT:
+        raise ValueError
+    bits: int = struct.unpack(">I", struct.pack(">f", number))[0]
+    return bits >> 16
+
+
 def _map(value: Any, kind: pa.DataType) -> list[tuple[Any, Any]]:
     value = _unpacked(value)
     if not isinstance(value, Mapping):
@@ -160,7 +188,7 @@ _CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataTy
     (pa.types.is_string, _text),
     (pa.types.is_large_string, _text),
     (pa.types.is_boolean, _boolean),
-    (pa.types.is_signed_integer, _integer),
+    (pa.types.is_integer, _integer),
     (pa.types.is_floating, _floating),
     (pa.types.is_decimal, _decimal),
     (pa.types.is_binary, _bytes),
@@ -169,6 +197,7 @@ _CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataTy
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_map, _map),
     (pa.types.is_list, _list),
+    (pa.types.is_fixed_size_list, _vector),
     (pa.types.is_struct, _struct),
     (pa.types.is_null, _null),
 )

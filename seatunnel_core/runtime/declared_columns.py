@@ -6,7 +6,11 @@ from typing import Any
 from seatunnel_core.config.document import Block, Items, Position, plain
 from seatunnel_core.config.option import SCHEMA, Option
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.rows.schema_block import table_schema
+from seatunnel_core.rows.schema_block import declared_table
+from seatunnel_core.rows.types import VECTORS
+
+_SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
+"""For vectors without one: whether it may be missing, and what a default value does, the plugin says."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
@@ -26,7 +30,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
         schema = written.get(option.key) if option.type is SCHEMA else None
         for column, position in _columns(schema) if isinstance(schema, Block) else ():
             try:
-                table_schema(column)
+                declared_table(column, _SOME_DIMENSIONS)
             except ValueError as error:
                 problems.error(f"{what}: option {option.key!r}: {error}", position)
                 wrong.add(option.key)

@@ -6,11 +6,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seatunnel_core.rows.schema_block import table_schema
-from seatunnel_core.rows.types import SIMPLE, arrow_type, type_name
+from seatunnel_core.config import document
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.rows.schema_block import declared_table, table_schema
+from seatunnel_core.rows.types import SIMPLE, VECTORS, arrow_type, type_name
 from seatunnel_core.rows.values import plain
 
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True)
@@ -18,8 +22,12 @@ SIMPLE_TYPES = st.one_of(
     st.sampled_from(list(SIMPLE.values())),
     st.tuples(st.integers(1, 38), st.integers(0, 10)).map(lambda pair: pa.decimal128(max(pair), min(pair))),
 )
+VECTOR_TYPES = st.one_of(
+    st.tuples(st.sampled_from(["float_vector", "float16_vector", "bfloat16_vector"]), st.integers(1, 99)),
+    st.tuples(st.just("binary_vector"), st.integers(1, 99).map(lambda count: count * 8)),
+).map(lambda pair: arrow_type(f"{pair[0]}({pair[1]})"))
 TYPES = st.recursive(
-    SIMPLE_TYPES,
+    SIMPLE_TYPES | VECTOR_TYPES,
     lambda inner: st.one_of(
         inner.map(pa.list_),
         st.tuples(SIMPLE_TYPES.filter(lambda key: key != pa.null()), inner).map(lambda pair: pa.map_(*pair)),
@@ -35,6 +43,30 @@ def test_every_type_is_read_back_from_its_name(kind: pa.DataType) -> None:
     assert arrow_type(type_name(kind).replace(" ", "").upper().lower()).equals(kind)
 
 
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4, unique=True))
+@example(["a(b", 'a"b', "a\\", ""])
+@example(["a.b", "A.B", "\u00a0x", "\n"])
+def test_a_field_of_a_row_may_have_any_name(names: list[str]) -> None:
+    kind = pa.struct([(name, pa.list_(pa.int32())) for name in names])
+    assert arrow_type(type_name(kind)).equals(kind)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_vector_takes_the_dimension_that_stands_beside_it(name: str) -> None:
+    assert type_name(arrow_type(name.upper(), {name: 16})) == f"{name}(16)"
+    assert type_name(arrow_type(f"{name}(24)", {name: 16})) == f"{name}(24)"
+    found = table_schema({"columns": [{"name": "v", "type": name, "columnScale": "32"}]})
+    assert found is not None
+    assert type_name(found.columns.field("v").type) == f"{name}(32)"
+
+
+def test_types_of_equal_look_are_told_apart() -> None:
+    """Each type has an Arrow type of its own, so that a sink knows what it gets."""
+    names = ["array<float>", "float_vector(4)", "float16_vector(4)", "bfloat16_vector(4)", "binary_vector(32)"]
+    kinds = {arrow_type(name) for name in [*SIMPLE, *names, "map<int, float>", "array<tinyint>"]}
+    assert len(kinds) == len(SIMPLE) + len(names) + 2
+
+
 @pytest.mark.parametrize(
     ("written", "name"),
     [
@@ -42,6 +74,8 @@ def test_every_type_is_read_back_from_its_name(kind: pa.DataType) -> None:
         ("map<string, {c_int = int, c_string = string}>", "map<string, {c_int = int, c_string = string}>"),
         ('{"a":"int"}', "{a = int}"),
         ("row<a int, b string>", "{a = int, b = string}"),
+        ('{"unit price": "int", \'it"s\' = int}', '{"unit price" = int, "it\\"s" = int}'),
+        ("sparse_float_vector", "sparse_float_vector"),
         ({"a": "int", "b": {"c": "array<int>"}}, "{a = int, b = {c = array<int>}}"),
         ('array<{a=int,b="decimal(3, 1)"}>', "array<{a = int, b = decimal(3, 1)}>"),
     ],
@@ -63,6 +97,15 @@ def test_the_ways_in_which_types_are_written(written: Any, name: str) -> None:
         ("{a = int, a = int}", "more than once"),
         ({}, "no field"),
         (3, "expected the name of a type"),
+        (None, 'in quotes: "null"'),
+        ("map<null, int>", "would all be null"),
+        ("float_vector", "columnScale = 8"),
+        ("float_vector(0)", "from 1 to"),
+        ("binary_vector(12)", "multiple of 8"),
+        ("float_vector(x)", r"write it as float_vector\(8\)"),
+        ("flot_vector(4)", "did you mean float_vector"),
+        ("decimal(9999999999)", "expected a whole number"),
+        ('{"a\\q" = int}', "an escape that JSON does not know"),
     ],
 )
 def test_a_wrong_type_says_what_to_write(written: Any, message: str) -> None:
@@ -83,9 +126,65 @@ def test_columns_with_a_primary_key() -> None:
     assert found.columns == pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.timestamp("us"))])
 
 
+EXAMPLE = """
+schema {
+  table = "shop.Orders"
+  schema_first = false
+  comment = "what was ordered"
+  partition_keys = [dt]
+  columns = [
+    { name = Id, type = bigint, nullable = false, columnLength = 20, defaultValue = 0, comment = "primary key" }
+    { name = "Unit.Price €", type = double, nullable = yes, columnScale = 2 }
+    { name = "of null", type = "null" }
+    { name = parts, type = { "a b" = int, "c.d" = "map<string, { \\"e f\\": int }>" } }
+  ]
+  primaryKey { name = pk, columns = [Id] }
+  constraintKeys = [
+    { constraintName = u, constraintType = UNIQUE_KEY, constraintColumns = [{ columnName = Id, sortType = DESC }] }
+    { constraintName = k, constraintColumns = [{ columnName = "of null" }, { columnName = Id }] }
+  ]
+}
+"""
+
+
+def schema_of(text: str) -> Any:
+    """A schema block as a plugin gets it from a job file."""
+    written = document.plain(parse(text, "job.conf", Variables({}, {}), Problems()), textual=True)
+    return written["schema"]
+
+
+def test_a_block_with_everything_in_it() -> None:
+    found = declared_table(schema_of(EXAMPLE))
+    assert found is not None
+    assert (found.schema.table, found.schema.primary_key) == ("shop.Orders", ("Id",))
+    shown = [(column.field.name, type_name(column.field.type), column.field.nullable) for column in found.columns]
+    assert shown == [
+        ("Id", "bigint", False),
+        ("Unit.Price €", "double", True),
+        ("of null", "null", True),
+        ("parts", '{"a b" = int, c.d = map<string, {"e f" = int}>}', True),
+    ]
+    assert [(column.length, column.scale, column.default) for column in found.columns] == [
+        (20, None, "0"),
+        (None, 2, None),
+        (None, None, None),
+        (None, None, None),
+    ]
+
+
+def test_fields_keep_names_with_any_sign() -> None:
+    found = table_schema(schema_of('schema { fields { "a.b" = int, "a b" = string, A = int, a = int, "ü{" = date } }'))
+    assert found is not None
+    assert found.columns.names == ["a.b", "a b", "A", "a", "ü{"]
+
+
 @pytest.mark.parametrize("block", [None, {}, {"fields": {}}, {"table": "t"}])
 def test_a_schema_may_be_empty(block: Any) -> None:
     assert table_schema(block) is None
+
+
+def constraint(**changes: Any) -> dict[str, Any]:
+    return {"constraintName": "k", "constraintColumns": [{"columnName": "id"}], **changes}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +200,27 @@ def test_a_schema_may_be_empty(block: Any) -> None:
         ({"columns": [{"name": "id", "type": "int"}] * 2}, "more than once"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["di"]}}, "primary key names"),
         ({"fields": {"id": "int"}, "primaryKey": "id"}, "primaryKey is a block"),
+        ({"fields": {"id": "int"}, "primaryKey": {"name": "pk"}}, "names no column"),
+        ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["id", "id"]}}, "more than once"),
+        ({"fields": {"id": "int"}, "primaryKey": {"column": ["id"]}}, "did you mean columns"),
+        ({"feilds": {"id": "int"}}, "did you mean fields"),
+        ({"metadata_table_id": "a.b.c"}, "needs a metadata service"),
+        ({"columns": [{"name": "id", "type": "int", "nullable": "maybe"}]}, "nullable is true or false"),
+        ({"columns": [{"name": "id", "type": "int", "columnScale": "-1"}]}, "columnScale is a whole number"),
+        ({"columns": [{"name": "v", "type": "float_vector"}]}, "column 'v': .*columnScale = 8"),
+        *(
+            ({"fields": {"id": "int"}, "constraintKeys": keys}, message)
+            for keys, message in [
+                ({"constraintName": "k"}, "is a list"),
+                (["k"], "key 1 .* needs a name and columns"),
+                ([constraint(constraintType="UNIQ")], "'k': constraintType is one of .*UNIQUE_KEY"),
+                ([constraint(constraintColumns=["id"])], "columnName = id"),
+                ([constraint(constraintColumns=[{"columnName": "di"}])], "'k' names .*di.* does not have"),
+                ([constraint(constraintColumns=[{"columnName": "id", "sortType": "UP"}])], "ASC or DESC, found 'UP'"),
+                ([constraint(constraintColumns=[{"columnName": "id", "sort": "ASC"}])], "did you mean sortType"),
+                ([constraint(constrainName="k")], "did you mean constraintName"),
+            ]
+        ),
     ],
 )
 def test_a_wrong_schema_says_where(block: Any, message: str) -> None:
@@ -124,6 +244,11 @@ def test_a_wrong_schema_says_where(block: Any, message: str) -> None:
         ({"b": "x"}, "{a = int, b = string}", {"a": None, "b": "x"}),
         ("[1, 2]", "array<int>", [1, 2]),
         (None, "int", None),
+        ([1, "2.5"], "float_vector(2)", [1.0, 2.5]),
+        ("[1.0, -2]", "bfloat16_vector(2)", [0x3F80, 0xC000]),
+        ([255, 0], "binary_vector(16)", [255, 0]),
+        ("/wA=", "binary_vector(16)", [255, 0]),
+        ({"7": 0.5}, "sparse_float_vector", [(7, 0.5)]),
     ],
 )
 def test_plain_values(value: Any, name: str, wanted: Any) -> None:
@@ -147,6 +272,13 @@ def test_plain_values(value: Any, name: str, wanted: Any) -> None:
         ([1, 2], "{a = int}"),
         (["x"], "array<int>"),
         (0, "null"),
+        ([1.0], "float_vector(2)"),
+        ([1.0, None], "float_vector(2)"),
+        (3, "float_vector(2)"),
+        ([1e39, 0], "bfloat16_vector(2)"),
+        ([256], "binary_vector(8)"),
+        ("AAA=", "binary_vector(8)"),
+        ({"-1": 0.5}, "sparse_float_vector"),
     ],
 )
 def test_a_value_that_is_not_of_its_type(value: Any, name: str) -> None:

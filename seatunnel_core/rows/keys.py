@@ -1,0 +1,87 @@
+"""The keys of a ``schema`` block: ``primaryKey { … }`` and ``constraintKeys [ … ]``."""
+
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+_PRIMARY_KEY = "schema.primaryKey is a block { name = pk, columnNames = [id] }"
+_CONSTRAINT_KEY = (
+    '{ constraintName = "id_index", constraintType = UNIQUE_KEY, constraintColumns = [{ columnName = id }] }'
+)
+_CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_INDEX_KEY")
+_CONSTRAINT_COLUMN_KEYS = {"columnName", "sortType", "indexName", "indexType", "metricType"}
+
+
+def check_keys(what: str, block: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise ``ValueError`` for a key of ``block`` that is not ``known``, with one that was probably meant."""
+    unknown = sorted(str(key) for key in block if key not in known)
+    if not unknown:
+        return
+    meant = next(iter(get_close_matches(unknown[0], known, n=1)), None)
+    hint = f"; did you mean {meant}?" if meant else f"; known are {sorted(known)}"
+    raise ValueError(f"{what} has unknown keys {unknown}{hint}")
+
+
+def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the primary key; empty when there is none.
+
+    Args:
+        block: ``primaryKey``, whose columns are ``columnNames`` or ``columns``.
+        names: the columns of the table.
+
+    Raises:
+        ValueError: it is written wrongly, or names a column that the table does not have.
+    """
+    if not block:
+        return ()
+    if not isinstance(block, Mapping):
+        raise ValueError(_PRIMARY_KEY)
+    check_keys("schema.primaryKey", block, {"name", "columnNames", "columns"})
+    written = block.get("columnNames") or block.get("columns")
+    if not written:
+        raise ValueError(f"schema.primaryKey names no column; {_PRIMARY_KEY}")
+    columns = tuple(str(name) for name in ([written] if isinstance(written, str) else written))
+    _check_columns("the primary key", columns, names)
+    return columns
+
+
+def check_constraint_keys(keys: Any, names: Sequence[str]) -> None:
+    """Judge ``constraintKeys``; nothing uses them so far.
+
+    Raises:
+        ValueError: one is written wrongly, or names a column that the table does not have.
+    """
+    if not keys:
+        return
+    if not isinstance(keys, list | tuple):
+        raise ValueError(f"schema.constraintKeys is a list [{_CONSTRAINT_KEY}]")
+    for position, key in enumerate(keys, 1):
+        if not isinstance(key, Mapping) or not key.get("constraintName") or not key.get("constraintColumns"):
+            raise ValueError(
+                f"key {position} of schema.constraintKeys needs a name and columns, and is written {_CONSTRAINT_KEY}"
+            )
+        _check_constraint(f"the constraint key {key['constraintName']!r}", key, names)
+
+
+def _check_constraint(what: str, key: Mapping[str, Any], names: Sequence[str]) -> None:
+    check_keys(what, key, {"constraintName", "constraintType", "constraintColumns"})
+    kind = str(key.get("constraintType") or "KEY").upper()
+    if kind not in _CONSTRAINT_TYPES:
+        raise ValueError(f"{what}: constraintType is one of {', '.join(_CONSTRAINT_TYPES)}, found {kind}")
+    written = key["constraintColumns"]
+    columns = written if isinstance(written, list | tuple) else [written]
+    for column in columns:
+        if not isinstance(column, Mapping) or not column.get("columnName"):
+            raise ValueError(f"{what}: each of constraintColumns is written {{ columnName = id }}, found {column!r}")
+        check_keys(f"a column of {what}", column, _CONSTRAINT_COLUMN_KEYS)
+        if str(column.get("sortType") or "ASC").upper() not in ("ASC", "DESC"):
+            raise ValueError(f"{what}: sortType is ASC or DESC, found {column['sortType']!r}")
+    _check_columns(what, [str(column["columnName"]) for column in columns], names)
+
+
+def _check_columns(what: str, columns: Sequence[str], names: Sequence[str]) -> None:
+    unknown = [name for name in columns if name not in names]
+    if unknown:
+        raise ValueError(f"{what} names {unknown}, which the schema does not have: {list(names)}")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{what} names a column more than once: {list(columns)}")
