@@ -1,12 +1,13 @@
-"""What transforms that choose columns share."""
+"""What transforms that choose or add columns share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.errors import TransformError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.types import type_name
 
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
@@ -19,7 +20,50 @@ def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> No
         )
 
 
+def check_new(transform: str, names: Iterable[str], schema: TableSchema, option: str) -> None:
+    """Raise ``TransformError`` for a name that a column of the schema has already."""
+    taken = [name for name in names if name in schema.columns.names]
+    if taken:
+        raise TransformError(
+            f"{transform}: the table {schema.table} has a column {', '.join(taken)} already; "
+            f"write another name in option '{option}'"
+        )
+
+
+def check_text(transform: str, name: str, schema: TableSchema) -> None:
+    """Raise ``TransformError`` unless the column is there and holds text."""
+    check_known(transform, (name,), schema)
+    kind = schema.columns.field(name).type
+    if not is_text(kind):
+        raise TransformError(
+            f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, and only string can be "
+            "taken; cast it before, for example with SparkSql"
+        )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
     """The schema with other columns; a primary key that has lost a column is none any more."""
     whole = all(name in columns.names for name in schema.primary_key)
     return evolve(schema, columns=columns, primary_key=schema.primary_key if whole else ())
+
+
+def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
+    """The schema with more columns: one whose name is taken replaces that column, the others follow at the end."""
+    columns = schema.columns
+    for output in outputs:
+        at = columns.get_field_index(output.name)
+        columns = columns.append(output) if at < 0 else columns.set(at, output)
+    return evolve(schema, columns=columns)
+
+
+def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
+    """The batch with the columns that ``with_outputs`` announced; table and kinds stay."""
+    rows = batch.rows
+    for output, column in zip(outputs, values, strict=True):
+        at = rows.schema.get_field_index(output.name)
+        rows = rows.append_column(output, column) if at < 0 else rows.set_column(at, output, column)
+    return evolve(batch, rows=rows)

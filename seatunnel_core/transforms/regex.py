@@ -1,0 +1,91 @@
+"""Regular expressions that run on whole columns: Arrow's, which are RE2's."""
+
+import itertools
+import re
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.errors import UsageError
+
+_ADVICE = (
+    "look-around, references inside a pattern and possessive repetition are not supported; a transform Python can "
+    "do them"
+)
+_AROUND = ("", "a", " ", "\n")
+"""What can stand beside a place, as far as a pattern can tell: an end of the text, a letter, a space, a line end."""
+
+
+def check_pattern(option: str, pattern: str) -> None:
+    """Raise ``UsageError`` for a text that is no regular expression."""
+    try:
+        pc.match_substring_regex(pa.array([""]), pattern=pattern)
+    except pa.ArrowInvalid as error:
+        problem = str(error).removeprefix("Invalid regular expression: ")
+        raise UsageError(f"option '{option}': {pattern!r} is not a regular expression: {problem}; {_ADVICE}") from None
+
+
+def matches_nothing(pattern: str) -> bool:
+    """Whether a valid pattern can match between two characters, without taking any."""
+    for before, after in itertools.product(_AROUND, repeat=2):
+        whole = rf"\A{before}(?:{pattern}){after}\z"
+        if pc.match_substring_regex(pa.array([before + after]), pattern=whole)[0].as_py():
+            return True
+    return False
+
+
+def rewritten(option: str, pattern: str, replacement: str) -> str:
+    """Java's replacement (``$1``, ``${name}``, ``\\$``) in RE2's words (``\\1``).
+
+    Raises:
+        UsageError: it names a group that the pattern does not have, or cannot be read.
+    """
+    groups, names = _groups(pattern)
+    text, at = "", 0
+    while at < len(replacement):
+        found = _PIECE.match(replacement, at)
+        if found is None:
+            raise UsageError(
+                f"option '{option}': after $ in {replacement!r} the number of a group or {{its name}} is missing; "
+                r"write \$ for the character itself"
+            )
+        text += _piece(option, found, groups, names)
+        at = found.end()
+    return text
+
+
+_PIECE = re.compile(r"\\(?P<escaped>.)|\$(?P<number>[0-9])|\$\{(?P<name>\w+)\}|(?P<text>[^\\$])", re.DOTALL)
+
+
+def _piece(option: str, found: "re.Match[str]", groups: int, names: Mapping[str, int]) -> str:
+    literal = found["escaped"] or found["text"]
+    if literal is not None:
+        return literal.replace("\\", r"\\")
+    number = int(found["number"]) if found["number"] else names.get(found["name"], groups + 1)
+    if number > groups:
+        raise UsageError(f"option '{option}': {found[0]} names a group that the pattern does not have")
+    return rf"\{number}"
+
+
+def _groups(pattern: str) -> tuple[int, Mapping[str, int]]:
+    """How many groups a valid pattern has, and the numbers of the named ones."""
+    names: dict[str, int] = {}
+    count, in_class, at = 0, False, 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\":
+            at += 1
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+            at += len(re.match(r"\^?\]?", pattern[at + 1 :])[0])  # type: ignore[index] # it always matches
+        elif char == "(":
+            named = re.match(r"\(\?P?<(\w+)>", pattern[at:])
+            if named or not pattern.startswith("(?", at):
+                count += 1
+            if named:
+                names[named[1]] = count
+        at += 1
+    return count, names

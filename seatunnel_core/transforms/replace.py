@@ -1,0 +1,55 @@
+"""The transform ``Replace``: replaces a text, or what a regular expression matches, in one column."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow.compute as pc
+
+from seatunnel_core.config.option import BOOLEAN, STRING, Option, Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.columns import check_text, put
+from seatunnel_core.transforms.regex import check_pattern, rewritten
+from seatunnel_core.transforms.transform import Transform
+
+FIELD = Option("replace_field", STRING, required=True, doc="The column, of type string.")
+PATTERN = Option("pattern", STRING, required=True, doc="What is replaced: a text, or with is_regex an expression.")
+REPLACEMENT = Option(
+    "replacement",
+    STRING,
+    required=True,
+    doc="What comes in its place; with is_regex, $1 and ${name} stand for groups of the pattern.",
+)
+IS_REGEX = Option("is_regex", BOOLEAN, default=False, doc="Whether pattern is a regular expression (RE2's).")
+FIRST = Option(
+    "replace_first", BOOLEAN, default=False, doc="Only the first match in a value is replaced; counts with is_regex."
+)
+
+
+class Replace(Transform):
+    """Null stays null; all other columns stay as they are."""
+
+    identifier: ClassVar[str] = "Replace"
+    declared = (FIELD, PATTERN, REPLACEMENT, IS_REGEX, FIRST)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._field, self._pattern, self._replacement = options[FIELD], options[PATTERN], options[REPLACEMENT]
+        if not self._pattern:
+            raise UsageError("option 'pattern': it is empty; write the text that is to be replaced")
+        if options[IS_REGEX]:
+            check_pattern("pattern", self._pattern)
+            self._replacement = rewritten("replacement", self._pattern, self._replacement)
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_text("Replace", self._field, schema)
+        return schema
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        values = batch.rows.column(self._field)
+        if not self.options[IS_REGEX]:
+            changed = pc.replace_substring(values, self._pattern, self._replacement)
+        else:
+            most = 1 if self.options[FIRST] else None
+            changed = pc.replace_substring_regex(values, self._pattern, self._replacement, max_replacements=most)
+        yield put(batch, [batch.rows.schema.field(self._field)], [changed])

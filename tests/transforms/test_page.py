@@ -1,0 +1,65 @@
+"""The page on transforms: each of its jobs gives what stands below it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.testing import Skipped, plan
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.runtime.check import check_report
+from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.transforms.transform import Transform
+
+PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
+ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
+
+
+def examples() -> list[tuple[str, str, str]]:
+    """Heading, job and result of every example."""
+    sections = re.split(r"^## `(\w+)`\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    found = []
+    for name, text in zip(sections[::2], sections[1::2], strict=True):
+        jobs = re.findall(r"^```hocon\n(.*?)^```\n\n```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        assert jobs, f"{name} has no example"
+        found += [(name, job, result) for job, result in jobs]
+    return found
+
+
+def run(job: str) -> Iterator[str]:
+    problems = Problems()
+    planned = plan_job(
+        read_job(parse(job, "job.conf", Variables({}, {}), problems), "job.conf", problems), registry, ENGINE
+    )
+    assert check_report(planned, ENGINE)
+    assert not problems.found
+    (pipeline,) = planned.pipelines
+    source = pipeline.sources[0].source
+    batches = [batch for split in plan(source).splits for batch in source.read(split, Skipped())]
+    for transform in (each.transform for each in pipeline.transforms):
+        assert isinstance(transform, Transform)
+        batches = [after for batch in batches for after in transform.apply(batch)]
+    yield f"{batches[0].table}: {', '.join(batches[0].rows.schema.names)}"
+    for batch in batches:
+        yield from lines(batch)
+
+
+def lines(batch: Batch) -> Iterator[str]:
+    kinds = [0] * batch.rows.num_rows if batch.kinds is None else batch.kinds.to_pylist()
+    for kind, row in zip(kinds, batch.rows.to_pylist(), strict=True):
+        values = ["null" if value is None else str(value) for value in row.values()]
+        yield " | ".join([RowKind(kind).name, *values])
+
+
+@pytest.mark.parametrize(("name", "job", "result"), examples())
+def test_examples(name: str, job: str, result: str) -> None:
+    assert f"{name} {{" in job
+    assert list(run(job)) == result.splitlines()
