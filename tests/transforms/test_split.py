@@ -1,0 +1,81 @@
+"""``Split``: one column at a separator into several."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import PEOPLE, changed, made
+
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.transforms.split import Split
+
+
+def parts(value: str | None, separator: str, names: list[str]) -> tuple[str | None, ...]:
+    split = made(Split, split_field="name", separator=separator, output_fields=names)
+    ((_, row),) = changed(split, [(1, value, 7)], kinds=None)
+    assert row[:3] == (1, value, 7)
+    return row[3:]
+
+
+@pytest.mark.parametrize(
+    ("value", "separator", "names", "expected"),
+    [
+        ("Joy Ding", " ", ["first", "last"], ("Joy", "Ding")),
+        ("Joy de Ding", " ", ["first", "last"], ("Joy", "de Ding")),
+        ("Joy", " ", ["first", "last"], ("Joy", None)),
+        ("", " ", ["first", "last"], ("", None)),
+        (None, " ", ["first", "last"], (None, None)),
+        (" a ", " ", ["x", "y", "z"], ("", "a", "")),
+        ("a|b", r"\|", ["x", "y"], ("a", "b")),
+        ("a1b22c", "[0-9]+", ["x", "y", "z"], ("a", "b", "c")),
+        ("a b", " ", ["x"], ("a b",)),
+    ],
+)
+def test_values(value: str | None, separator: str, names: list[str], expected: tuple[str | None, ...]) -> None:
+    assert parts(value, separator, names) == expected
+
+
+def test_parts_follow_the_columns_or_take_their_place() -> None:
+    split = made(Split, split_field="name", separator=" ", output_fields=["last", "name"])
+    assert split.output_schema(PEOPLE).columns.names == ["id", "name", "age", "last"]
+    assert changed(split)[1:3] == [
+        ("UPDATE_BEFORE", (1, "Ding", 20, "Joy")),
+        ("UPDATE_AFTER", (1, "Dom", 21, "Joy")),
+    ]
+
+
+@given(st.lists(st.none() | st.text("ab,é😀", max_size=8), min_size=1, max_size=9), st.integers(2, 4))
+def test_parts_are_those_of_python(values: list[str | None], count: int) -> None:
+    split = made(Split, split_field="name", separator=",", output_fields=[f"p{at}" for at in range(count)])
+    rows = changed(split, [(1, value, None) for value in values], kinds=None)
+    for value, (_, row) in zip(values, rows, strict=True):
+        found = [] if value is None else re.split(",", value, maxsplit=count - 1)
+        assert list(row[3:]) == found + [None] * (count - len(found))
+
+
+@pytest.mark.parametrize("separator", ["|", "x*", r"\b", "^", "$", "", r"x|\B", "(?m)^", "a?b?", r"\b[^x]?"])
+def test_a_separator_that_matches_nothing_at_all_is_refused(separator: str) -> None:
+    with pytest.raises(UsageError, match="also matches between two characters"):
+        made(Split, split_field="name", separator=separator, output_fields=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": "(", "output_fields": ["a"]}, r"option 'separator': '\(' is not a regular expression"),
+        ({"separator": ",", "output_fields": []}, "option 'output_fields': it is empty"),
+        ({"separator": ",", "output_fields": ["a", "a"]}, "option 'output_fields': it names a column twice"),
+    ],
+)
+def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        made(Split, split_field="name", **options)
+
+
+@pytest.mark.parametrize(("column", "message"), [("nam", "has no column nam"), ("age", "is int, and only string")])
+def test_columns_that_cannot_be_cut(column: str, message: str) -> None:
+    split = made(Split, split_field=column, separator=",", output_fields=["a"])
+    with pytest.raises(TransformError, match=message):
+        split.output_schema(PEOPLE)
