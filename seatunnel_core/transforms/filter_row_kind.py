@@ -1,0 +1,42 @@
+"""The transform ``FilterRowKind``: keeps the rows of some kinds."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.config.option import ENUM, LIST, Option, Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.transforms.transform import Transform
+
+_KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))
+INCLUDE = Option("include_kinds", _KINDS, doc="The kinds of rows to keep.")
+EXCLUDE = Option("exclude_kinds", _KINDS, doc="The kinds of rows to leave out; the others are kept.")
+
+
+class FilterRowKind(Transform):
+    """Keeps the rows of ``include_kinds``, or all but those of ``exclude_kinds``. They keep their kinds."""
+
+    identifier: ClassVar[str] = "FilterRowKind"
+    declared = (INCLUDE, EXCLUDE)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        include, exclude = options[INCLUDE], options[EXCLUDE]
+        if bool(include) == bool(exclude):
+            raise UsageError("set either include_kinds or exclude_kinds, and not both")
+        self._kept = [kind.value for kind in RowKind if (kind.name in include if include else kind.name not in exclude)]
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        return schema
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        if batch.kinds is None:
+            if RowKind.INSERT in self._kept:
+                yield batch
+            return
+        kept = pc.is_in(batch.kinds, pa.array(self._kept, pa.int8()))
+        yield Batch(table=batch.table, rows=batch.rows.filter(kept), kinds=batch.kinds.filter(kept))

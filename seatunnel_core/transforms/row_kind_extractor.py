@@ -1,0 +1,46 @@
+"""The transform ``RowKindExtractor``: writes the kind of each row into a column, and makes all rows inserted ones."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import ENUM, STRING, Option, Options
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.transforms.columns import check_new, put, with_outputs
+from seatunnel_core.transforms.transform import Transform
+
+NAME = Option("custom_field_name", STRING, default="row_kind", doc="The name of the column.")
+FORM = Option(
+    "transform_type", ENUM("SHORT", "FULL"), default="SHORT", doc="SHORT writes +I, -U, +U, -D; FULL writes INSERT, …."
+)
+
+SHORT = {RowKind.INSERT: "+I", RowKind.UPDATE_BEFORE: "-U", RowKind.UPDATE_AFTER: "+U", RowKind.DELETE: "-D"}
+
+
+def kind_texts(batch: Batch, texts: dict[RowKind, str]) -> pa.StringArray:
+    """The kind of each row as a text."""
+    if batch.kinds is None:
+        return pa.repeat(texts[RowKind.INSERT], batch.rows.num_rows)
+    return pa.array([texts[kind] for kind in RowKind]).take(batch.kinds)
+
+
+class RowKindExtractor(Transform):
+    """The column comes last. The primary key stays, although rows of several kinds may have the same one."""
+
+    identifier: ClassVar[str] = "RowKindExtractor"
+    declared = (NAME, FORM)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._output = pa.field(options[NAME], pa.string(), nullable=False)
+        self._texts = SHORT if options[FORM] == "SHORT" else {kind: kind.name for kind in RowKind}
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_new("RowKindExtractor", (self._output.name,), schema, NAME.key)
+        return with_outputs(schema, [self._output])
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        changed = put(batch, [self._output], [kind_texts(batch, self._texts)])
+        yield Batch(table=changed.table, rows=changed.rows)
