@@ -1,0 +1,57 @@
+"""The transform ``FieldRename``: renames all columns by a rule, or some by name."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core.config.option import LIST, NESTED, Option, Options
+from seatunnel_core.errors import TransformError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.columns import check_known
+from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
+from seatunnel_core.transforms.transform import Transform
+
+SPECIFIC = Option(
+    "specific",
+    LIST(NESTED),
+    doc="A list of { field_name, target_name }: single columns, to which the other options do not apply.",
+)
+
+
+class FieldRename(Transform):
+    """Order, types and values stay; a primary key follows its columns."""
+
+    identifier: ClassVar[str] = "FieldRename"
+    declared = (*NAMING, SPECIFIC)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._naming = naming(options)
+        pairs = [
+            entry_texts(SPECIFIC.key, entry, ("field_name", "target_name"))
+            for entry in reversed(options[SPECIFIC] or ())
+        ]
+        self._specific = dict(pairs)
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_known("FieldRename", self._specific, schema)
+        names = [self._name(name) for name in schema.columns.names]
+        for name in names:
+            same = [old for old, new in zip(schema.columns.names, names, strict=True) if new == name]
+            if len(same) > 1:
+                raise TransformError(
+                    f"FieldRename: the columns {', '.join(same)} of the table {schema.table} would all be called "
+                    f"{name}; name one of them under specific"
+                )
+        columns = pa.schema([each.with_name(name) for each, name in zip(schema.columns, names, strict=True)])
+        key = tuple(self._name(name) for name in schema.primary_key)
+        return evolve(schema, columns=columns, primary_key=key)
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        names = [self._name(name) for name in batch.rows.schema.names]
+        yield evolve(batch, rows=batch.rows.rename_columns(names))
+
+    def _name(self, name: str) -> str:
+        return self._specific.get(name) or self._naming.renamed(name)

@@ -1,0 +1,60 @@
+"""The transform ``Metadata``: writes into columns what a row says besides its values."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import MAP, Option, Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.columns import check_new, put, with_outputs
+from seatunnel_core.transforms.row_kind_extractor import SHORT, kind_texts
+from seatunnel_core.transforms.transform import Transform
+
+FIELDS = Option(
+    "metadata_fields",
+    MAP,
+    default={},
+    doc="What to write and the name of its column: { Database = db, Table = tbl, RowKind = kind }.",
+)
+
+_KNOWN = ("Database", "Table", "RowKind")
+_OF_SOURCES = ("EventTime", "Delay", "Partition")
+
+
+class Metadata(Transform):
+    """The columns come last, of type string. The rows keep their kinds and tables."""
+
+    identifier: ClassVar[str] = "Metadata"
+    declared = (FIELDS,)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._names: dict[str, str] = dict(options[FIELDS])
+        for key in self._names:
+            if key in _OF_SOURCES:
+                raise UsageError(f"option 'metadata_fields': no source of this version gives {key}; leave it out")
+            if key not in _KNOWN:
+                raise UsageError(
+                    f"option 'metadata_fields': {key} is not known; known are {', '.join(_KNOWN)}, written like this"
+                )
+        columns = list(self._names.values())
+        if len(set(columns)) < len(columns):
+            raise UsageError("option 'metadata_fields': it gives two columns the same name")
+        self._outputs = [pa.field(name, pa.string()) for name in columns]
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_new("Metadata", self._names.values(), schema, FIELDS.key)
+        return with_outputs(schema, self._outputs)
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        yield put(batch, self._outputs, [_values(key, batch) for key in self._names])
+
+
+def _values(key: str, batch: Batch) -> pa.StringArray:
+    if key == "RowKind":
+        return kind_texts(batch, SHORT)
+    *database, table = batch.table.split(".")
+    text = table if key == "Table" else next(iter(database), None)
+    return pa.repeat(pa.scalar(text, pa.string()), batch.rows.num_rows)

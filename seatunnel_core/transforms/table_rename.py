@@ -1,0 +1,32 @@
+"""The transform ``TableRename``: gives tables another name."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from attrs import evolve
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.naming import NAMING, naming
+from seatunnel_core.transforms.transform import Transform
+
+
+class TableRename(Transform):
+    """The name's last part follows all options; database and schema follow ``convert_case`` only."""
+
+    identifier: ClassVar[str] = "TableRename"
+    declared = NAMING
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._naming = naming(options)
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        return evolve(schema, table=self._name(schema.table))
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        yield evolve(batch, table=self._name(batch.table))
+
+    def _name(self, table: str) -> str:
+        database, point, name = table.rpartition(".")
+        return self._naming.cased(database) + point + self._naming.renamed(name)
