@@ -5,6 +5,7 @@ value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable
 of its position, computed for whole columns by Arrow.
 """
 
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,12 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.connectors.fake.moments import Parts
+from seatunnel_core.rows.types import SIMPLE, type_name, vector_name
 
 _U64 = pa.uint64()
 _MASK = 2**64 - 1
 _DAY_SECONDS = 86_400
 _YEAR_2000, _DAYS = 10_957, 9_131  # days since 1970, and days of 25 years
+_LARGEST_HALF = 65_504.0
+_INDEXES = 2**31  # of a sparse vector
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = pa.array([first + second for first in _LETTERS for second in _LETTERS])
 _SINGLES = pa.array(list(_LETTERS))
@@ -39,6 +43,14 @@ class Generator:
     bytes_length: int = 5
     array_size: int = 5
     map_size: int = 5
+    float_digits: int | None = None
+    """After the point, of floats and doubles; ``None`` for all that there are."""
+
+    vector_limits: tuple[float, float] = (0.0, 1.0)
+    sparse_size: int = 4
+    """How many values of a sparse vector are not 0."""
+
+    parts: Parts = Parts()  # noqa: RUF009 - it is frozen
 
     def column(self, name: str, kind: pa.DataType, start: int, count: int) -> pa.Array:
         """The values of rows ``start`` to ``start + count`` of a column."""
@@ -58,8 +70,8 @@ class Generator:
         return pc.add(spread.cast(pa.int64(), safe=False), low).cast(kind)
 
     def floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        low, high = self.limits[type_name(kind)]
-        return pc.add(pc.multiply(_unit(_bits(salt, start, count)), high - low), low).cast(kind)
+        drawn = _between(self.limits[type_name(kind)], _bits(salt, start, count))
+        return (drawn if self.float_digits is None else pc.round(drawn, self.float_digits)).cast(kind)
 
     def decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         whole = min(kind.precision - kind.scale, 12)
@@ -82,16 +94,26 @@ class Generator:
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
     def dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        if self.parts.of_dates:
+            return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
         return days.cast(pa.int32()).cast(kind)
 
     def times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        seconds = _remainder(_bits(salt, start, count), _DAY_SECONDS).cast(pa.int64())
+        if self.parts.of_times:
+            seconds = self.parts.times(_draws(salt, start, count))
+        else:
+            seconds = _remainder(_bits(salt, start, count), _DAY_SECONDS).cast(pa.int64())
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        spread = _remainder(_bits(salt, start, count), _DAYS * _DAY_SECONDS).cast(pa.int64())
-        return pc.multiply(pc.add(spread, _YEAR_2000 * _DAY_SECONDS), 1_000_000).cast(kind)
+        if self.parts.of_dates or self.parts.of_times:
+            draw = _draws(salt, start, count)
+            seconds = pc.add(pc.multiply(self.parts.dates(draw), _DAY_SECONDS), self.parts.times(draw))
+        else:
+            spread = _remainder(_bits(salt, start, count), _DAYS * _DAY_SECONDS).cast(pa.int64())
+            seconds = pc.add(spread, _YEAR_2000 * _DAY_SECONDS)
+        return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def nulls(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         return pa.nulls(count, kind)
@@ -99,17 +121,59 @@ class Generator:
     def lists(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         size = self.array_size
         elements = self.column(f"{name}.element", kind.value_type, start * size, count * size)
-        return pa.ListArray.from_arrays(_offsets(count, size), elements).cast(kind)
+        return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
     def maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
         values = self.column(f"{name}.value", kind.item_type, start * size, count * size)
-        return pa.MapArray.from_arrays(_offsets(count, size), keys, values).cast(kind)
+        offsets, kept = _different(keys, count, size)
+        if kept is not None:
+            keys, values = keys.take(kept), values.take(kept)
+        return pa.MapArray.from_arrays(offsets, keys, values, type=kind)
+
+    def vectors(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        size, what = kind.list_size, vector_name(kind)
+        bits = _bits(salt, start * size, count * size)
+        if what == "binary_vector":
+            elements = _remainder(bits, 256)
+        elif what == "bfloat16_vector":
+            whole = _between(self.vector_limits, bits).cast(pa.float32()).view(pa.uint32())
+            elements = pc.shift_right(whole, pa.scalar(16, pa.uint32()))
+        else:
+            most = _LARGEST_HALF if what == "float16_vector" else math.inf
+            low, high = (max(-most, min(limit, most)) for limit in self.vector_limits)
+            elements = _between((low, high), bits)
+        return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
+
+    def sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Each value has a part of the indexes for itself, so that no index comes twice."""
+        size = self.sparse_size
+        width = _INDEXES // max(size, 1)
+        part = _remainder(counting(0, count * size, _U64), max(size, 1))
+        index = pc.add(pc.multiply(part, width), _remainder(_bits(salt, start * size, count * size), width))
+        values = _between(self.vector_limits, _bits(salt + 1, start * size, count * size)).cast(kind.item_type)
+        return pa.MapArray.from_arrays(_offsets(count, size), index.cast(kind.key_type), values, type=kind)
 
     def structs(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         parts = [self.column(f"{name}.{part.name}", part.type, start, count) for part in kind]
         return pa.StructArray.from_arrays(parts, fields=list(kind))
+
+    def width(self, kind: pa.DataType) -> int:
+        """About how many bytes a value has in memory."""
+        if pa.types.is_struct(kind):
+            return sum(self.width(part.type) for part in kind)
+        if kind == SIMPLE["sparse_float_vector"]:
+            return 8 * self.sparse_size
+        if pa.types.is_map(kind):
+            return self.map_size * (self.width(kind.key_type) + self.width(kind.item_type))
+        if pa.types.is_fixed_size_list(kind):
+            return int(kind.list_size) * self.width(kind.value_type)
+        if pa.types.is_list(kind):
+            return self.array_size * self.width(kind.value_type)
+        if pa.types.is_string(kind) or pa.types.is_binary(kind):
+            return 4 + (self.string_length if pa.types.is_string(kind) else self.bytes_length)
+        return max(kind.bit_width // 8, 1) if pa.types.is_primitive(kind) else 1
 
 
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ...] = (
@@ -123,7 +187,9 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ..
     (pa.types.is_time, Generator.times),
     (pa.types.is_timestamp, Generator.timestamps),
     (pa.types.is_null, Generator.nulls),
+    (SIMPLE["sparse_float_vector"].equals, Generator.sparse),
     (pa.types.is_map, Generator.maps),
+    (pa.types.is_fixed_size_list, Generator.vectors),
     (pa.types.is_list, Generator.lists),
     (pa.types.is_struct, Generator.structs),
 )
@@ -133,7 +199,8 @@ def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
     """``start``, ``start + 1``, …"""
     if not count:
         return pa.array([], kind)
-    return pc.cumulative_sum(pa.repeat(pa.scalar(1, kind), count), start=pa.scalar(start - 1, kind))
+    steps = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=pa.scalar(-1, pa.int64()))
+    return pc.add(steps, pa.scalar(start, pa.int64())).cast(kind)
 
 
 def _bits(salt: int, start: int, count: int) -> pa.Array:
@@ -160,6 +227,33 @@ def _remainder(bits: pa.Array, divisor: int) -> pa.Array:
 def _unit(bits: pa.Array) -> pa.Array:
     """Numbers from 0 up to, but not including, 1."""
     return pc.multiply(pc.shift_right(bits, pa.scalar(11, _U64)).cast(pa.float64()), 2.0**-53)
+
+
+def _between(limits: tuple[float, float], bits: pa.Array) -> pa.Array:
+    low, high = limits
+    unit = _unit(bits)
+    if math.isinf(high - low):
+        return pc.add(pc.multiply(unit, high), pc.multiply(pc.subtract(1.0, unit), low))
+    return pc.add(pc.multiply(unit, high - low), low)
+
+
+def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
+    return lambda which, size: _remainder(_bits(salt + which * 0x51ED2701, start, count), size)
+
+
+def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
+    """Where each map begins when a key that it has already is left out, and which keys stay; ``None`` for all."""
+    nested = pa.types.is_nested(keys.type)  # which Arrow cannot compare
+    codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
+    row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))
+    pairs = pc.add(pc.multiply(row, len(codes.dictionary)), codes.indices.cast(pa.int64()))
+    if pc.count_distinct(pairs).as_py() == len(keys):
+        return _offsets(count, size), None
+    positions = counting(0, len(keys), pa.int64())
+    firsts = pa.table({"pair": pairs, "at": positions}).group_by("pair").aggregate([("at", "min")])["at_min"]
+    kept = firsts.take(pc.sort_indices(firsts)).combine_chunks()
+    per_row = pc.value_counts(row.take(kept)).field("counts")
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(per_row).cast(pa.int32())]), kept
 
 
 def _offsets(count: int, size: int) -> pa.Array:

@@ -1,26 +1,28 @@
 """The source ``FakeSource``. The body of a split holds the numbers of its first row and of its rows."""
 
+import datetime as dt
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
+from seatunnel_core.connectors.fake.settings import dimensions, generator
+from seatunnel_core.connectors.fake.written import Moment, at, default_values, written_rows
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.rows.schema_block import table_schema
-from seatunnel_core.rows.values import plain
+from seatunnel_core.rows.schema_block import Column, declared_table
+from seatunnel_core.rows.types import LARGEST_DIMENSION
 
 BATCH_ROWS = 65_536
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
+_BATCH_BYTES = 64 << 20
 
 
 _GROUP_MS = 1_000
@@ -43,16 +45,24 @@ class FakeSource(Source):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        general = generator(options)
         try:
-            schema = table_schema(options[opt.SCHEMA_BLOCK])
+            table = declared_table(options[opt.SCHEMA_BLOCK], dimensions(options))
+            self._defaults = default_values(table.columns) if table else {}
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
-        if schema is None:
+        if table is None:
             raise UsageError("option 'schema': no column is declared; write schema { fields { id = bigint } }")
-        self._schema: TableSchema = schema
-        self._rows = _rows(options[opt.ROWS], schema.columns) if options[opt.ROWS] is not None else None
-        self._counted = _counted(schema.columns) if options[opt.AUTO_INCREMENT] else None
-        self._generator = _generator(options)
+        self._schema: TableSchema = table.schema
+        self._rows = (
+            written_rows(options[opt.ROWS], table.columns, self._defaults) if options[opt.ROWS] is not None else None
+        )
+        self._counted = _counted(self._schema) if options[opt.AUTO_INCREMENT] else None
+        self._generators = {column.field.name: _of_column(general, column) for column in table.columns}
+        widths = (self._generators[column.name].width(column.type) for column in self._schema.columns)
+        self._row_bytes = max(sum(widths), 1)
+        written = [value for row in self._rows.rows for value in row] if self._rows else self._defaults.values()
+        self._dated = any(value is Moment.NOW for value in written)
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return (self._schema,)
@@ -64,10 +74,10 @@ class FakeSource(Source):
         cut = self._cut(planning)
         bodies: Sequence[Item] = inspected
         if self.bounded:
-            bodies = [cut.body(reader, piece) for reader in range(cut.readers) for piece in range(cut.pieces)]
-        width = _row_bytes(self._schema.columns)
+            pieces = [cut.body(reader, piece) for reader in range(cut.readers) for piece in range(cut.pieces)]
+            bodies = self._stamped(pieces)
         splits = tuple(
-            Split(index=index, weight_bytes=body["rows"] * width, rows=body["rows"], body=body)
+            Split(index=index, weight_bytes=body["rows"] * self._row_bytes, rows=body["rows"], body=body)
             for index, body in enumerate(body for body in bodies if body["rows"])
         )
         return Enumeration(schemas=(self._schema,), splits=splits)
@@ -79,30 +89,50 @@ class FakeSource(Source):
         rounds = max(1, _GROUP_MS // max(interval_ms, 1))
         some = min(rounds * cut.readers, _MOST_SPLITS)
         numbers = range(given, min(given + some, cut.readers * cut.pieces))
-        items = (cut.body(number % cut.readers, number // cut.readers) for number in numbers)
+        items = [cut.body(number % cut.readers, number // cut.readers) for number in numbers]
         return News(
-            items=tuple(items),
+            items=tuple(self._stamped(items)),
             memory={"given": given + len(numbers), **asdict(cut)},
             again_ms=rounds * interval_ms if numbers else None,
         )
 
     def _cut(self, planning: Planning) -> "_Cut":
-        per_reader = len(self._rows[0]) if self._rows else self.options[opt.ROW_NUM]
+        per_reader = self.options[opt.ROW_NUM] if self._rows is None else len(self._rows.rows)
+        if self._counted is not None and self._rows is None:
+            self._check_count(planning.parallelism * per_reader)
         pieces = self.options[opt.SPLIT_NUM]
         if planning.rows_per_second:
             pieces = max(pieces, -(-per_reader // planning.rows_per_second))
         return _Cut(readers=planning.parallelism, rows=per_reader, pieces=min(pieces, max(per_reader, 1)))
 
+    def _check_count(self, rows: int) -> None:
+        column = self._schema.columns.field(self._counted)
+        first, limit = self.options[opt.AUTO_INCREMENT_START], 2 ** (column.type.bit_width - 1)
+        if not (-limit <= first and first + rows <= limit):
+            raise SourceError(
+                f"FakeSource: {rows} rows counted from auto.increment.start = {first} do not fit into column "
+                f"{column.name!r}, which goes from {-limit} to {limit - 1}; begin lower, or make it a bigint"
+            )
+
+    def _stamped(self, bodies: Sequence[Item]) -> Sequence[Item]:
+        """The bodies with the moment of now, if any value needs it."""
+        if not self._dated:
+            return bodies
+        now = dt.datetime.now().astimezone().isoformat(timespec="microseconds")
+        return [{**body, "now": now} for body in bodies]
+
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         if self.bounded:
             time.sleep(self.options[opt.READ_INTERVAL] / 1000)
         start, count = stored.number(split.body, "start"), stored.number(split.body, "rows")
+        now = dt.datetime.fromisoformat(stored.text(split.body, "now")) if self._dated else None
         if self._rows is not None:
-            yield self._written(start, count)
+            yield self._written(start, count, now)
             return
-        for first in range(start, start + count, BATCH_ROWS):
-            some = min(BATCH_ROWS, start + count - first)
-            columns = [self._column(column, first, some) for column in self._schema.columns]
+        most = max(1, min(BATCH_ROWS, _BATCH_BYTES // self._row_bytes))
+        for first in range(start, start + count, most):
+            some = min(most, start + count - first)
+            columns = [self._column(column, first, some, now) for column in self._schema.columns]
             rows = pa.RecordBatch.from_arrays(columns, schema=self._schema.columns)
             yield Batch(table=self._schema.table, rows=rows)
 
@@ -110,19 +140,23 @@ class FakeSource(Source):
         pieces = [(stored.number(split.body, "start"), stored.number(split.body, "rows")) for split in splits]
         return [f"rows {start + 1} to {start + count}" for start, count in pieces]
 
-    def _written(self, start: int, count: int) -> Batch:
+    def _written(self, start: int, count: int, now: dt.datetime | None) -> Batch:
         assert self._rows is not None
-        rows, kinds = self._rows
-        start %= len(rows)
-        batch = pa.RecordBatch.from_pylist(rows[start : start + count], schema=self._schema.columns)
-        some = kinds[start : start + count]
-        changes = pa.array(some, pa.int8()) if any(some) else None
-        return Batch(table=self._schema.table, rows=batch, kinds=changes)
+        start %= len(self._rows.rows)
+        some = self._rows.kinds[start : start + count]
+        return Batch(
+            table=self._schema.table,
+            rows=self._rows.batch(self._schema.columns, start, count, now),
+            kinds=pa.array(some, pa.int8()) if any(some) else None,
+        )
 
-    def _column(self, column: pa.Field, first: int, count: int) -> pa.Array:
+    def _column(self, column: pa.Field, first: int, count: int, now: dt.datetime | None) -> pa.Array:
         if column.name == self._counted:
             return counting(self.options[opt.AUTO_INCREMENT_START] + first, count, column.type)
-        return self._generator.column(column.name, column.type, first, count)
+        if column.name in self._defaults:
+            value = pa.array([at(self._defaults[column.name], column.type, now)], column.type)
+            return value.take(pa.repeat(0, count))
+        return self._generators[column.name].column(column.name, column.type, first, count)
 
 
 @frozen(kw_only=True)
@@ -150,63 +184,18 @@ class _Cut:
 _LEAST = {"readers": 1, "rows": 0, "pieces": 1}
 
 
-def _generator(options: Options) -> Generator:
-    limits = {name: (options[f"{name}.min"], options[f"{name}.max"]) for name in _NUMBERS}
-    for name, (low, high) in limits.items():
-        if low > high:
-            raise UsageError(f"option '{name}.min': {low} is more than {name}.max, which is {high}")
-    templates = {name: options[f"{name}.template"] or () for name in ("string", *_NUMBERS)}
-    for name, template in templates.items():
-        mode = options[f"{name}.fake.mode"]
-        if mode == "template" and not template:
-            raise UsageError(f"option '{name}.fake.mode': template needs {name}.template = [value, …]")
-        if mode == "range":
-            templates[name] = ()
-    return Generator(
-        seed=options[opt.SEED],
-        limits=limits,
-        templates=templates,
-        string_length=options[opt.STRING_LENGTH],
-        bytes_length=options[opt.BYTES_LENGTH],
-        array_size=options[opt.ARRAY_SIZE],
-        map_size=options[opt.MAP_SIZE],
+def _of_column(general: Generator, column: Column) -> Generator:
+    """``columnLength`` and ``columnScale`` of a column say more than the options."""
+    return evolve(
+        general,
+        string_length=min(column.length or general.string_length, opt.LONGEST),
+        sparse_size=min(column.scale or general.sparse_size, LARGEST_DIMENSION),
+        float_digits=column.scale,
     )
 
 
-def _rows(written: Any, columns: pa.Schema) -> tuple[list[dict[str, Any]], list[int]]:
-    """The rows that a job writes down, with their kinds."""
-    rows, kinds = [], []
-    if not isinstance(written, list | tuple):
-        raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
-    for number, row in enumerate(written, 1):
-        try:
-            kind, fields = row["kind"], row["fields"]
-            kinds.append(RowKind[str(kind).upper()].value)
-            if len(fields) != len(columns):
-                raise ValueError(f"it has {len(fields)} fields and the schema has {len(columns)}")
-            named = fields.values() if isinstance(fields, dict) else fields
-            rows.append({column.name: plain(value, column.type) for column, value in zip(columns, named, strict=True)})
-        except (KeyError, TypeError):
-            kinds_known = ", ".join(each.name for each in RowKind)
-            raise UsageError(
-                f"option 'rows', row {number}: expected {{ kind = INSERT, fields = […] }} with a kind of {kinds_known}"
-            ) from None
-        except ValueError as error:
-            raise UsageError(f"option 'rows', row {number}: {error}") from None
-    return rows, kinds
-
-
-def _counted(columns: pa.Schema) -> str:
-    for column in columns:
-        if column.type in (pa.int32(), pa.int64()):
-            return str(column.name)
-    raise UsageError("option 'auto.increment.enabled': the schema has no column of type int or bigint")
-
-
-def _row_bytes(columns: pa.Schema) -> int:
-    """About how many bytes a row has in memory; used for packing only."""
-    return sum(column.type.bit_width // 8 if _fixed(column.type) else 16 for column in columns) or 1
-
-
-def _fixed(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_primitive(kind)) and kind.bit_width >= 8
+def _counted(schema: TableSchema) -> str:
+    columns = [column.name for column in schema.columns if column.type in (pa.int32(), pa.int64())]
+    if not columns:
+        raise UsageError("option 'auto.increment.enabled': the schema has no column of type int or bigint")
+    return str(next((name for name in columns if name in schema.primary_key), columns[0]))

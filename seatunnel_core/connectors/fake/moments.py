@@ -1,0 +1,65 @@
+"""Dates and times of chosen parts: ``date.year.template`` and its like."""
+
+import calendar
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+Draw = Callable[[int, int], pa.Array]
+"""Numbers from 0 up to the second argument for each row; the first tells draws of one value apart."""
+
+YEARS = range(2000, 2025)
+_EPOCH = dt.date(1970, 1, 1)
+
+
+@frozen(kw_only=True)
+class Parts:
+    """From what each part of a moment is chosen; where nothing is said, from all that it can be."""
+
+    years: Sequence[int] = ()
+    months: Sequence[int] = ()
+    days: Sequence[int] = ()
+    hours: Sequence[int] = ()
+    minutes: Sequence[int] = ()
+    seconds: Sequence[int] = ()
+
+    @property
+    def of_dates(self) -> bool:
+        """Whether anything is said about dates."""
+        return bool(self.years or self.months or self.days)
+
+    @property
+    def of_times(self) -> bool:
+        """Whether anything is said about times of day."""
+        return bool(self.hours or self.minutes or self.seconds)
+
+    def check(self) -> None:
+        """Raise ``ValueError`` when a day is chosen that a month does not have."""
+        wanted = max(self.days, default=1)
+        for year in set(self.years or YEARS):
+            for month in set(self.months or range(1, 13)):
+                if wanted > calendar.monthrange(year, month)[1]:
+                    raise ValueError(
+                        f"{year}-{month:02} has no day {wanted}; say in date.month.template which months may come"
+                    )
+
+    def dates(self, draw: Draw) -> pa.Array:
+        """Days since 1970."""
+        months = [(year, month) for year in self.years or YEARS for month in self.months or range(1, 13)]
+        first = pa.array([(dt.date(*month, 1) - _EPOCH).days for month in months], pa.int64())
+        days = pa.array([day - 1 for day in self.days or range(1, 29)], pa.int64())
+        return pc.add(_chosen(first, draw, 0), _chosen(days, draw, 1))
+
+    def times(self, draw: Draw) -> pa.Array:
+        """Seconds since midnight."""
+        hours = pa.array([3600 * hour for hour in self.hours or range(24)], pa.int64())
+        minutes = pa.array([60 * minute for minute in self.minutes or range(60)], pa.int64())
+        seconds = pa.array(list(self.seconds or range(60)), pa.int64())
+        return pc.add(pc.add(_chosen(hours, draw, 2), _chosen(minutes, draw, 3)), _chosen(seconds, draw, 4))
+
+
+def _chosen(values: pa.Array, draw: Draw, which: int) -> pa.Array:
+    return values.take(draw(which, len(values)).cast(pa.int64()))

@@ -1,0 +1,138 @@
+"""Values that a job writes down for ``FakeSource``: those of ``rows``, and the ``defaultValue`` of columns.
+
+``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` stand for the moment at which the splits were planned, so
+that a split that is read again gives the same.
+"""
+
+import datetime as dt
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.schema_block import Column
+from seatunnel_core.rows.values import plain
+
+
+class Moment(enum.Enum):
+    """What is known only when splits are planned."""
+
+    NOW = "now"
+
+
+@frozen(kw_only=True)
+class WrittenRows:
+    """The rows that a job writes down."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    """The values of each, in the order of the columns."""
+
+    kinds: tuple[int, ...]
+
+    def batch(self, columns: pa.Schema, start: int, count: int, now: dt.datetime | None) -> pa.RecordBatch:
+        """The rows from ``start`` on."""
+        some = self.rows[start : start + count]
+        values = [
+            pa.array([at(row[index], column.type, now) for row in some], column.type)
+            for index, column in enumerate(columns)
+        ]
+        return pa.RecordBatch.from_arrays(values, schema=columns)
+
+
+def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> WrittenRows:
+    """The rows of the option ``rows``.
+
+    Args:
+        written: a list of ``{ kind = INSERT, fields = [1, a] }``; fields may also be a block by name.
+        columns: those of the schema.
+        defaults: what a column has where a row has null or nothing.
+
+    Raises:
+        UsageError: names the row and the column that are wrong.
+    """
+    if not isinstance(written, list | tuple):
+        raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
+    rows, kinds = [], []
+    for number, row in enumerate(written, 1):
+        try:
+            kinds.append(_kind(row))
+            rows.append(_row(row["fields"], columns, defaults))
+        except ValueError as error:
+            raise UsageError(f"option 'rows', row {number}: {error}") from None
+    return WrittenRows(rows=tuple(rows), kinds=tuple(kinds))
+
+
+def default_values(columns: Sequence[Column]) -> dict[str, Any]:
+    """The values of the columns that have a ``defaultValue``, by name.
+
+    Raises:
+        ValueError: one is not of its column's type.
+    """
+    found = {}
+    for column in columns:
+        if column.default is not None:
+            bare = isinstance(column.default, str) and pa.types.is_binary(column.field.type)
+            written = column.default.encode() if bare else column.default
+            try:
+                found[column.field.name] = _value(written, column.field.type)
+            except ValueError as error:
+                raise ValueError(f"column {column.field.name!r}: defaultValue {error}") from None
+    return found
+
+
+def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
+    """``value``, or what it is at the moment ``now``, which has the zone of the driver."""
+    if value is not Moment.NOW:
+        return value
+    assert now is not None
+    if pa.types.is_date(kind):
+        return now.date()
+    local = now.replace(tzinfo=None)
+    return local.time() if pa.types.is_time(kind) else now.astimezone(dt.UTC) if kind.tz else local
+
+
+def _kind(row: Any) -> int:
+    known = ", ".join(each.name for each in RowKind)
+    if not isinstance(row, Mapping) or not isinstance(row.get("fields"), Mapping | list | tuple):
+        raise ValueError(f"expected {{ kind = INSERT, fields = […] }} with a kind of {known}")
+    kind = str(row.get("kind") or RowKind.INSERT.name).upper()
+    if kind not in RowKind.__members__:
+        raise ValueError(f"expected a kind of {known}, found {row['kind']!r}")
+    return RowKind[kind].value
+
+
+def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
+    names = [column.field.name for column in columns]
+    if isinstance(fields, Mapping):
+        unknown = [name for name in fields if name not in names]
+        if unknown:
+            raise ValueError(f"it has fields {unknown}, which the schema does not have: {names}")
+        fields = [fields.get(name) for name in names]
+    if len(fields) != len(columns):
+        raise ValueError(f"it has {len(fields)} fields and the schema has {len(columns)}")
+    return tuple(_field(value, column.field, defaults) for value, column in zip(fields, columns, strict=True))
+
+
+def _field(written: Any, field: pa.Field, defaults: Mapping[str, Any]) -> Any:
+    try:
+        value = _value(written, field.type)
+    except ValueError as error:
+        raise ValueError(f"column {field.name!r}: {error}") from None
+    if value is None:
+        value = defaults.get(field.name)
+    if value is None and not field.nullable:
+        raise ValueError(f"column {field.name!r} is null, and its schema says nullable = false")
+    return value
+
+
+def _value(written: Any, kind: pa.DataType) -> Any:
+    current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
+        kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
+    )
+    if current and isinstance(written, str) and written.strip().upper() == current:
+        return Moment.NOW
+    return plain(written, kind)

@@ -1,0 +1,376 @@
+"""What ``FakeSource`` makes up, and what it makes of values that are written down."""
+
+import datetime as dt
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seatunnel_core.connectors.fake.source import FakeSource
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.testing import options_of, plan
+from seatunnel_core.connectors.testing.drive import shipped, through_json
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.types import type_name
+
+SIMPLE = ["string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(30, 8)", "bytes"]
+SIMPLE += ["date", "time", "timestamp", "timestamp_tz", "decimal(1, 1)", "decimal(38, 38)", "decimal(76, 10)"]
+VECTORS = ["float_vector", "float16_vector", "bfloat16_vector", "binary_vector", "sparse_float_vector"]
+TYPES = st.recursive(
+    st.sampled_from([*SIMPLE, *VECTORS, "null"]),
+    lambda inner: st.one_of(
+        inner.map(lambda part: f"array<{part}>"),
+        st.tuples(st.sampled_from([*SIMPLE, "array<boolean>"]), inner).map(lambda pair: f"map<{pair[0]}, {pair[1]}>"),
+        st.tuples(inner, inner).map(lambda pair: f'row<a = {pair[0]}, "b c" = {pair[1]}>'),
+    ),
+    max_leaves=4,
+)
+
+
+def source(fields: Any, **options: Any) -> FakeSource:
+    """A source of ``{name: type}``, or of a list of columns."""
+    schema = {"columns": fields} if isinstance(fields, list) else {"fields": fields}
+    values = {"schema": schema, "split.read-interval": 0, **options}
+    return FakeSource(options_of(FakeSource, values))
+
+
+def batches(of: FakeSource, *, parallelism: int = 1) -> list[Batch]:
+    """All splits, read in a task of their own after a checkpoint."""
+    found = plan(of, Planning(parallelism=parallelism))
+    copies = ((shipped(of), split) for split in found.splits)
+    return [batch for copy, split in copies for batch in copy.read(split, None)]  # type: ignore[arg-type]
+
+
+def column(of: FakeSource, *, parallelism: int = 1) -> list[Any]:
+    """The values of the first column, whose arrays must be sound."""
+    found = batches(of, parallelism=parallelism)
+    for batch in found:
+        batch.rows.validate(full=True)
+        assert batch.rows.schema.equals(of.planned_schemas()[0].columns)
+    return [value for batch in found for value in batch.rows.column(0).to_pylist()]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TYPES, st.integers(1, 9), st.integers(1, 3), st.integers(0, 2**63 - 1))
+def test_rows_are_the_same_however_they_are_cut(kind: str, splits: int, parallelism: int, seed: int) -> None:
+    options = {"row.num": 12, "seed": seed, "array.size": 3, "map.size": 3}
+    whole = column(source({"c": kind}, **options), parallelism=parallelism)
+    cut = column(source({"c": kind}, **{**options, "split.num": splits}), parallelism=parallelism)
+    assert len(whole) == 12 * parallelism
+    assert repr(cut) == repr(whole)
+
+
+@pytest.mark.parametrize("kind", [*SIMPLE, *VECTORS])
+def test_another_seed_gives_other_rows_and_no_row_is_like_the_next(kind: str) -> None:
+    """Where there are enough values for that."""
+    first, second = (column(source({"c": kind}, **{"row.num": 40, "seed": seed})) for seed in (1, 2))
+    assert first != second
+    few = kind in ("boolean", "decimal(1, 1)")
+    assert len({repr(value) for value in first}) >= (2 if few else 20)
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        ("tinyint", -128, 127),
+        ("tinyint", -3, -1),
+        ("smallint", -5, 5),
+        ("int", 20, 29),
+        ("int", -(2**31), 2**31 - 1),
+        ("bigint", 30, 30),
+        ("bigint", -(2**63), 2**63 - 1),
+        ("float", 40.0, 43.0),
+        ("double", -1.7e308, 1.7e308),
+        ("double", 44.0, 47.0),
+    ],
+)
+def test_values_keep_to_their_range_and_use_it(kind: str, low: Any, high: Any) -> None:
+    found = column(source({"c": kind}, **{"row.num": 500, f"{kind}.min": low, f"{kind}.max": high}))
+    assert low <= min(found) <= max(found) <= high
+    assert min(found) <= low * 0.8 + high * 0.2
+    assert max(found) >= low * 0.2 + high * 0.8
+
+
+TEMPLATES: dict[str, list[Any]] = {
+    "string": ["kris", "hailin"],
+    "tinyint": [-128, 1, 127],
+    "smallint": [10, 11],
+    "int": [20, 21],
+    "bigint": [-(2**63), 30],
+    "float": [40.0, 41.5],
+    "double": [44.0, 1.7e308],
+}
+
+
+@pytest.mark.parametrize("mode", ["template", "range", None])
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_a_template_gives_its_values_unless_the_range_is_asked_for(kind: str, mode: str | None) -> None:
+    options = {f"{kind}.template": TEMPLATES[kind], **({f"{kind}.fake.mode": mode} if mode else {})}
+    found = column(source({"c": kind, "d": f"array<{kind}>"}, **{"row.num": 60, **options}))
+    assert (set(found) == set(TEMPLATES[kind])) == (mode != "range")
+
+
+PARTS: dict[str, tuple[list[int], Callable[[Any], int]]] = {
+    "date.year": ([1, 1999, 9999], lambda moment: moment.year),
+    "date.month": ([2, 11], lambda moment: moment.month),
+    "date.day": ([1, 28], lambda moment: moment.day),
+    "time.hour": ([0, 23], lambda moment: moment.hour),
+    "time.minute": ([7], lambda moment: moment.minute),
+    "time.second": ([0, 59], lambda moment: moment.second),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        (part, kind)
+        for part in PARTS
+        for kind in ("date", "time", "timestamp", "timestamp_tz")
+        if kind not in ("date", "time") or part.startswith(kind)
+    ],
+)
+def test_the_parts_of_moments_are_chosen(part: str, kind: str) -> None:
+    wanted, part_of = PARTS[part]
+    found = column(source({"c": kind}, **{"row.num": 200, f"{part}.template": wanted}))
+    assert {part_of(moment) for moment in found} == set(wanted)
+    others = [of for name, (_, of) in PARTS.items() if name != part and (kind not in ("date", "time") or kind in name)]
+    assert all(len({of(moment) for moment in found}) > 5 for of in others)
+
+
+def test_each_part_of_a_moment_is_chosen_by_itself() -> None:
+    found = column(source({"c": "time"}, **{"row.num": 50, "time.hour.template": [1]}))
+    assert len({moment.minute - moment.second for moment in found}) > 10
+
+
+def test_the_last_day_of_a_leap_year() -> None:
+    options = {"date.year.template": [2000, 2024], "date.month.template": [2], "date.day.template": [29]}
+    assert set(column(source({"c": "date"}, **options))) <= {dt.date(2000, 2, 29), dt.date(2024, 2, 29)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "length"),
+    [
+        ("string", {"string.length": 7}, 7),
+        ("string", {"string.length": 0}, 0),
+        ("bytes", {"bytes.length": 3}, 3),
+        ("array<int>", {"array.size": 4}, 4),
+        ("array<int>", {"array.size": 0}, 0),
+        ("map<bigint, int>", {"map.size": 6}, 6),
+        ("map<bigint, int>", {"map.size": 0}, 0),
+        ("float_vector", {"vector.dimension": 6}, 6),
+        ("float16_vector", {}, 4),
+        ("bfloat16_vector(3)", {"vector.dimension": 6}, 3),
+        ("binary_vector", {"binary.vector.dimension": 24}, 3),
+        ("binary_vector", {}, 1),
+        ("sparse_float_vector", {"vector.dimension": 9}, 9),
+    ],
+)
+def test_sizes(kind: str, options: Any, length: int) -> None:
+    assert {len(value) for value in column(source({"c": kind}, **{"row.num": 30, **options}))} == {length}
+
+
+@pytest.mark.parametrize("key", ["boolean", "tinyint", "array<boolean>"])
+def test_a_key_comes_once_in_a_map(key: str) -> None:
+    found = column(source({"c": f"map<{key}, int>"}, **{"row.num": 50, "map.size": 40}))
+    sizes = [len(entries) for entries in found]
+    assert sizes == [len({repr(name) for name, _ in entries}) for entries in found]
+    assert min(sizes) >= 2
+
+
+def test_an_index_comes_once_in_a_sparse_vector() -> None:
+    (batch,) = batches(source({"c": "sparse_float_vector"}, **{"row.num": 1, "vector.dimension": 200_000}))
+    assert len(batch.rows.column(0).keys.unique()) == 200_000
+
+
+@pytest.mark.parametrize("kind", ["float_vector", "float16_vector", "sparse_float_vector"])
+def test_numbers_of_a_vector_keep_to_their_range(kind: str) -> None:
+    found = column(source({"c": kind}, **{"row.num": 50, "vector.float.min": -2, "vector.float.max": 3}))
+    numbers = [number[1] if isinstance(number, tuple) else float(number) for vector in found for number in vector]
+    assert -2 <= min(numbers) < -1.5 < 2.5 < max(numbers) <= 3
+
+
+def test_numbers_of_16_bits_keep_to_theirs() -> None:
+    """SeaTunnel's largest number by default is that of a float; one of 16 bits would always be infinite."""
+    halves = [float(number) for vector in column(source({"c": "float16_vector"})) for number in vector]
+    assert max(halves) <= 65_504
+    bits = column(source({"c": "bfloat16_vector"}, **{"vector.float.min": 1, "vector.float.max": 1}))
+    assert {number for vector in bits for number in vector} == {0x3F80}
+
+
+def test_a_column_says_more_than_the_options() -> None:
+    columns = [
+        {"name": "text", "type": "string", "columnLength": "12"},
+        {"name": "any", "type": "string", "columnLength": "0"},
+        {"name": "price", "type": "double", "columnScale": "2"},
+        {"name": "vector", "type": "float_vector", "columnScale": "7"},
+        {"name": "sparse", "type": "sparse_float_vector", "columnScale": "3"},
+    ]
+    for batch in batches(source(columns, **{"double.max": 10, "vector.dimension": 5})):
+        for row in batch.rows.to_pylist():
+            assert [len(row[name]) for name in ("text", "any", "vector", "sparse")] == [12, 5, 7, 3]
+            assert row["price"] == round(row["price"], 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "wanted"),
+    [
+        ("timestamp", "2024-09-12 15:45:30", dt.datetime(2024, 9, 12, 15, 45, 30)),
+        ("time", "15:45:30", dt.time(15, 45, 30)),
+        ("date", "2024-09-12", dt.date(2024, 9, 12)),
+        ("bigint", "0", 0),
+        ("bytes", "abc", b"abc"),
+        ("decimal(4, 2)", "1.5", decimal.Decimal("1.50")),
+        ("array<int>", [1, 2], [1, 2]),
+        ("map<string, int>", {"a": 1}, [("a", 1)]),
+        ("float_vector(2)", [1, 2], [1.0, 2.0]),
+    ],
+)
+def test_a_default_value_stands_in_every_row(kind: str, written: Any, wanted: Any) -> None:
+    of = source([{"name": "c", "type": kind, "defaultValue": written}], **{"row.num": 3})
+    assert column(of) == [wanted] * 3
+
+
+MOMENTS = [("date", "current_date"), ("time", "CURRENT_TIME"), ("timestamp", "CURRENT_TIMESTAMP")]
+MOMENTS += [("timestamp_tz", "CURRENT_TIMESTAMP")]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize(("kind", "name"), MOMENTS)
+def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bool, streaming: bool) -> None:
+    """Not that of reading: a split that is read again gives the same."""
+    declared = [{"name": "c", "type": kind, **({} if rows else {"defaultValue": name})}]
+    of = source(declared, **({"rows": [{"fields": [name]}]} if rows else {}))
+    of.run_in(streaming=streaming)
+    before = dt.datetime.now().astimezone()
+    planning = Planning(parallelism=1)
+    items = through_json([dict(item) for item in of.look({}, planning).items]) if streaming else []
+    after = dt.datetime.now().astimezone()
+    splits = of.enumerate(items, planning).splits
+    read = [next(iter(shipped(of).read(split, None))).rows for split in [*splits, *splits]]  # type: ignore[arg-type]
+    assert read[0].equals(read[1])
+    value = read[0].column(0)[0].as_py()
+    after = after if streaming else dt.datetime.now().astimezone()
+    bounds = {
+        "date": (before.date(), after.date()),
+        "time": (before.time(), after.time()),
+        "timestamp": (before.replace(tzinfo=None), after.replace(tzinfo=None)),
+        "timestamp_tz": (before, after),
+    }
+    low, high = bounds[kind]
+    assert low <= value <= high or (kind == "time" and high < low)
+
+
+COLUMNS = [
+    {"name": "id", "type": "bigint", "nullable": "false"},
+    {"name": "a b", "type": "string"},
+    {"name": "n", "type": "int", "defaultValue": "7"},
+]
+
+
+def test_rows_that_are_written_down() -> None:
+    rows = [
+        {"kind": "INSERT", "fields": [1, "A", 100]},
+        {"kind": "update_before", "fields": {"n": 100, "id": 1, "a b": "A"}},
+        {"kind": "UPDATE_AFTER", "fields": {"id": "1"}},
+        {"kind": "DELETE", "fields": [1, None, None]},
+        {"fields": [2, 3, 4]},
+    ]
+    found = batches(source(COLUMNS, rows=rows, **{"split.num": 3}), parallelism=2)
+    kinds = [kind for batch in found for kind in (batch.kinds or pa.array([0] * batch.rows.num_rows)).to_pylist()]
+    names = ["INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE", "INSERT"]
+    assert [RowKind(kind).name for kind in kinds] == names * 2
+    assert [tuple(row.values()) for batch in found for row in batch.rows.to_pylist()] == [
+        (1, "A", 100),
+        (1, "A", 100),
+        (1, None, 7),
+        (1, None, 7),
+        (2, "3", 4),
+    ] * 2
+
+
+def test_no_rows_written_down_are_no_splits() -> None:
+    assert batches(source(COLUMNS, rows=[])) == []
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 8])
+def test_counting_goes_on_from_reader_to_reader(parallelism: int) -> None:
+    options = {"auto.increment.enabled": True, "auto.increment.start": 1000, "row.num": 30, "split.num": 4}
+    found = column(source({"id": "int", "age": "int"}, **options), parallelism=parallelism)
+    assert sorted(found) == list(range(1000, 1000 + 30 * parallelism))
+
+
+def test_the_primary_key_is_counted() -> None:
+    columns = [{"name": "n", "type": "int"}, {"name": "id", "type": "int", "defaultValue": "0"}]
+    schema = {"columns": columns, "primaryKey": {"name": "pk", "columnNames": ["id"]}}
+    of = FakeSource(options_of(FakeSource, {"schema": schema, "auto.increment.enabled": True, "row.num": 3}))
+    assert [batch.rows.column("id").to_pylist() for batch in batches(of)] == [[1, 2, 3]]
+
+
+def test_wide_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seatunnel_core.connectors.fake.source._BATCH_BYTES", 1 << 20)
+    of = source({"c": "float_vector(1024)"}, **{"row.num": 600})
+    (split,) = plan(of, Planning(parallelism=1)).splits
+    assert split.weight_bytes == 600 * 1024 * 4
+    assert [batch.rows.num_rows for batch in of.read(split, None)] == [256, 256, 88]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "message"),
+    [
+        ({"c": "int"}, {"int.min": 5, "int.max": 4}, "'int.min': 5 is more than int.max, which is 4"),
+        ({"c": "int"}, {"vector.float.min": 5, "vector.float.max": 4}, "vector.float.min"),
+        ({"c": "int"}, {"int.fake.mode": "template"}, r"template needs int.template = \[value"),
+        ({"c": "int"}, {"float.max": 1e39}, "'float.max': 1e.39 does not fit into a float"),
+        ({"c": "int"}, {"float.template": [-1e39]}, "'float.template': -1e.39 does not fit"),
+        ({"c": "int"}, {"binary.vector.dimension": 12}, "expected a multiple of 8, found 12"),
+        ({"c": "int"}, {"date.day.template": [30]}, "2000-02 has no day 30; say in date.month.template"),
+        ({"c": "int"}, {"date.year.template": [2023], "date.day.template": [29]}, "2023-02 has no day 29"),
+        ({"c": "string"}, {"auto.increment.enabled": True}, "no column of type int or bigint"),
+        ([{"name": "c", "type": "int", "defaultValue": "x"}], {}, "'schema': column 'c': defaultValue 'x' is not of"),
+        ({"c": "date"}, {"rows": [{"fields": ["CURRENT_TIME"]}]}, "row 1: column 'c': 'CURRENT_TIME' is not of type"),
+        ({"c": "int"}, {"rows": {"fields": [1]}}, "'rows': expected a list"),
+        ({"c": "int"}, {"rows": [{"kind": "UPSERT", "fields": [1]}]}, "row 1: expected a kind of .*found 'UPSERT'"),
+        ({"c": "int"}, {"rows": [[1]]}, "row 1: expected { kind = INSERT, fields"),
+        ({"c": "int"}, {"rows": [{"fields": [1]}, {"fields": [1, 2]}]}, "row 2: it has 2 fields and the schema has 1"),
+        ({"c": "int"}, {"rows": [{"fields": {"d": 1}}]}, r"row 1: it has fields \['d'\]"),
+        (COLUMNS, {"rows": [{"fields": {"n": 1}}]}, "column 'id' is null, and its schema says nullable = false"),
+    ],
+)
+def test_a_wrong_configuration_says_what_to_write(fields: Any, options: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        source(fields, **options)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("tinyint.min", -129), ("smallint.template", [1, 40_000]), ("date.month.template", [13]), ("vector.dimension", 0)],
+)
+def test_a_value_that_its_type_does_not_have_is_refused_where_it_stands(key: str, value: Any) -> None:
+    with pytest.raises(ValueError, match="expected a whole number from"):
+        source({"c": "int"}, **{key: value})
+
+
+@pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 5), ("bigint", 2**63 - 5), ("int", -(2**31) - 1)])
+def test_counting_past_the_end_of_a_type_is_refused_before_any_row(kind: str, start: int) -> None:
+    of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
+    with pytest.raises(SourceError, match=r"column 'c', which goes from .*begin lower"):
+        plan(of, Planning(parallelism=2))
+
+
+@pytest.mark.parametrize(("kind", "start"), [("int", 2**31 - 3), ("bigint", 2**63 - 3), ("bigint", -(2**63))])
+def test_counting_to_the_end_of_a_type(kind: str, start: int) -> None:
+    of = source({"c": kind}, **{"auto.increment.enabled": True, "auto.increment.start": start, "row.num": 3})
+    assert column(of) == [start, start + 1, start + 2]
+
+
+def test_vectors_take_their_dimension_from_the_options_in_the_planned_schema() -> None:
+    (schema,) = source({"a": "float_vector", "b": "binary_vector"}, **{"vector.dimension": 3}).planned_schemas()
+    assert [type_name(field.type) for field in schema.columns] == ["float_vector(3)", "binary_vector(8)"]
+    assert isinstance(schema.columns, pa.Schema)
