@@ -217,6 +217,16 @@ def test_a_column_says_more_than_the_options() -> None:
             assert row["price"] == round(row["price"], 2)
 
 
+@pytest.mark.parametrize("scale", [0, 2, 400])
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_numbers_without_digits_after_the_point_are_not_rounded(kind: str, scale: int) -> None:
+    """Rounding in Arrow fails on values such as 1e308, and those are what comes by default."""
+    columns = [{"name": "c", "type": kind, "columnScale": str(scale)}]
+    assert column(source(columns)) == column(source({"c": kind}))
+    small = column(source(columns, **{f"{kind}.max": 4}))
+    assert all(abs(value - round(value, scale)) < 1e-6 for value in small)
+
+
 @pytest.mark.parametrize(
     ("kind", "written", "wanted"),
     [

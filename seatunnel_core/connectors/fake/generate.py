@@ -71,7 +71,7 @@ class Generator:
 
     def floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         drawn = _between(self.limits[type_name(kind)], _bits(salt, start, count))
-        return (drawn if self.float_digits is None else pc.round(drawn, self.float_digits)).cast(kind)
+        return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
     def decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         whole = min(kind.precision - kind.scale, 12)
@@ -235,6 +235,12 @@ def _between(limits: tuple[float, float], bits: pa.Array) -> pa.Array:
     if math.isinf(high - low):
         return pc.add(pc.multiply(unit, high), pc.multiply(pc.subtract(1.0, unit), low))
     return pc.add(pc.multiply(unit, high - low), low)
+
+
+def _rounded(values: pa.Array, digits: int) -> pa.Array:
+    """Larger values have no digits after the point, and Arrow's rounding would overflow on them."""
+    small = pc.less(pc.abs(values), 2.0**53)
+    return pc.if_else(small, pc.round(pc.if_else(small, values, 0.0), min(digits, 15)), values)
 
 
 def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
