@@ -48,6 +48,7 @@ def play_all(seeds: range, processes: int, play: Play) -> int | None:
 
 def play_some(play: Play, seeds: range) -> Counter[str] | int:
     """What happened in these seeds, or the first that breaks a rule."""
+    gc.collect()  # what the seeds of the chunk before left behind: what is frozen is never looked at again
     gc.freeze()
     gc.set_threshold(200_000, 20, 50)  # what a seed leaves behind is little, and looking for it often costs a tenth
     counts: Counter[str] = Counter()
