@@ -1,0 +1,222 @@
+"""Rules about the values of one column, each held for a whole column at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from seatunnel_core.config.option import BOOLEAN, STRING, OptionType, within
+from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.transforms.columns import is_text
+from seatunnel_core.transforms.regex import check_pattern
+
+_LENGTH = within(0, 2**31 - 1)
+
+
+@frozen(kw_only=True)
+class ValueRule(ABC):
+    """One rule. Only ``NOT_NULL`` minds null."""
+
+    column: str
+    custom_message: str | None = None
+
+    @abstractmethod
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        """Whether each value holds the rule; null for a value that is null."""
+
+    @abstractmethod
+    def broken(self, value: str) -> str:
+        """What is wrong with a value, given as a text."""
+
+    def check_type(self, kind: pa.DataType) -> None:
+        """Raise ``ValueError`` for a type of column that the rule cannot be held on."""
+
+    def message(self, value: pa.Scalar) -> str:
+        shown = str(value.as_py())
+        return self.custom_message or self.broken(shown if len(shown) <= 60 else shown[:57] + "...")
+
+
+@frozen(kw_only=True)
+class NotNull(ValueRule):
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        return pc.is_valid(values)
+
+    def broken(self, value: str) -> str:
+        return "the value is null"
+
+
+@frozen(kw_only=True)
+class Range(ValueRule):
+    """``min_value`` and ``max_value`` are texts, read as values of the column."""
+
+    min_value: str | None = None
+    max_value: str | None = None
+    min_inclusive: bool = True
+    max_inclusive: bool = True
+
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        held = pc.is_valid(values)
+        if self.min_value is not None:
+            compare = pc.greater_equal if self.min_inclusive else pc.greater
+            held = pc.and_(held, compare(values, _bound(self.min_value, values.type)))
+        if self.max_value is not None:
+            compare = pc.less_equal if self.max_inclusive else pc.less
+            held = pc.and_(held, compare(values, _bound(self.max_value, values.type)))
+        return held
+
+    def broken(self, value: str) -> str:
+        low = f"at least {self.min_value}" if self.min_inclusive else f"more than {self.min_value}"
+        high = f"at most {self.max_value}" if self.max_inclusive else f"less than {self.max_value}"
+        told = [text for text, bound in ((low, self.min_value), (high, self.max_value)) if bound is not None]
+        return f"{value} is not {' and '.join(told)}"
+
+    def check_type(self, kind: pa.DataType) -> None:
+        for text in (text for text in (self.min_value, self.max_value) if text is not None):
+            try:
+                pc.less(pa.nulls(0, kind), _bound(text, kind))
+            except pa.ArrowException:
+                raise ValueError(
+                    f"RANGE of the column {self.column}, which is {type_name(kind)}, cannot take {text!r} as a bound"
+                ) from None
+
+
+def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
+    """A bound as a value that can be compared with those of a column; a fraction beside whole numbers is one, too."""
+    written = pa.scalar(text.strip())
+    try:
+        return written.cast(kind)
+    except pa.ArrowException:
+        if not (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+            raise
+        return written.cast(pa.float64())
+
+
+@frozen(kw_only=True)
+class Length(ValueRule):
+    """Characters of a text, bytes, or elements of an array."""
+
+    min_length: int | None = None
+    max_length: int | None = None
+    exact_length: int | None = None
+
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        lengths = _lengths(values.type)(values)  # type: ignore[misc] # check_type has seen to it
+        held = pc.greater_equal(lengths, self.min_length or 0)
+        if self.max_length is not None:
+            held = pc.and_(held, pc.less_equal(lengths, self.max_length))
+        if self.exact_length is not None:
+            held = pc.and_(held, pc.equal(lengths, self.exact_length))
+        return held
+
+    def broken(self, value: str) -> str:
+        wanted = {"exactly": self.exact_length, "at least": self.min_length, "at most": self.max_length}
+        told = " and ".join(f"{word} {length}" for word, length in wanted.items() if length is not None)
+        return f"the length of {value!r} is not {told}"
+
+    def check_type(self, kind: pa.DataType) -> None:
+        if _lengths(kind) is None:
+            raise ValueError(
+                f"LENGTH needs a string, bytes or an array, and the column {self.column} is {type_name(kind)}"
+            )
+
+
+def _lengths(kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+    if is_text(kind):
+        return pc.utf8_length  # type: ignore[no-any-return]
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return pc.binary_length  # type: ignore[no-any-return]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pc.list_value_length  # type: ignore[no-any-return]
+    return None
+
+
+@frozen(kw_only=True)
+class Regex(ValueRule):
+    """The whole value must match."""
+
+    pattern: str
+    case_sensitive: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        check_pattern("field_rules", self.pattern)
+
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        whole = rf"\A(?:{self.pattern})\z"
+        return pc.match_substring_regex(values, whole, ignore_case=not self.case_sensitive)
+
+    def broken(self, value: str) -> str:
+        return f"{value!r} does not match {self.pattern}"
+
+    def check_type(self, kind: pa.DataType) -> None:
+        if not is_text(kind):
+            raise ValueError(f"REGEX needs a string, and the column {self.column} is {type_name(kind)}")
+
+
+@frozen
+class _Kind:
+    made: type[ValueRule]
+    keys: Mapping[str, OptionType[Any]] = field(factory=dict)
+    needed: tuple[str, ...] = ()
+    """At least one of these keys must be set."""
+
+
+_KINDS = {
+    "NOT_NULL": _Kind(NotNull),
+    "RANGE": _Kind(
+        Range,
+        {"min_value": STRING, "max_value": STRING, "min_inclusive": BOOLEAN, "max_inclusive": BOOLEAN},
+        ("min_value", "max_value"),
+    ),
+    "LENGTH": _Kind(
+        Length,
+        {"min_length": _LENGTH, "max_length": _LENGTH, "exact_length": _LENGTH},
+        ("min_length", "max_length", "exact_length"),
+    ),
+    "REGEX": _Kind(Regex, {"pattern": STRING, "case_sensitive": BOOLEAN}, ("pattern",)),
+}
+RULES = tuple(_KINDS)
+
+
+def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
+    """The rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
+
+    Raises:
+        UsageError: there is none, or one is written wrongly; says which and what to write.
+    """
+    rules: list[ValueRule] = []
+    for entry in entries:
+        column = entry.get("field_name")
+        if not isinstance(column, str) or not column:
+            raise UsageError(f"option '{option}': an entry needs field_name, the column of its rules")
+        rest = {key: value for key, value in entry.items() if key != "field_name"}
+        listed = rest.pop("rules", None)
+        for written in [rest] if listed is None else listed:
+            if not isinstance(written, Mapping):
+                raise UsageError(f"option '{option}', column {column}: rules is a list of blocks {{ rule_type = … }}")
+            rules.append(_rule(f"option '{option}', column {column}", column, written))
+    if not rules:
+        raise UsageError(f"option '{option}': it has no rule; write {{ field_name = id, rule_type = NOT_NULL }}")
+    return tuple(rules)
+
+
+def _rule(place: str, column: str, written: Mapping[str, Any]) -> ValueRule:
+    kind = _KINDS.get(str(written.get("rule_type", "")).upper())
+    if kind is None:
+        raise UsageError(
+            f"{place}: rule_type is one of {', '.join(RULES)}, found {written.get('rule_type')!r}; a rule of your own "
+            "is a transform Python"
+        )
+    keys = {**kind.keys, "custom_message": STRING}
+    unknown = sorted(set(written) - {*keys, "rule_type"})
+    if unknown or (kind.needed and not set(kind.needed) & set(written)):
+        problem = f"does not know {', '.join(unknown)}" if unknown else f"needs {' or '.join(kind.needed)}"
+        raise UsageError(f"{place}: {written['rule_type']} {problem}")
+    try:
+        parsed = {key: keys[key].parse(value) for key, value in written.items() if key != "rule_type"}
+        return kind.made(column=column, **parsed)
+    except ValueError as error:
+        raise UsageError(f"{place}: {written['rule_type']}: {error}") from None
