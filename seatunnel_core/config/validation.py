@@ -49,6 +49,9 @@ class Validated:
     wrong: frozenset[str] = frozenset()
     """Options without a value that can be relied on, and keys that nobody declared, of which an error was told."""
 
+    positions: Mapping[str, Position] = field(factory=dict)
+    """Where each option stands that the block has."""
+
 
 @frozen
 class _Found:
@@ -83,7 +86,7 @@ def validate(block: Block, declared: Sequence[Option[Any]], place: Place, proble
     for found in unknown:
         if _report_unknown(found, by_name, place, problems):
             wrong.add(found.key)
-    return Validated(Options(values, tuple(declared)), free, frozenset(wrong))
+    return Validated(Options(values, tuple(declared)), free, frozenset(wrong), written)
 
 
 def _prefixes(names: Iterable[str]) -> frozenset[str]:

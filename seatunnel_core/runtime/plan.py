@@ -1,5 +1,6 @@
 """From what a job asks for to what the engine runs: plugins made, names joined, pipelines numbered."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,7 +13,7 @@ from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import Place, Unknown, validate
+from seatunnel_core.config.validation import Place, Unknown, Validated, validate
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
@@ -181,7 +182,7 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
     plugin: Any = None
     if plugin_class is not None and not wrong - (common.keys() - {option.key for option in plugin_class.declared}):
-        plugin = _instance(plugin_class, options, block, problems)
+        plugin = _instance(plugin_class, validated, block, problems)
         if isinstance(plugin, Source):
             plugin.run_in(streaming=streaming)
     node = Node(
@@ -203,11 +204,13 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
         return None
 
 
-def _instance(plugin_class: Any, options: Options, block: RawBlock, problems: Problems) -> Any:
+def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:
     try:
-        return plugin_class(options)
+        return plugin_class(validated.options)
     except (SeaTunnelError, ValueError) as error:
-        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", block.position)
+        named = re.match(r"option '([^']+)'", str(error))
+        position = validated.positions.get(named[1], block.position) if named else block.position
+        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", position)
         return None
 
 

@@ -2,7 +2,9 @@
 
 import datetime as dt
 import decimal
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -10,14 +12,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import options_of, plan
 from seatunnel_core.connectors.testing.drive import shipped, through_json
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import ConfigError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.runtime.plan import plan_job
 
 SIMPLE = ["string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(30, 8)", "bytes"]
 SIMPLE += ["date", "time", "timestamp", "timestamp_tz", "decimal(1, 1)", "decimal(38, 38)", "decimal(76, 10)"]
@@ -384,3 +393,42 @@ def test_vectors_take_their_dimension_from_the_options_in_the_planned_schema() -
     (schema,) = source({"a": "float_vector", "b": "binary_vector"}, **{"vector.dimension": 3}).planned_schemas()
     assert [type_name(field.type) for field in schema.columns] == ["float_vector(3)", "binary_vector(8)"]
     assert isinstance(schema.columns, pa.Schema)
+
+
+JOB = """source { FakeSource {
+    %s
+    schema { columns = [
+      { name = id, type = bigint }
+      { name = v, type = %s }
+    ]
+    %s }
+} }
+sink { Console {} }
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "kind", "more", "message"),
+    [
+        (
+            "int.max = -1",
+            "int",
+            "",
+            "job.conf:2:9: the source FakeSource: option 'int.max': -1 is less than int.min, which is 0",
+        ),
+        ("int.max = -1, int { min = 5 }", "int", "", "job.conf:2:25: the source FakeSource: option 'int.min': 5 is"),
+        ("tinyint.min = -300", "int", "", "job.conf:2:19: the source FakeSource: 'tinyint.min': expected a whole"),
+        ("rows = [{ fields = [1] }]", "int", "", "job.conf:2:5: the source FakeSource: option 'rows', row 1: it has 1"),
+        ("", "itn", "", "job.conf:5:7: the source FakeSource: option 'schema': column 'v': 'itn' is not a type"),
+        ("", "binary_vector, columnScale = 9", "", "job.conf:5:7: .*'v': binary_vector.9. cannot be"),
+        ("", "date, defaultValue = now", "", "job.conf:3:5: .*'schema': column 'v': defaultValue 'now' is not of type"),
+        ("", "int", "primaryKey { columnNames = [a] }", "job.conf:3:5: .*'schema': the primary key names .'a'."),
+    ],
+)
+def test_a_message_says_where_to_write_what(option: str, kind: str, more: str, message: str) -> None:
+    problems = Problems()
+    text = JOB % (option, kind, more)
+    job = read_job(parse(text, "job.conf", Variables({}, {}), problems), "job.conf", problems)
+    with pytest.raises(ConfigError) as raised:
+        plan_job(job, registry, load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere")))
+    assert re.match(message, str(raised.value)), str(raised.value)

@@ -22,8 +22,10 @@ def generator(options: Options) -> Generator:
     """
     for name in (*_NUMBERS, "vector.float"):
         low, high = options[f"{name}.min"], options[f"{name}.max"]
-        if low > high:
+        if low > high and options.is_set(f"{name}.min"):
             raise UsageError(f"option '{name}.min': {low} is more than {name}.max, which is {high}")
+        if low > high:
+            raise UsageError(f"option '{name}.max': {high} is less than {name}.min, which is {low}")
     templates: dict[str, Sequence[Any]] = {name: _template(options, name) for name in ("string", *_NUMBERS)}
     for key in ("float.min", "float.max", "vector.float.min", "vector.float.max"):
         _check_float(key, options[key])
