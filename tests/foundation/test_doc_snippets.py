@@ -7,7 +7,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
+from seatunnel_core.connectors import registry
+from seatunnel_core.runtime.plan import plan_job
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -56,5 +61,19 @@ def test_the_entry_point_of_the_page_is_the_one_of_the_example() -> None:
 
 def test_the_transforms_of_the_page_are_blocks_of_a_job(tmp_path: Path) -> None:
     job = tmp_path / "job.conf"
-    job.write_text(blocks("connectors.md", "hocon")[0] + "source { FakeSource { } }\nsink { Console { } }\n")
+    (transforms,) = (block for block in blocks("connectors.md", "hocon") if block.startswith("transform"))
+    job.write_text(transforms + "source { FakeSource { } }\nsink { Console { } }\n")
     assert [block.identifier for block in load_job(job).blocks] == ["FakeSource", "Python", "DataFrame", "Console"]
+
+
+@pytest.mark.parametrize("begins", ["schema", "source {\n  FakeSource"])
+def test_the_schemas_and_the_made_up_rows_of_the_page_are_a_job(begins: str, tmp_path: Path) -> None:
+    (block,) = (block for block in blocks("connectors.md", "hocon") if block.startswith(begins))
+    source = block if begins.startswith("source") else f"source {{ FakeSource {{\n{block}\n}} }}\n"
+    job = tmp_path / "job.conf"
+    job.write_text(source + "sink { Console { } }\n", encoding="utf-8")
+    engine = load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path)
+    planned = plan_job(load_job(job), registry, engine)
+    (schema,) = planned.pipelines[0].sources[0].source.planned_schemas() or ()
+    assert schema.columns.names[0] == "id"
+    assert list(planned.warnings) == []
