@@ -286,6 +286,13 @@ def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bo
     assert low <= value <= high or (kind == "time" and high < low)
 
 
+def test_splits_without_a_moment_say_so() -> None:
+    """They were planned by the job as it was before somebody wrote the moment into it, and went on with it."""
+    (split,) = plan(source({"c": "date"}), Planning(parallelism=1)).splits
+    with pytest.raises(SourceError, match="begin a new job"):
+        list(source([{"name": "c", "type": "date", "defaultValue": "CURRENT_DATE"}]).read(split, None))  # type: ignore[arg-type]
+
+
 COLUMNS = [
     {"name": "id", "type": "bigint", "nullable": "false"},
     {"name": "a b", "type": "string"},

@@ -125,7 +125,7 @@ class FakeSource(Source):
         if self.bounded:
             time.sleep(self.options[opt.READ_INTERVAL] / 1000)
         start, count = stored.number(split.body, "start"), stored.number(split.body, "rows")
-        now = dt.datetime.fromisoformat(stored.text(split.body, "now")) if self._dated else None
+        now = _moment(split) if self._dated else None
         if self._rows is not None:
             yield self._written(start, count, now)
             return
@@ -182,6 +182,15 @@ class _Cut:
 
 
 _LEAST = {"readers": 1, "rows": 0, "pieces": 1}
+
+
+def _moment(split: Split) -> dt.datetime:
+    if "now" not in split.body:
+        raise SourceError(
+            "FakeSource: the splits were planned before CURRENT_DATE, _TIME or _TIMESTAMP stood in the job; "
+            "leave them out, or begin a new job"
+        )
+    return dt.datetime.fromisoformat(stored.text(split.body, "now"))
 
 
 def _of_column(general: Generator, column: Column) -> Generator:
