@@ -35,6 +35,23 @@ def matches_nothing(pattern: str) -> bool:
     return False
 
 
+def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
+    """Pattern and replacement, as ``rewritten`` gives it, that change only the first match in a value.
+
+    Arrow's ``max_replacements`` looks at a match a second time without the text around it, and fails at ``\\bx``.
+
+    Raises:
+        UsageError: the replacement names a group behind the seventh.
+    """
+    far = re.search(r"(?<!\\)(?:\\\\)*\\([89])", replacement)
+    if far:
+        raise UsageError(f"option '{option}': with replace_first it can name the groups $0 to $7, not ${far[1]}")
+    moved = re.sub(
+        r"\\([0-7\\])", lambda found: found[0] if found[1] == "\\" else rf"\{int(found[1]) + 2}", replacement
+    )
+    return rf"\A((?s:.*?))({pattern})", rf"\1{moved}"
+
+
 def rewritten(option: str, pattern: str, replacement: str) -> str:
     """Java's replacement (``$1``, ``${name}``, ``\\$``) in RE2's words (``\\1``).
 

@@ -9,7 +9,7 @@ from seatunnel_core.config.option import BOOLEAN, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.columns import check_text, put
-from seatunnel_core.transforms.regex import check_pattern, rewritten
+from seatunnel_core.transforms.regex import check_pattern, first_match, rewritten
 from seatunnel_core.transforms.transform import Transform
 
 FIELD = Option("replace_field", STRING, required=True, doc="The column, of type string.")
@@ -40,6 +40,8 @@ class Replace(Transform):
         if options[IS_REGEX]:
             check_pattern("pattern", self._pattern)
             self._replacement = rewritten("replacement", self._pattern, self._replacement)
+            if options[FIRST]:
+                self._pattern, self._replacement = first_match("replacement", self._pattern, self._replacement)
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         check_text("Replace", self._field, schema)
@@ -47,9 +49,6 @@ class Replace(Transform):
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         values = batch.rows.column(self._field)
-        if not self.options[IS_REGEX]:
-            changed = pc.replace_substring(values, self._pattern, self._replacement)
-        else:
-            most = 1 if self.options[FIRST] else None
-            changed = pc.replace_substring_regex(values, self._pattern, self._replacement, max_replacements=most)
+        replace = pc.replace_substring_regex if self.options[IS_REGEX] else pc.replace_substring
+        changed = replace(values, self._pattern, self._replacement)
         yield put(batch, [batch.rows.schema.field(self._field)], [changed])

@@ -8,6 +8,8 @@ from tables import PEOPLE, changed, made
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.replace import Replace
 
+FIRST = {"is_regex": True, "replace_first": True}
+
 
 def replaced(value: str | None, **options: Any) -> str | None:
     rows = changed(made(Replace, replace_field="name", **options), [(1, value, 7)], kinds=None)
@@ -26,6 +28,12 @@ def replaced(value: str | None, **options: Any) -> str | None:
         ("Joy", {"pattern": ".+", "replacement": "b", "is_regex": True}, "b"),
         ("Joy", {"pattern": ".", "replacement": "-", "is_regex": "true"}, "---"),
         ("Joy", {"pattern": ".", "replacement": "-", "is_regex": True, "replace_first": True}, "-oy"),
+        ("a\ncat cat", {"pattern": r"\bcat\b", "replacement": "<$0>", "is_regex": True}, "a\n<cat> <cat>"),
+        ("a\ncat cat", {"pattern": r"\bcat\b", "replacement": "<$0>"} | FIRST, "a\n<cat> cat"),
+        ("ab b", {"pattern": r"(?P<x>b)( )?|(z)", "replacement": r"\\1${x}$2|$3|"} | FIRST, r"a\1b ||b"),
+        ("ab", {"pattern": "^", "replacement": "-"} | FIRST, "-ab"),
+        ("ab", {"pattern": "$", "replacement": "-"} | FIRST, "ab-"),
+        ("xx", {"pattern": "y", "replacement": "-"} | FIRST, "xx"),
         ("Joy Ding", {"pattern": r"(\w+) (\w+)", "replacement": "$2 $1", "is_regex": True}, "Ding Joy"),
         ("Joy", {"pattern": "(?<x>J)", "replacement": r"${x}\$\\", "is_regex": True}, "J$\\oy"),
         ("Joy", {"pattern": r"[(](x)|[](](y)|\((?:J)|(?P<z>J)", "replacement": "<${z}>", "is_regex": True}, "<J>oy"),
@@ -58,6 +66,7 @@ def test_the_kinds_and_the_schema_stay() -> None:
             r"\$2 names a group that the pattern does not have",
         ),
         ({"pattern": "(a)", "replacement": "${x}", "is_regex": True}, r"\$\{x\} names a group"),
+        ({"pattern": "()()()()()()()()", "replacement": "$8"} | FIRST, r"the groups \$0 to \$7, not \$8"),
         ({"pattern": "a", "replacement": "5 $", "is_regex": True}, r"write \\\$ for the character itself"),
     ],
 )
