@@ -268,6 +268,9 @@ def _messages(plugins: Any, kind: str, plugin: Any, block: dict[str, object]) ->
 
 _CHOSEN: dict[str, dict[str, object]] = {
     "Filter": {"include_fields": ["a"]},
+    "FilterRowKind": {"include_kinds": ["INSERT"]},
+    "Copy": {"fields": {"b": "a"}},
+    "DataValidator": {"field_rules": [{"field_name": "a", "rule_type": "NOT_NULL"}]},
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
 }
 """What a plugin asks for beyond its required options."""
