@@ -8,6 +8,7 @@ from seatunnel_storage_mapstore.factory import MapStorageFactory
 from seatunnel_storage_mapstore.folder import Folder
 from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
+from seatunnel_storage_mapstore.storage import MapStorage
 
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.memory import MemoryStorage
@@ -70,6 +71,17 @@ def test_a_put_that_is_refused_leaves_no_look_behind(opened: Open) -> None:
     one.store_checkpoint(checkpoint(epoch, 1, b"one"))
     with pytest.raises(Exception, match="exists with other content"):
         one.store_checkpoint(checkpoint(epoch, 1, b"another"))
+    newer = other.acquire_epoch(JOB, 1, epoch + 1)
+    assert one.newest_epoch(JOB, 1) == newer
+
+
+def test_a_put_outside_of_a_verb_leaves_no_look_behind(opened: Open) -> None:
+    """As a backdoor makes one; the next listing came from memory, although another process had written since."""
+    one, other = opened(), opened()
+    epoch = claim(one)
+    one.store_checkpoint(checkpoint(epoch, 1))
+    assert isinstance(one, MapStorage)
+    assert one.put_if_absent(f"{JOB}/000001/anything", b"")
     newer = other.acquire_epoch(JOB, 1, epoch + 1)
     assert one.newest_epoch(JOB, 1) == newer
 

@@ -53,7 +53,7 @@ class MapStorage(BlobStorage):
         if entry is None:
             return self._beneath.put_if_absent(key, body)
         stored = self._map(entry[1]).store_if_absent(entry[2], body)
-        self._verb.changed = entry[1]
+        self._verb.has_changed(entry[1])
         return stored
 
     def read(self, key: str) -> bytes | None:
@@ -153,22 +153,27 @@ class _Verb(threading.local):
     """The verb that this thread is in, which puts and then lists.
 
     A put into a map is acknowledged by a look at its markers, and that is the listing which the verb asks for next:
-    whoever claimed the map before it made the put fail, and whoever claims it later reads what was put (R5).
+    whoever claimed the map before it made the put fail, and whoever claims it later reads what was put (R5). Outside of
+    a verb nothing is known of what comes next, and each listing looks for itself.
     """
 
     def __init__(self) -> None:
-        self.changed: str | None = None
-        """The map that was changed, while nothing else was asked for since."""
+        self._is_on = False
+        self._changed: str | None = None
 
     def __enter__(self) -> None:
-        self.changed = None
+        self._is_on, self._changed = True, None
 
     def __exit__(self, *_exception: object) -> None:
-        self.changed = None
+        self._is_on = False
+
+    def has_changed(self, folder: str) -> None:
+        self._changed = folder
 
     def just_changed(self, folder: str) -> bool:
-        changed, self.changed = self.changed, None
-        return changed == folder
+        """Whether this map was changed by the verb, and nothing else was asked for since."""
+        changed, self._changed = self._changed, None
+        return self._is_on and changed == folder
 
 
 def _size_bytes(entry: Entry) -> int:
