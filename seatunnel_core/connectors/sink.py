@@ -95,6 +95,9 @@ class Sink(ABC):
     retracts: ClassVar[bool] = False
     """Whether ``retract`` is there: the pipeline can go back to an older checkpoint without publishing rows twice."""
 
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+
     def __init__(self, options: Options) -> None:
         self.options = options
 

@@ -81,6 +81,9 @@ class Source(ABC):
     declared: ClassVar[tuple[Option[Any], ...]]
     """Every option that the source understands."""
 
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+
     bounded: bool = True
     """False for a source that never ends by itself: ``look`` then tells what has come."""
 

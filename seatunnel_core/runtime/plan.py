@@ -16,6 +16,7 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import Place, Unknown, Validated, validate
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.graph import Vertex, build_graph
 from seatunnel_core.job.manifest import Manifest
@@ -198,10 +199,15 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
 
 def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
     try:
-        return getattr(registry, block.kind.value)(block.identifier)
+        found = getattr(registry, block.kind.value)(block.identifier)
     except SeaTunnelError as error:
         problems.error(str(error), block.position)
         return None
+    lacking = missing(found)
+    if lacking is not None:
+        problems.error(lacking, block.position)
+        return None
+    return found
 
 
 def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:

@@ -22,6 +22,7 @@ from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import Sink, SinkPlace
 from seatunnel_core.connectors.source import Item, Planning, Source
+from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark import session
@@ -154,8 +155,9 @@ class SparkPlane:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def pack(self, thing: Program | Source | Sink) -> Parcel:
-        """Pickle a program, source or sink for the tasks; on a cluster, see to it that they can import its code.
+    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> Parcel:
+        """Pickle a program, source or sink for the tasks; on a cluster, see to it that they can import its code, and
+        what the plugins of ``whole`` declare, a program from which ``thing`` leaves some out.
 
         Raises:
             PlatformError: an executor lacks what it needs; names node, module and pip line.
@@ -165,7 +167,7 @@ class SparkPlane:
         body: bytes = cloudpickle.dumps(thing)
         if self._shipment is not None:
             with self._ship_lock:
-                self._shipment.cover(modules_in(body))
+                self._shipment.cover(modules_in(body), needed(_plugins_of(whole or thing)))
         return Parcel(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
 
     def pack_program(self, program: Program) -> Parcel:
@@ -173,7 +175,7 @@ class SparkPlane:
         with self._lock:
             parcel = self._parcels.get(program)
             if parcel is None:
-                parcel = self._parcels[program] = self.pack(program.for_tasks())
+                parcel = self._parcels[program] = self.pack(program.for_tasks(), program)
             return parcel
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
@@ -341,6 +343,13 @@ class SparkPlane:
 def packet_of(works: Sequence[tuple[Work, Parcel]]) -> Packet:
     parcels: Mapping[str, Any] = {parcel.key: parcel.carrier for _, parcel in works}
     return Packet(works=tuple(work for work, _ in works), parcels=parcels)
+
+
+def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
+    if not isinstance(thing, Program):
+        return [thing]
+    steps = (step.transform for step in thing.steps if step.transform is not None)
+    return [thing.source, *steps, *(target.sink for target in thing.targets)]
 
 
 def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:

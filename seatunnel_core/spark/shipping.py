@@ -2,7 +2,8 @@
 
 Executors need Python and what is compiled, pyarrow above all. What is pure Python — the engine, attrs, the plugins that
 a job uses and what those import — travels with the application. What has to be shipped is not declared anywhere: a
-fresh Python imports the code of the tasks and says what that brought in.
+fresh Python imports the code of the tasks and says what that brought in. What a plugin declares as ``task_modules`` is
+never shipped: it must be installed on every executor.
 """
 
 import json
@@ -14,14 +15,15 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from seatunnel_core.connectors.task_modules import packages
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.executor_probe import probe
 
@@ -44,6 +46,7 @@ WAIT_S = 180
 _TELL_AFTER_S = 10.0
 _SETTLED_S = 1.5
 _PROBE_PAUSE_S = 0.2
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 _WHY_NO_EXECUTOR = (
     "The master's page tells why: no worker is alive, none has the memory of spark.executor.memory free, or another "
@@ -97,19 +100,22 @@ class Shipment:
         self._covered: set[str] = set()
         self._shipped: set[str] = set()
         self._required: set[str] = set()
+        self._installed: dict[str, str] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="seatunnel-ship-")
 
-    def cover(self, modules: Iterable[str]) -> None:
+    def cover(self, modules: Iterable[str], declared: Mapping[str, str] = _NOTHING) -> None:
         """Make sure that tasks can import the modules; what had been covered before costs nothing.
+
+        Args:
+            declared: what plugins say that their tasks import besides, and who says it.
 
         Raises:
             PlatformError: an executor lacks something; names node, module and pip line.
         """
         new = sorted({module for module in modules if module.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
-        if not new:
-            return
-        found = imports_of(new)
-        fresh = {name: path for name, path in found.pure.items() if name not in self._shipped}
+        found = imports_of(new) if new else Imports(pure={}, compiled=())
+        self._installed.update(declared)
+        fresh = {n: path for n, path in found.pure.items() if n not in self._shipped and n not in self._installed}
         if fresh:
             archive = Path(self._folder.name) / f"seatunnel-{len(self._shipped)}.zip"
             write_archive(archive, fresh)
@@ -117,9 +123,9 @@ class Shipment:
             self._shipped.update(fresh)
             logger.debug("shipped to the executors: %s", ", ".join(sorted(fresh)))
         self._covered.update(new)
-        required = set(found.compiled) - self._required
+        required = {*found.compiled, *declared} - self._required
         if required:
-            probe_executors(self._context, sorted(required), self._given_up)
+            probe_executors(self._context, sorted(required), self._given_up, declared)
             self._required |= required
 
     def close(self) -> None:
@@ -209,8 +215,13 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event) -> in
     raise PlatformError(f"the cluster at {context.master} gave no executor within {seconds} s. {_WHY_NO_EXECUTOR}")
 
 
-def probe_executors(context: "SparkContext", modules: Sequence[str], given_up: threading.Event) -> int:
-    """Have every executor import the modules, and say how many executors answered.
+def probe_executors(
+    context: "SparkContext",
+    modules: Sequence[str],
+    given_up: threading.Event,
+    declared: Mapping[str, str] = _NOTHING,
+) -> int:
+    """Have every executor import the modules, and say how many executors answered. ``declared`` says who needs what.
 
     Raises:
         PlatformError: names each node, each module that it lacks, and the pip line to run there.
@@ -222,7 +233,8 @@ def probe_executors(context: "SparkContext", modules: Sequence[str], given_up: t
         answers = base.mapPartitionsWithIndex(partial(probe, tuple(modules), _PROBE_PAUSE_S)).collect()
         lacking = {(a["node"], a["python"]): a["missing"] for a in answers if a["missing"]}
         if lacking:
-            raise PlatformError("\n".join(_what_to_do(*where, missing) for where, missing in sorted(lacking.items())))
+            told = (what_to_do(*where, missing, declared) for where, missing in sorted(lacking.items()))
+            raise PlatformError("\n".join(told))
         answered = len({answer["executor"] for answer in answers})
         if answered >= executors:
             break
@@ -230,13 +242,15 @@ def probe_executors(context: "SparkContext", modules: Sequence[str], given_up: t
     return answered
 
 
-def _what_to_do(node: str, python: str, missing: dict[str, str]) -> str:
-    distributions = packages_distributions()
-    wanted = " ".join(sorted({distributions.get(module, [module])[0] for module in missing}))
-    said = "; ".join(f"{module} ({reason})" for module, reason in missing.items())
+def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Mapping[str, str]) -> str:
+    """The sentence about one node, its Python and the modules that this lacks, each with the reason."""
+    said = "; ".join(
+        f"{module}{f', which {declared[module]} needs' if module in declared else ''} ({reason})"
+        for module, reason in missing.items()
+    )
     return (
         f"node {node}: its Python {python} cannot import {said}. "
-        f"Run there: {python} -m pip install {wanted} — or ship an environment with spark.archives"
+        f"Run there: {python} -m pip install {packages(missing)} — or ship an environment with spark.archives"
     )
 
 

@@ -16,6 +16,8 @@ class Transform(ABC):
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -34,6 +36,8 @@ class DataFrameTransform(ABC):
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
 
     def __init__(self, options: Options) -> None:
         self.options = options

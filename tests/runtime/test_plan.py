@@ -6,6 +6,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import plugins_for_plans
 from plugins_for_plans import Plugins
 
 from seatunnel_core.config.engine import load_engine
@@ -225,3 +226,9 @@ def test_a_file_is_loaded_with_its_variables(tmp_path):
     path.write_text(SMALL.format(source=_FILE.replace("/a", "${in}"), sinks="Console { }"))
     job = plan_job(load_job(path, Variables({"in": "/data"}, {})), Plugins(), ENGINE)
     assert job.pipelines[0].sources[0].source.options["path"] == "/data"
+
+
+def test_a_plugin_whose_tasks_lack_a_package_is_refused_with_the_pip_command(monkeypatch):
+    monkeypatch.setattr(plugins_for_plans.Keep, "task_modules", ("pyarrow", "no_such_package"))
+    with pytest.raises(ConfigError, match="the transform Keep needs no_such_package, not installed here: run pip"):
+        planned(JOB)

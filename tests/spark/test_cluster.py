@@ -125,6 +125,25 @@ def test_an_executor_without_pyarrow_is_named_with_the_pip_line(master: str, tmp
     assert sys.executable not in said
 
 
+class NumbersByPandas(Numbers):
+    """Says that its tasks import what the workers' Python has not got."""
+
+    task_modules = ("pandas",)
+
+
+def test_an_executor_without_what_a_plugin_declares_is_named_with_the_plugin(master: str, tmp_path: Path) -> None:
+    python = bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs")
+    plane = SparkPlane(settings(master, python, tmp_path))
+    plane.start()
+    try:
+        with pytest.raises(PlatformError) as caught:
+            plane.inspect(NumbersByPandas(), [{"name": "0"}], Planning(parallelism=2))
+    finally:
+        plane.stop()
+    assert "cannot import pandas, which the source Numbers needs" in str(caught.value)
+    assert f"{python} -m pip install pandas" in str(caught.value)
+
+
 FILES, ROWS_EACH = 40, 250
 
 

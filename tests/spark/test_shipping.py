@@ -10,7 +10,8 @@ import pytest
 
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.shipping import TASK_MODULES, imports_of, modules_in, write_archive
+from seatunnel_core.spark.executor_probe import probe
+from seatunnel_core.spark.shipping import TASK_MODULES, imports_of, modules_in, what_to_do, write_archive
 
 
 def test_the_modules_of_a_pickle_are_those_that_unpickling_imports() -> None:
@@ -50,3 +51,11 @@ def test_what_cannot_be_imported_is_said_with_the_reason() -> None:
         PlatformError, match=r"cannot be imported \(no_such_plugin\): .*No module named 'no_such_plugin'"
     ):
         imports_of(["no_such_plugin"])
+
+
+def test_a_module_that_an_executor_lacks_is_told_with_who_needs_it_and_the_pip_line() -> None:
+    (answer,) = probe(["pyarrow", "no_such_driver"], 0, 1, [])
+    declared = {"no_such_driver": "the sink Nowhere"}
+    said = what_to_do(answer["node"], answer["python"], answer["missing"], declared)
+    assert "cannot import no_such_driver, which the sink Nowhere needs (ModuleNotFoundError: No module" in said
+    assert f"Run there: {sys.executable} -m pip install no_such_driver —" in said
