@@ -15,6 +15,7 @@ from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE, EngineConfig
+from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.clock import wall_clock
@@ -87,6 +88,9 @@ class Crew:
         self._recorded = False
         """Whether the manifest says that the job has ended."""
         self._closed = False
+        self._deaf = False
+        """Whether the loop is about to end: what is asked now would never be heard."""
+        self._asking = threading.Lock()
 
     def start(self) -> None:
         self._thread.start()
@@ -264,13 +268,20 @@ class Crew:
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """``name`` is the next number when it is ``None``."""
+        """``name`` is the next number when it is ``None``.
+
+        Raises:
+            UsageError: the job is being closed.
+        """
         taken: Future[JobSavepoint] = Future()
 
         def take() -> None:
             self._savepoints.take(name, stop=stop, drain=drain, pipelines=self._runs, taken=taken)
 
-        self._call(take)
+        with self._asking:
+            if self._deaf:
+                raise UsageError(f"the job {self._job_id} has ended, so no savepoint can be taken of it")
+            self._call(take)
         return taken
 
     def kill(self) -> None:
@@ -297,7 +308,9 @@ class Crew:
         late = self._recorded and started and self._spark.result().lost_packets
         if late or self._ended_elsewhere():
             self._clear_late_staging()
-        self._call(self._loop.stop)
+        with self._asking:
+            self._deaf = True
+            self._call(self._loop.stop)
         self._thread.join(timeout=30)
         self._loop.close()
         self._savepoints.close()

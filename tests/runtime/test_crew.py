@@ -10,6 +10,7 @@ from attrs import define, field
 
 from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.errors import SavepointError, UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.crew import Crew
@@ -184,3 +185,29 @@ def test_a_job_whose_report_cannot_be_made_ends_all_the_same() -> None:
     crew._loop.close()
     assert {report.outcome for report in reports} == {JobOutcome.FAILED}
     assert "no_such_field" in reports[0].failure
+
+
+def test_a_savepoint_that_is_asked_for_while_the_job_is_closed_is_answered() -> None:
+    """Behind the last pipeline's end it met a closed loop, and said so as a bug; just before that nobody would have
+    answered."""
+    with MemoryStorage() as storage:
+        manifest = Manifest(job_name="job")
+        crew = running(crew_that(storage=storage, job=PlannedNothing(manifest=manifest)))
+        asked = []
+        heard: list[UsageError] = []
+
+        def ask() -> None:
+            while not heard:
+                try:
+                    asked.append(crew.savepoint(None, stop=False, drain=False))
+                except UsageError as error:
+                    heard.append(error)
+
+        asking = Thread(target=ask)
+        asking.start()
+        crew.close()
+        asking.join(timeout=10)
+    assert "the job job-1 has ended" in str(heard[0])
+    for future in asked:
+        with pytest.raises(SavepointError):
+            future.result(timeout=0)
