@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.file.formats import FileStyle
 from seatunnel_core.connectors.file.naming import file_name, folder_value
 from seatunnel_core.connectors.file.rename import TargetExistsError, rename_new
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.connectors.file.writer import FileStyle
 from seatunnel_core.connectors.sink import Committable
 from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place

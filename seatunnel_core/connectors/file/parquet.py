@@ -1,105 +1,112 @@
-"""Reads row groups of Parquet files."""
+"""The format ``parquet``: reads row groups, and gathers rows into row groups of a useful size."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from attrs import field, frozen
 
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.errors import RowError, SourceError, StoredValueError
+from seatunnel_core.connectors.file.row_groups import Footer, RowGroups
+from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
+from seatunnel_core.errors import SourceError
 
 BATCH_ROWS = 65_536
 
+ROW_GROUP_BYTES = 64 << 20
+"""How much of Arrow data is gathered before a row group is written."""
 
-@frozen(kw_only=True)
-class Footer:
-    """What the end of a Parquet file tells."""
+ROW_GROUP_ROWS = 1 << 20
 
-    columns: pa.Schema
-    groups: tuple[tuple[int, int], ...]
-    """Rows and packed bytes of each row group."""
+SAMPLE_ROWS = 16_384
+"""How many rows tell which columns of a file get a dictionary."""
+
+MOST_DISTINCT = 0.2
+"""Which share of different values in the sample is still worth one."""
 
 
-def footer(file: OpenFile) -> Footer:
-    """Read the footer only.
+class Parquet(RowGroups):
+    """Splits of neighbouring row groups."""
 
-    Raises:
-        SourceError: the file is not Parquet.
-    """
-    with _open(file) as parquet:
-        metadata = parquet.metadata
+    group: ClassVar[str] = "row group"
+
+    def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
+        try:
+            return pq.ParquetFile(file.stream(), pre_buffer=False)  # type: ignore[no-any-return]
+        except (pa.ArrowInvalid, OSError) as error:
+            raise SourceError(f"{file.version.path} is not a Parquet file: {error}") from error
+
+    def footer(self, opened: Any) -> Footer:
+        metadata = opened.metadata
         groups = []
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             packed = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
             groups.append((group.num_rows, packed))
-        return Footer(columns=parquet.schema_arrow.remove_metadata(), groups=tuple(groups))
+        return Footer(columns=opened.schema_arrow.remove_metadata(), groups=tuple(groups))
+
+    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        found: Iterator[pa.RecordBatch] = opened.iter_batches(
+            batch_size=BATCH_ROWS, row_groups=list(groups), columns=list(names), use_threads=False
+        )
+        return found
 
 
-def _open(file: OpenFile) -> pq.ParquetFile:
+class ParquetFileWriter(FileWriter):
+    """Gathers batches into row groups of a useful size."""
+
+    suffix: ClassVar[str] = ".parquet"
+    codecs: ClassVar[tuple[str, ...]] = ("snappy", "gzip", "zstd", "lz4", "brotli")
+    default_codec: ClassVar[str] = "snappy"
+    packs_itself: ClassVar[bool] = True
+
+    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
+        super().__init__(style, path, columns)
+        self._writer: pq.ParquetWriter | None = None
+        self._gathered: list[pa.RecordBatch] = []
+        self._rows = self._bytes = 0
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        self._gathered.append(rows)
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._bytes >= ROW_GROUP_BYTES or self._rows >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._gathered, schema=self.columns)
+        self._gathered, self._rows, self._bytes = [], 0, 0
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(
+                self.stream,
+                self.columns,
+                compression=self.style.codec or "none",
+                use_dictionary=_worth_a_dictionary(table),
+                store_decimal_as_integer=True,  # as Spark and Hive do it for up to 18 digits
+            )
+        if table.num_rows:
+            self._writer.write_table(table, row_group_size=table.num_rows)
+
+    def close(self) -> None:
+        if self._gathered or self._writer is None:
+            self._flush()
+        assert self._writer is not None
+        self._writer.close()
+        super().close()
+
+
+def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
+    """The columns whose values come again: one of keys or comments costs time, and is thrown away in the end."""
+    if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
+        return True
+    sample = table.slice(0, SAMPLE_ROWS)
+    return [name for name, values in zip(sample.column_names, sample.columns, strict=True) if _come_again(values)]
+
+
+def _come_again(values: pa.ChunkedArray) -> bool:
     try:
-        return pq.ParquetFile(file.stream(), pre_buffer=False)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise SourceError(f"{file.version.path} is not a Parquet file: {error}") from error
-
-
-@frozen(kw_only=True)
-class ParquetReader:
-    """Reads row groups of one file."""
-
-    columns: pa.Schema
-    """The wanted columns; types of the file are cast to these where they differ and nothing is lost."""
-
-    file: OpenFile = field(repr=False)
-
-    def read(self, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        with _open(self.file) as parquet:
-            absent = [name for name in self.columns.names if name not in parquet.schema_arrow.names]
-            if absent:
-                raise SourceError(
-                    f"{self.file.version.path} has no column {', '.join(absent)}; it has "
-                    f"{', '.join(parquet.schema_arrow.names)}"
-                )
-            known = range(parquet.num_row_groups)
-            if not all(type(group) is int and group in known for group in groups):
-                raise StoredValueError(f"'groups' must be numbers of the {len(known)} row groups of the file")
-            try:
-                for batch in parquet.iter_batches(
-                    batch_size=BATCH_ROWS, row_groups=list(groups), columns=self.columns.names, use_threads=False
-                ):
-                    yield self._conform(batch)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-                raise RowError(f"{self.file.version.path}, row groups {list(groups)}: {error}") from error
-        self.file.check()
-
-    def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        arrays = []
-        for column in self.columns:
-            array = batch.column(column.name)
-            try:
-                array = array if array.type == column.type else array.cast(column.type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise RowError(f"{self.file.version.path}, column {column.name!r}: {error}") from error
-            if array.null_count and not column.nullable:
-                raise RowError(
-                    f"{self.file.version.path}, column {column.name!r}: is null, and the schema says nullable = false"
-                )
-            arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
-
-
-def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:
-    """Put neighbouring row groups together until they have ``size`` bytes or ``rows`` rows."""
-    ranges: list[dict[str, Any]] = []
-    for number, (group_rows, group_bytes) in enumerate(groups):
-        last = ranges[-1] if ranges else None
-        fits = last and last["bytes"] + group_bytes <= size and (rows is None or last["rows"] + group_rows <= rows)
-        if last and fits:
-            last["groups"].append(number)
-            last["rows"] += group_rows
-            last["bytes"] += group_bytes
-        else:
-            ranges.append({"groups": [number], "rows": group_rows, "bytes": group_bytes})
-    return ranges
+        return len(pc.unique(values)) <= SAMPLE_ROWS * MOST_DISTINCT
+    except pa.ArrowNotImplementedError:  # Arrow compares no decimals of 32 and 64 bits yet
+        return True

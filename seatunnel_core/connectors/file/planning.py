@@ -1,4 +1,4 @@
-"""Where the files of a source are cut into splits."""
+"""Where files of lines are cut into splits."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -24,11 +24,20 @@ SMALLEST_PIECE = 4 << 10
 """Bytes below which a speed limit does not cut any more."""
 
 
+def piece(split_size: int, planning: Planning, bytes_per_row: float | None = None) -> int:
+    """How many bytes one split should have."""
+    wanted = split_size
+    if planning.bytes_per_second:
+        wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
+    if planning.rows_per_second and bytes_per_row:
+        wanted = min(wanted, max(int(planning.rows_per_second * bytes_per_row), SMALLEST_PIECE))
+    return max(wanted, 1)
+
+
 @frozen(kw_only=True)
 class SplitPlan:
-    """What decides about splits."""
+    """What decides about the splits of a file of lines."""
 
-    format: str
     dialect: Dialect
     split_size: int
     enabled: bool
@@ -36,21 +45,15 @@ class SplitPlan:
 
     @property
     def splittable(self) -> bool:
-        return self.enabled and (self.format == "parquet" or self.dialect.splittable)
+        return self.enabled and self.dialect.splittable
 
     @property
     def quoted(self) -> bool:
         """Whether a line end may stand inside a value, so that the whole file has to be examined before it is cut."""
-        return self.format == "csv" and bool(self.dialect.quote)
+        return bool(self.dialect.quote)
 
     def piece(self, planning: Planning, bytes_per_row: float | None = None) -> int:
-        """How many bytes one split should have."""
-        wanted = self.split_size
-        if planning.bytes_per_second:
-            wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
-        if planning.rows_per_second and bytes_per_row:
-            wanted = min(wanted, max(int(planning.rows_per_second * bytes_per_row), SMALLEST_PIECE))
-        return max(wanted, 1)
+        return piece(self.split_size, planning, bytes_per_row)
 
     def must_examine(self, version: FileVersion, planning: Planning) -> bool:
         """Whether a task has to look into the file before it can be cut."""
@@ -112,7 +115,7 @@ def file_ranges(
         cuts = compose([ChunkQuotes.of(chunk["quotes"]) for chunk in examined])
     else:
         rows = sum(chunk["rows"] for chunk in examined)
-        piece = plan.piece(planning, version.size / rows if rows else None)
-        cuts = list(range(piece, version.size, piece))
+        step = plan.piece(planning, version.size / rows if rows else None)
+        cuts = list(range(step, version.size, step))
     places = [0, *(cut for cut in cuts if 0 < cut < version.size), version.size]
     return list(pairwise(places))

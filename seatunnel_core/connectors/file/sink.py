@@ -17,11 +17,12 @@ from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.filesystem import named_path
-from seatunnel_core.connectors.file.formats import FileStyle, FileWriter
+from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.naming import check_expression, file_name, folders, split_path, table_folder
 from seatunnel_core.connectors.file.published import retract
 from seatunnel_core.connectors.file.staged_name import PROBE
 from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
+from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -50,6 +51,7 @@ class LocalFileSink(Sink):
                 "could empty; write a folder of its own, such as /data/out"
             )
         self.style = _style(options)
+        self.task_modules = self.style.writer.task_modules  # type: ignore[misc]  # those of the one format
         for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
             if "/" in (options[key] or ""):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
@@ -273,9 +275,11 @@ def _probe(target: Target, place: SinkPlace, token: str) -> str:
 
 def _style(options: Options) -> FileStyle:
     format = options[opt.FORMAT]
-    codec = options[opt.COMPRESS] or ("snappy" if format == "parquet" else "none")
-    if (codec == "snappy" and format != "parquet") or (codec == "bz2" and format == "parquet"):
-        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; use gzip or zstd")
+    writer: type[FileWriter] = file_writer(format)
+    codec = options[opt.COMPRESS] or writer.default_codec
+    if codec not in ("none", *writer.codecs):
+        takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
+        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
     line_end = options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n")
     shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
     return FileStyle(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+from seatunnel_core.connectors.file.formats import WRITTEN
 
 PATH = Option(
     "path",
@@ -12,7 +13,7 @@ PATH = Option(
 )
 FORMAT = Option(
     "file_format_type",
-    ENUM("csv", "text", "json", "parquet"),
+    ENUM(*WRITTEN),
     default="csv",
     aliases=("file_format", "format"),
     doc="What the files hold; json means one object per line.",

@@ -2,13 +2,11 @@
 
 The driver lists and takes the size and time of each file; it opens none. What has to be looked at (the quotes of a
 large CSV file, a Parquet footer, the first lines when there is no schema) is looked at in tasks. The body of a split
-holds ``path``, ``size``, ``mtime_ns``, and ``start`` and ``end`` in bytes or ``groups`` of Parquet; ``columns``
-when the job declares none, and ``keys`` when folders give columns.
+holds ``path``, ``size``, ``mtime_ns`` and what the format says of its place in the file; ``columns`` when the job
+declares none, and ``keys`` when folders give columns.
 """
 
-import math
 import re
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,25 +19,17 @@ from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
-from seatunnel_core.connectors.file.dialect import Dialect, check_delimiter
 from seatunnel_core.connectors.file.filesystem import FileVersion, LocalOpenFile, named_path
+from seatunnel_core.connectors.file.formats import source_format
 from seatunnel_core.connectors.file.listing import Listing, partition_keys, partitions
-from seatunnel_core.connectors.file.parquet import footer, group_ranges
-from seatunnel_core.connectors.file.planning import SplitPlan, file_ranges
-from seatunnel_core.connectors.file.reading import (
-    FileReading,
-    check_columns,
-    together,
-)
+from seatunnel_core.connectors.file.reading import FileReading, together
+from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
-
-_NEVER = "\x1c"
-"""The delimiter of text that is read as whole lines: a character that no text has."""
 
 _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
@@ -59,7 +49,8 @@ class LocalFileSource(Source):
             declared = table_schema(options[opt.SCHEMA_BLOCK])
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
-        self._format: str = options[opt.FORMAT]
+        self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
+        self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
         self._table = table_name(options[opt.SCHEMA_BLOCK])
         self._primary_key = declared.primary_key if declared else ()
         self._listing = Listing(
@@ -71,18 +62,11 @@ class LocalFileSource(Source):
         )
         self.bounded = not self._listing.watched
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
-        whole_lines = self._format == "text" and declared is None
-        columns = pa.schema([pa.field("content", pa.string())]) if whole_lines else declared and declared.columns
-        dialect = _dialect(options, self._format, whole_lines=whole_lines)
+        columns = self._format.columns_of(declared.columns if declared else None)
         self._reading = FileReading(
-            format=self._format, dialect=dialect, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ())
+            format=self._format, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ())
         )
-        self._plan = SplitPlan(
-            format=self._format, dialect=dialect, split_size=options[opt.SPLIT_SIZE], enabled=options[opt.SPLIT]
-        )
-        if columns is not None:
-            check_columns(columns, self._format)
-        elif not self.bounded:
+        if columns is None and not self.bounded:
             raise UsageError(
                 f"option 'discovery_mode': the columns of files that are not there yet are not known. {_DECLARE}"
             )
@@ -116,14 +100,14 @@ class LocalFileSource(Source):
         return [
             {**version.body(), "start": start, "end": end}
             for version in files
-            for start, end in self._plan.chunks(version, planning)
+            for start, end in self._format.chunks(version, planning)
         ]
 
     def _any_to_inspect(self, files: Sequence[FileVersion], planning: Planning) -> bool:
         return any(self._must_inspect(version, planning) for version in files)
 
     def _must_inspect(self, version: FileVersion, planning: Planning) -> bool:
-        return self._format == "parquet" or self._reading.declared is None or self._plan.must_examine(version, planning)
+        return self._reading.declared is None or self._format.must_inspect(version, planning)
 
     def inspect(self, item: Item, planning: Planning) -> Item:
         found = dict(item)
@@ -131,11 +115,7 @@ class LocalFileSource(Source):
         with LocalOpenFile(version) as file:
             if self._reading.declared is None and item["start"] == 0 and version.size:
                 found["columns"] = schema_to_text(self._reading.infer(file))
-            if self._format == "parquet":
-                found["groups"] = [list(group) for group in footer(file).groups]
-            elif self._plan.must_examine(version, planning):
-                found |= self._plan.examine(file, item["start"], item["end"], planning)
-        return found
+            return found | self._format.examine(file, item["start"], item["end"], planning)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         chunks = inspected
@@ -146,7 +126,7 @@ class LocalFileSource(Source):
         columns = self._reading.declared
         if columns is None:
             found = [schema_from_text(of_file[0]["columns"]) for of_file in by_file if "columns" in of_file[0]]
-            columns = together(found, self._format)
+            columns = together(found, typed=self._format.typed)
         keys = {"keys": list(self._partition_keys(files))} if self._partition_keys(files) else {}
         bodies = [
             ({**body, **keys}, weight, rows)
@@ -164,21 +144,11 @@ class LocalFileSource(Source):
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
         """The body, bytes and rows of each split of one file."""
         body = version.body()
-        inferred = self._reading.declared is None
-        if inferred and not (self._format == "parquet" and examined[0].get("columns") == schema_to_text(columns)):
+        tells = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
+        if self._reading.declared is None and not tells:
             body["columns"] = schema_to_text(columns)
-        if self._format == "parquet":
-            size = self._plan.piece(planning) if self._plan.splittable else sys.maxsize
-            for each in group_ranges(examined[0]["groups"], size, planning.rows_per_second):
-                yield {**body, "groups": each["groups"]}, each["bytes"], each["rows"]
-            return
-        if not version.size:
-            return
-        rows = sum(chunk.get("rows", 0) for chunk in examined)
-        bytes_per_row = version.size / rows if rows else _typical_row_bytes(columns)
-        known = [dict(chunk) for chunk in examined if "rows" in chunk]
-        for start, end in file_ranges(self._plan, version, known, planning):
-            yield {**body, "start": start, "end": end}, end - start, math.ceil((end - start) / bytes_per_row)
+        for place, weight, rows in self._format.pieces(version, examined, columns, planning):
+            yield {**body, **place}, weight, rows
 
     def _schema(self, columns: pa.Schema, files: Sequence[FileVersion]) -> TableSchema:
         chosen = self._reading.wanted(columns) if columns.names else columns
@@ -253,14 +223,7 @@ class LocalFileSource(Source):
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         by_file = groupby((split.body for split in splits), key=lambda body: FileVersion.of(body).path)
-        return [f"{path}, {self._where(list(bodies))}" for path, bodies in by_file]
-
-    def _where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """In a file, from the first of its splits to the last."""
-        if self._format == "parquet":
-            groups = [group for body in bodies for group in stored.items(body, "groups")]
-            return f"row groups {groups[0]} to {groups[-1]}"
-        return f"bytes {stored.number(bodies[0], 'start')} to {stored.number(bodies[-1], 'end')}"
+        return [f"{path}, {self._format.where(list(bodies))}" for path, bodies in by_file]
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         version = FileVersion.of(split.body)
@@ -274,37 +237,6 @@ class LocalFileSource(Source):
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.
                 cause = error if error.errno else None
                 raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
-
-
-def _dialect(options: Options, format: str, *, whole_lines: bool) -> Dialect:
-    """How text files are written; ``whole_lines`` makes one value of each line."""
-    codec = options[opt.COMPRESS]
-    shared = {"encoding": options[opt.ENCODING], "compression": None if codec == "none" else codec}
-    if format in ("json", "parquet"):
-        return Dialect(quote="", **shared)
-    csv = format == "csv"
-    quote, escape = options[opt.QUOTE] if csv else "", (options[opt.ESCAPE] or "") if csv else ""
-    for key, sign in (("quote_char", quote), ("escape_char", escape)):
-        if sign and len(sign.encode()) != 1:
-            raise UsageError(f"option {key!r}: expected one character, found {sign!r}")
-    dialect = Dialect(
-        delimiter=_NEVER if whole_lines else check_delimiter(options[opt.FIELD_DELIMITER] or ("," if csv else "\x01")),
-        quote=quote,
-        escape=escape,
-        null_marker=options[opt.NULL_FORMAT],
-        skip_lines=options[opt.SKIP_HEADER],
-        header=csv and options[opt.USE_HEADER],
-        date_format=options[opt.DATE_FORMAT],
-        datetime_format=options[opt.DATETIME_FORMAT],
-        **shared,
-    )
-    dialect.check()
-    return dialect
-
-
-def _typical_row_bytes(columns: pa.Schema) -> float:
-    """What a row of a text file may have when nobody looked; used for predictions only."""
-    return 8.0 * max(len(columns), 1)
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ from seatunnel_core.config.option import (
     Option,
     OptionType,
 )
+from seatunnel_core.connectors.file.formats import READ
 
 LEAST_INTERVAL_MS = 100
 
@@ -32,7 +33,7 @@ SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interva
 PATH = Option("path", STRING, required=True, doc="A file, a folder, or a pattern with *, ? and [...].")
 FORMAT = Option(
     "file_format_type",
-    ENUM("csv", "text", "json", "parquet"),
+    ENUM(*READ),
     required=True,
     aliases=("file_format", "format"),
     doc="What the files hold; json means one object per line.",

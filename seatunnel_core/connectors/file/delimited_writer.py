@@ -1,0 +1,111 @@
+"""Writes ``csv`` and ``text``."""
+
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+
+from seatunnel_core.connectors.file.writer import FileStyle, FileWriter, write_lines
+from seatunnel_core.errors import RowError, SinkError
+from seatunnel_core.rows.types import type_name
+
+_SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinN")
+"""What numbers, truth values, dates and times are written with; a delimiter among them needs quotes."""
+
+
+class CsvFileWriter(FileWriter):
+    """Texts are quoted, null is nothing: what ``LocalFile`` reads back is the same, null and empty text apart."""
+
+    suffix: ClassVar[str] = ".csv"
+
+    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
+        super().__init__(style, path, columns)
+        options = csv.WriteOptions(
+            include_header=style.header,
+            delimiter=style.delimiter,
+            quoting_style="all_valid" if style.quote_all or style.delimiter in _SIGNS_OF_NUMBERS else "needed",
+            eol=style.line_end,
+        )
+        self._writer = csv.CSVWriter(self.stream, columns, write_options=options)
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        _refuse_nested(columns, "csv")
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        if rows.num_columns == 1 and rows.column(0).null_count:
+            self._write_single(rows)
+        else:
+            self._writer.write_batch(rows)
+
+    def _write_single(self, rows: pa.RecordBatch) -> None:
+        """A null in the only column is a quoted nothing: an empty line would be no row."""
+        start = 0
+        nulls = pc.run_end_encode(rows.column(0).is_null())
+        for end, null in zip(nulls.run_ends.to_pylist(), nulls.values.to_pylist(), strict=True):
+            if null:
+                self.stream.write((f'""{self.style.line_end}' * (end - start)).encode())
+            else:
+                self._writer.write_batch(rows.slice(start, end - start))
+            start = end
+
+    def close(self) -> None:
+        self._writer.close()
+        super().close()
+
+
+class TextFileWriter(FileWriter):
+    """No quotes: a value may hold neither the delimiter nor a line end. Null is the empty text."""
+
+    suffix: ClassVar[str] = ".txt"
+
+    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
+        super().__init__(style, path, columns)
+        if style.header:
+            self.stream.write((style.delimiter.join(columns.names) + style.line_end).encode())
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        _refuse_nested(columns, "text")
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
+        write_lines(self.stream, texts, self.style.delimiter, self.style.line_end)
+
+    def _text(self, column: pa.Field, array: pa.Array) -> pa.Array:
+        text = _as_text(array)
+        if not _is_number(column.type) or self.style.delimiter in _SIGNS_OF_NUMBERS:
+            bad = pc.match_substring_regex(text, f"[\r\n{_in_class(self.style.delimiter)}]")
+            if pc.any(bad).as_py():
+                value = text.filter(bad)[0].as_py()
+                raise RowError(
+                    f"column {column.name!r}: {value[:60]!r} holds the field delimiter or a line end; write csv or json"
+                )
+        return text.fill_null("")
+
+
+def _refuse_nested(columns: pa.Schema, format: str) -> None:
+    for column in columns:
+        if pa.types.is_nested(column.type):
+            raise SinkError(
+                f"column {column.name!r} of type {type_name(column.type)} cannot be written as {format}; use json or "
+                "parquet"
+            )
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), pa.string())
+    if pa.types.is_timestamp(array.type) and array.type.tz:
+        return pc.strftime(array.cast(pa.timestamp(array.type.unit, "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
+    return array.cast(pa.string())
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Whether values are written with ``_SIGNS_OF_NUMBERS`` alone."""
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
+
+
+def _in_class(sign: str) -> str:
+    return "\\" + sign if sign in "\\]^-" else sign

@@ -1,0 +1,91 @@
+"""What a file format is to the sink: a writer of one file."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from seatunnel_core.connectors.file.formats import file_writer
+
+_SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "zstd": ".zst", "lz4": ".lz4", "brotli": ".br"}
+
+
+@frozen(kw_only=True)
+class FileStyle:
+    """How files are written; the fields as the options say."""
+
+    format: str
+    delimiter: str = ","
+    line_end: str = "\n"
+    header: bool = False
+    quote_all: bool = False
+    codec: str | None = None
+    extension: str | None = None
+
+    @property
+    def writer(self) -> "type[FileWriter]":
+        found: type[FileWriter] = file_writer(self.format)
+        return found
+
+    @property
+    def suffix(self) -> str:
+        """The end of file names."""
+        if self.extension:
+            return f".{self.extension.lstrip('.')}"
+        packed = self.codec and not self.writer.packs_itself
+        return self.writer.suffix + (_SUFFIXES[self.codec] if self.codec and packed else "")
+
+    def open(self, path: str, columns: pa.Schema) -> "FileWriter":
+        """Begin a file.
+
+        Raises:
+            SinkError: the format cannot hold a column; names it.
+        """
+        return self.writer(self, path, columns)
+
+
+class FileWriter(ABC):
+    """Writes one file; nothing is complete before ``close``."""
+
+    suffix: ClassVar[str]
+    """The end of file names, with its dot."""
+
+    codecs: ClassVar[tuple[str, ...]] = tuple(_SUFFIXES)
+    """What ``compress_codec`` may name, besides ``none``."""
+
+    default_codec: ClassVar[str] = "none"
+    packs_itself: ClassVar[bool] = False
+    """Whether the codec is a matter of the format, and the stream is not packed."""
+
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """What writing imports beyond pyarrow."""
+
+    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
+        self.style = style
+        self.columns = columns
+        self.refuse(columns)
+        self.stream: pa.NativeFile = pa.OSFile(path, "wb")
+        if style.codec and not self.packs_itself:
+            self.stream = pa.CompressedOutputStream(self.stream, style.codec)
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        """Raise ``SinkError`` for a column that the format cannot hold."""
+
+    @abstractmethod
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Take rows whose schema is ``columns``."""
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+def write_lines(stream: pa.NativeFile, texts: list[pa.Array], delimiter: str, line_end: str) -> None:
+    if not texts or not len(texts[0]):
+        return
+    lines = pc.binary_join_element_wise(*texts, delimiter)
+    everything = pa.ListArray.from_arrays([0, len(lines)], lines)
+    stream.write(pc.binary_join(everything, line_end)[0].as_buffer())
+    stream.write(line_end.encode())
