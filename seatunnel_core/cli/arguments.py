@@ -19,6 +19,7 @@ from seatunnel_core.errors import UsageError
 
 SUBCOMMANDS = {
     "checkpoints": "look into checkpoint storages: list, show, diff, verify, export, copy, gc",
+    "help": "tell what a source, transform or sink does, with its options, guarantee and an example",
     "init": "write a configuration, a first job and bin/seatunnel.sh into a folder",
     "plugins": "list the storages, sources, transforms and sinks that are installed",
 }
@@ -99,6 +100,17 @@ class PluginsArguments:
 
 
 @frozen(kw_only=True)
+class HelpArguments:
+    """``seatunnel help [source|transform|sink] [NAME]``, or ``seatunnel help --json-schema``"""
+
+    kind: str | None
+    name: str | None
+    """``None`` lists what there is."""
+
+    json_schema: bool
+
+
+@frozen(kw_only=True)
 class CheckpointsCommand:
     """``seatunnel checkpoints VERB …``"""
 
@@ -106,7 +118,15 @@ class CheckpointsCommand:
     """What stands behind it, for ``checkpoints_arguments``, which needs more of the package; may hold secrets."""
 
 
-Arguments = RunArguments | ControlArguments | ShadeArguments | InitArguments | PluginsArguments | CheckpointsCommand
+Arguments = (
+    RunArguments
+    | ControlArguments
+    | ShadeArguments
+    | InitArguments
+    | PluginsArguments
+    | HelpArguments
+    | CheckpointsCommand
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -174,6 +194,7 @@ def _run_parser(version: str) -> _Parser:
                 "seatunnel -l | -s ID | -can ID",
                 "seatunnel init DIR",
                 "seatunnel plugins",
+                "seatunnel help [NAME]",
                 "seatunnel checkpoints VERB",
             )
         ),
@@ -237,8 +258,25 @@ def _parse_subcommand(name: str, argv: Sequence[str]) -> Arguments:
     if name == "plugins":
         parser.parse_args(argv)
         return PluginsArguments()
+    if name == "help":
+        return _help_arguments(parser, argv)
     parser.add_argument("folder", metavar="DIR", type=Path, help="is made when it is not there; nothing is overwritten")
     return InitArguments(folder=parser.parse_args(argv).folder)
+
+
+_KINDS = ("source", "transform", "sink")
+
+
+def _help_arguments(parser: _Parser, argv: Sequence[str]) -> HelpArguments:
+    parser.usage = "seatunnel help [source|transform|sink] [NAME]\n       seatunnel help --json-schema"
+    parser.add_argument("words", nargs="*", metavar="NAME", help="of a source, transform or sink; without one, a list")
+    parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
+    values = parser.parse_args(argv)
+    words: list[str] = values.words
+    kind = words.pop(0).lower() if words and words[0].lower() in _KINDS else None
+    if len(words) > 1 or (values.json_schema and values.words):
+        parser.error(f"one name is told about at a time, not {' '.join(argv)!r}")
+    return HelpArguments(kind=kind, name=words[0] if words else None, json_schema=values.json_schema)
 
 
 def _refuse_what_comes_later(argv: Sequence[str]) -> None:

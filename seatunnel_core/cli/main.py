@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from seatunnel_core.cli.arguments import (
     CheckpointsCommand,
+    HelpArguments,
     InitArguments,
     PluginsArguments,
     RunArguments,
@@ -71,6 +72,10 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
             from seatunnel_core.cli.plugins import list_plugins
 
             return DONE if list_plugins() else FAILED
+        case HelpArguments():
+            from seatunnel_core.cli.plugin_help import print_help
+
+            return DONE if print_help(arguments.kind, arguments.name) else FAILED
         case CheckpointsCommand():
             from seatunnel_core.cli.checkpoints import checkpoints
             from seatunnel_core.cli.checkpoints_arguments import parse_checkpoints

@@ -5,7 +5,7 @@ is imported when a job names it and not before, so a broken one hurts nobody who
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -122,18 +122,19 @@ def _load(kind: str, name: str) -> type:
     with _loading:
         points = _installed(kind).get(name.lower(), [])
     if not points:
-        raise _missing(kind, name)
+        raise UsageError(unknown((kind,), name))
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else point.value for point in points))
         raise UsageError(f"the {kind} {points[0].name!r} is brought by {packages}: uninstall one of them")
     return _checked(kind, points[0])
 
 
-def _missing(kind: str, name: str) -> UsageError:
-    known = {each: points[0].name for each, points in _installed(kind).items()}
+def unknown(kinds: Sequence[str], name: str) -> str:
+    """The sentence about a name that no plugin of these kinds has, with what may have been meant."""
+    known = {each: points[0].name for kind in kinds for each, points in _installed(kind).items()}
     close = [known[each] for each in get_close_matches(name.lower(), known, n=2)]
     hint = f"did you mean {' or '.join(close)}?" if close else f"installed are {', '.join(sorted(known.values()))}"
-    return UsageError(f"there is no {kind} {name!r}; {hint}")
+    return f"there is no {' or '.join(kinds)} {name!r}; {hint}"
 
 
 def _checked(kind: str, point: EntryPoint) -> type:

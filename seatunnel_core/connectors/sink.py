@@ -98,6 +98,9 @@ class Sink(ABC):
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
 
+    example: ClassVar[str] = ""
+    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+
     def __init__(self, options: Options) -> None:
         self.options = options
 

@@ -84,6 +84,9 @@ class Source(ABC):
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
 
+    example: ClassVar[str] = ""
+    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+
     bounded: bool = True
     """False for a source that never ends by itself: ``look`` then tells what has come."""
 
@@ -96,6 +99,11 @@ class Source(ABC):
     def __init__(self, options: Options) -> None:
         self.options = options
 
+    @classmethod
+    def tables(cls, options: Options) -> Sequence[Options]:
+        """The options of each table, where they ask for several (``connectors/tables.py``); else nothing."""
+        return options.get("tables_configs") or ()
+
     def run_in(self, *, streaming: bool) -> None:
         """Told before anything else is asked whether ``job.mode`` is ``STREAMING``, for sources to which that matters.
 
@@ -106,6 +114,11 @@ class Source(ABC):
     def read_path(self) -> str | None:
         """The local path, or the pattern of paths, that it reads; ``None`` for a source that reads no local files."""
         return None
+
+    @property
+    def read_paths(self) -> tuple[str, ...]:
+        """``read_path`` of each of its tables."""
+        return () if self.read_path is None else (self.read_path,)
 
     def discover(self, planning: Planning) -> Sequence[Item]:
         """List what there is to inspect, without opening any of it. Runs in the driver.

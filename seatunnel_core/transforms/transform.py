@@ -19,6 +19,9 @@ class Transform(ABC):
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
 
+    example: ClassVar[str] = ""
+    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+
     def __init__(self, options: Options) -> None:
         self.options = options
 
@@ -38,6 +41,9 @@ class DataFrameTransform(ABC):
     declared: ClassVar[tuple[Option[Any], ...]]
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+
+    example: ClassVar[str] = ""
+    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -1,0 +1,81 @@
+"""``seatunnel help``: what a source, transform or sink does, which options it takes and what it promises."""
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.config.option import Option
+from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.description import described, example, guarantees, summary
+from seatunnel_core.connectors.registry import Plugin
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.node import COMMON
+
+_WIDEST = 100
+
+
+def print_help(kind: str | None, name: str | None) -> bool:
+    """Print the plugins there are, or all about those of a name; whether all of them can be used.
+
+    Args:
+        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three.
+        name: the plugin's, in any case; ``None`` for a list.
+
+    Raises:
+        UsageError: nothing is installed under this name; suggests names.
+    """
+    kinds = (kind,) if kind else tuple(registry.GROUPS)
+    if name is None:
+        _print_list(kinds)
+        return True
+    named = [each for each in registry.plugins() if each.kind in kinds and each.identifier.lower() == name.lower()]
+    if not named:
+        raise UsageError(f"{registry.unknown(kinds, name)}\nSee: seatunnel help")
+    print("\n\n".join(_about(plugin) for plugin in named))
+    return all(plugin.declared is not None for plugin in named)
+
+
+def _print_list(kinds: Iterable[str]) -> None:
+    plugins = list(registry.plugins())
+    for kind in kinds:
+        print(f"{kind}s:")
+        for plugin in (each for each in plugins if each.kind == kind):
+            said = summary(plugin.declared).partition(". ")[0] if plugin.declared else plugin.state
+            print(f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, _width() - 23), placeholder=' …')}")
+    print("\nseatunnel help NAME tells all about one; seatunnel help --json-schema is for editors.")
+
+
+def _about(plugin: Plugin) -> str:
+    heading = f"{plugin.identifier}: a {plugin.kind} of {plugin.distribution} {plugin.version}"
+    if plugin.declared is None:
+        return f"{heading}\n{_wrapped(plugin.state, 2)}"
+    declared: Any = plugin.declared
+    own = {option.key for option in declared.declared}
+    common = [option for option in COMMON[Kind(plugin.kind)] if option.key not in own]
+    said = summary(declared)
+    parts = [
+        *([_wrapped(said, 2)] if said else []),
+        "\n".join(["guarantee:", *(_wrapped(line, 2) for line in guarantees(declared))]),
+        "\n".join(["options:", *(_options(declared.declared) if declared.declared else ["  none of its own"])]),
+        "\n".join([f"options of every {plugin.kind}:", *_options(common)]),
+        "example:\n" + textwrap.indent(example(plugin.kind, declared), "  "),
+    ]
+    if declared.task_modules:
+        parts.insert(2, f"needs where its tasks run: {', '.join(declared.task_modules)}")
+    return "\n\n".join([heading, *parts])
+
+
+def _options(options: Iterable[Option[Any]]) -> Iterator[str]:
+    for names, what, meaning in described(options):
+        yield f"  {names}  ({what})"
+        yield _wrapped(meaning, 6)
+
+
+def _wrapped(text: str, indent: int) -> str:
+    return textwrap.fill(text, _width(), initial_indent=" " * indent, subsequent_indent=" " * indent)
+
+
+def _width() -> int:
+    return min(_WIDEST, shutil.get_terminal_size().columns)

@@ -1,0 +1,73 @@
+"""``seatunnel help``: what a plugin declares is what a person reads."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from seatunnel_core.cli.main import main
+from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.description import example
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["help", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_without_a_name_every_plugin_is_listed_with_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys).splitlines()
+    assert {"sources:", "transforms:", "sinks:"} <= set(lines)
+    names = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert names == {plugin.identifier for plugin in registry.plugins()}
+    assert not [line for line in lines if line.startswith("  ") and len(line.split()) < 3], "a plugin says nothing"
+
+
+def test_a_name_of_two_kinds_tells_both_and_a_kind_tells_one(capsys: pytest.CaptureFixture[str]) -> None:
+    both = said(capsys, "localfile")
+    assert "LocalFile: a source of seatunnel-core" in both
+    assert "LocalFile: a sink of seatunnel-core" in both
+    one = said(capsys, "sink", "LocalFile")
+    assert one.startswith("LocalFile: a sink of seatunnel-core")
+    assert "a source of" not in one
+
+
+def test_options_guarantees_and_an_example_stand_there(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "sink", "LocalFile")
+    assert "  path  (text, required)\n" in text
+    assert "  batch_size  (integer from 1 to 2147483647, rows, default 1000000)\n" in text
+    assert "  file_format_type, older: file_format, older: format  (one of csv, text, json, parquet" in text
+    assert "exactly-once: rows are staged" in text
+    assert "can take published rows back" in text
+    assert "options of every sink:\n  plugin_input" in text
+    assert "  sink {\n    LocalFile {\n" in text
+
+
+@pytest.mark.parametrize("plugin", list(registry.plugins()), ids=lambda each: f"{each.kind}-{each.identifier}")
+def test_every_plugin_has_all_of_it(plugin: registry.Plugin, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, plugin.kind, plugin.identifier)
+    assert plugin.declared is not None
+    for option in plugin.declared.declared:  # type: ignore[attr-defined]
+        assert f"\n  {option.key}" in text, option.key
+        assert option.doc, f"{option.key} has no meaning"
+    assert example(plugin.kind, plugin.declared)
+
+
+def test_a_wrong_name_is_told_what_may_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "sink", "Consol"]) == 2
+    assert "there is no sink 'Consol'; did you mean Console?" in capsys.readouterr().err
+    assert main(["help", "Console", "LocalFile"]) == 2
+    assert "One name is told about at a time" in capsys.readouterr().err
+
+
+def test_a_broken_plugin_is_told_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = EntryPoint(name="Weekly", value="no_such_module:Weekly", group="seatunnel.sink")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+    registry.forget()
+    try:
+        assert main(["help", "weekly"]) == 1
+    finally:
+        monkeypatch.undo()
+        registry.forget()
+    assert "No module named 'no_such_module'" in capsys.readouterr().out
