@@ -266,6 +266,7 @@ class Coordinator:
         if pending is not None:
             self._abort(pending, AbortKind.STORAGE, event.failure)
         else:
+            self.health.learned(f"the storage gave checkpoint {event.ref.checkpoint_id} up: {event.failure.message}")
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:

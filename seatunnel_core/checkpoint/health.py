@@ -32,6 +32,7 @@ class Health:
             self._interval_ms = max(policy.interval_ms, policy.min_pause_ms, SHORTEST_INTERVAL_MS)
         self._completed_ms = 0
         self._last_failure = ""
+        self._learned = ""
         self._overdue = ""
         self._pressures: dict[str, Pressure] = {}
 
@@ -61,9 +62,15 @@ class Health:
         """A checkpoint has failed; ``reason`` says which and why."""
         self._last_failure = reason
 
+    def learned(self, reason: str) -> None:
+        """Of a checkpoint that was given up before the storage had answered, the storage's own word: the timeout knows
+        only that something took long."""
+        self._learned = reason
+
     def completed(self, *, last: bool) -> None:
         """A checkpoint has completed; after the ``last`` one none is owed any more."""
         self._last_failure = ""
+        self._learned = ""
         self._completed_ms = self._wiring.now_ms
         if last:
             self._wiring.cancel_timer("watchdog")
@@ -87,7 +94,8 @@ class Health:
         if silent_ms < PATIENCE * self._interval_ms:
             self._look_after_patience()
             return
-        obstacles = "; ".join(filter(None, (self._last_failure, self._under_way()))) or "none is under way"
+        known = (self._last_failure, self._learned, self._under_way())
+        obstacles = "; ".join(filter(None, known)) or "none is under way"
         self._overdue = (
             f"no checkpoint has completed for {silent_ms} ms, and one is due every {self._interval_ms} ms: {obstacles}"
         )

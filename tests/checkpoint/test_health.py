@@ -10,6 +10,7 @@ import pytest
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.trigger import CheckpointPolicy
@@ -49,6 +50,23 @@ class TestADeadCheckpointer:
         assert played.protocol.phase is Phase.RUNNING, "data goes on"
         played.finish(2)
         assert played.running, "units go on"
+
+    def test_what_the_storage_says_of_an_expired_checkpoint_is_told_when_it_comes(self) -> None:
+        """A dead object store answers after its own timeout of a minute; until then a shorter one of ours had only
+        known that the storage took long, and threw the answer away."""
+        played = running(CheckpointPolicy(interval_ms=1_000, timeout_ms=1_500, tolerable_failures=1_000))
+        played.at(1_000).fire("trigger")
+        played.at(2_500).fire("expire:2")
+        assert "expired after 1500 ms" in watch(played, 3_000)
+        refused = Failure(kind=FailureKind.TRANSIENT, message="connection refused by minio:9000")
+        played.at(3_100).storage_failed(2, refused)
+        said = watch(played, 6_000)
+        assert "expired after 1500 ms" in said
+        assert "the storage gave checkpoint 2 up: connection refused by minio:9000" in said
+        played.checkpoint()
+        played.stored(3)
+        assert degraded(played) == ""
+        assert "minio" not in watch(played, 9_100), "it answers again"
 
     def test_a_barrier_that_does_not_arrive_is_named_with_who_holds_it(self) -> None:
         """Lesson 7: long before a checkpoint expires it is known who has not answered, and what it was doing."""
