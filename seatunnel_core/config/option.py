@@ -27,6 +27,9 @@ class OptionType(Generic[T]):
     nested: bool = False
     """The value is a block of its own, whose keys are not options of the surrounding block."""
 
+    entries: "tuple[Option[Any], ...]" = ()
+    """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _parsed_elsewhere, (self.name,)
 
@@ -51,6 +54,9 @@ class Option(Generic[T]):
 
     default: T | None = field(default=None, kw_only=True)
     required: bool = field(default=False, kw_only=True)
+    unless: tuple[str, ...] = field(default=(), kw_only=True)
+    """Options of the same block; where one of them is set, this one is not required."""
+
     doc: str = field(kw_only=True)
     """One or two sentences in plain words, shown by ``--check``, help and the generated documentation."""
 
@@ -307,3 +313,20 @@ def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: igno
         return tuple(of.parse(part) for part in _listed(value))
 
     return OptionType(name=f"list of {of.name}", parse=parse, textual=of.textual, nested=of.nested)
+
+
+def ENTRIES(*declared: Option[Any]) -> OptionType[tuple[Options, ...]]:  # noqa: N802
+    """A list of blocks that have options of their own, as ``tables_configs`` has those of a source."""
+    by_key = {name: option for option in declared for name in (option.key, *option.aliases)}
+
+    def parse(value: Any) -> tuple[Options, ...]:
+        return tuple(entry(_mapping(part)) for part in _listed(value))
+
+    def entry(block: Mapping[str, Any]) -> Options:
+        unknown = [key for key in block if key not in by_key]
+        if unknown:
+            raise ValueError(f"an entry has no option {unknown[0]!r}")
+        values = {by_key[key].key: by_key[key].type.parse(value) for key, value in block.items()}
+        return Options(values, declared)
+
+    return OptionType(name="list of blocks", parse=parse, nested=True, entries=declared)

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.document import Block, Position, Scalar, Value, plain
+from seatunnel_core.config.document import Block, Items, Position, Scalar, Value, plain
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
@@ -79,7 +79,11 @@ def validate(block: Block, declared: Sequence[Option[Any]], place: Place, proble
             _collect(found, free, problems)
         else:
             unknown.append(found)
-    missing = [option for option in declared if option.required and option.key not in written]
+    missing = [
+        option
+        for option in declared
+        if option.required and option.key not in written and not written.keys() & set(option.unless)
+    ]
     for option in missing:
         _report_missing(option, block, unknown, place, problems)
     wrong |= {option.key for option in missing}
@@ -126,6 +130,8 @@ def _take(
     written[option.key] = found.position
     if found.key != option.key:
         problems.warn_once(f"{found.key!r} is an older name", found.position, f"Write {option.key!r}")
+    if option.type.entries:
+        return _take_entries(option, found, values, place, problems)
     try:
         values[option.key] = option.type.parse(_written(option, found))
     except StorageConfigurationError as error:
@@ -139,6 +145,22 @@ def _take(
     if option.no_effect:
         problems.warn_once(f"{found.key!r} has no effect: {option.no_effect}", found.position)
     return True
+
+
+def _take_entries(option: Option[Any], found: _Found, values: dict[str, Any], place: Place, problems: Problems) -> bool:
+    """As ``_take``, for a list of blocks: each is a block like any other, whose problems are told where they stand."""
+    blocks = found.value.values if isinstance(found.value, Items) else (found.value,)
+    entries, right = [], True
+    for number, block in enumerate(blocks, 1):
+        if not isinstance(block, Block):
+            problems.error(f"{place.what}: {found.key!r}: expected a list of blocks [ {{ … }} ]", block.position)
+            return False
+        what = f"entry {number} of {option.key} in {place.what}"
+        validated = validate(block, option.type.entries, Place(what=what, unknown=place.unknown), problems)
+        entries.append(validated.options)
+        right = right and not validated.wrong
+    values[option.key] = tuple(entries)
+    return right
 
 
 def _written(option: Option[Any], found: _Found) -> Any:

@@ -34,4 +34,4 @@ def packages(modules: Iterable[str]) -> str:
 def _title(plugin: Any) -> str:
     made: Any = plugin if isinstance(plugin, type) else type(plugin)
     kind = "source" if issubclass(made, Source) else "sink" if issubclass(made, Sink) else "transform"
-    return f"the {kind} {made.identifier}"
+    return f"the {kind} {plugin.identifier}"

@@ -16,8 +16,7 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
         if emptied is None:
             continue
         for source in (source for pipeline in known for source in pipeline.sources):
-            read = source.source.read_path
-            if read is not None and overlap(emptied, read):
+            for read in (path for path in source.source.read_paths if overlap(emptied, path)):
                 problems.error(
                     f"the sink {sink.name!r} empties {emptied} when the job starts, and the source {source.name!r} "
                     f"reads {read}: it would delete its own input",
@@ -30,15 +29,13 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
     known = list(pipelines)
     for sink in (sink for pipeline in known for sink in pipeline.sinks):
         written = sink.sink.target_folder
-        for source in (source for pipeline in known for source in pipeline.sources):
-            read = source.source.read_path
-            if written is None or read is None or source.source.bounded or not overlap(written, read):
-                continue
-            problems.error(
-                f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: the job "
-                "would read what it writes, without end",
-                suggestion="Write to another folder",
-            )
+        for source in (source for pipeline in known for source in pipeline.sources if not source.source.bounded):
+            for read in (path for path in source.source.read_paths if written and overlap(written, path)):
+                problems.error(
+                    f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: the "
+                    "job would read what it writes, without end",
+                    suggestion="Write to another folder",
+                )
 
 
 def overlap(folder: str, pattern: str) -> bool:

@@ -16,6 +16,7 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import Place, Unknown, Validated, validate
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.graph import Vertex, build_graph
@@ -212,6 +213,8 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
 
 def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:
     try:
+        if issubclass(plugin_class, Source):
+            return source_of(plugin_class, validated.options)
         return plugin_class(validated.options)
     except (SeaTunnelError, ValueError) as error:
         named = re.match(r"option '([^']+)'", str(error))

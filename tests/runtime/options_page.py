@@ -55,7 +55,7 @@ def _row(option: Option[Any]) -> str:
 
 def _default(option: Option[Any]) -> str:
     if option.required:
-        return "**required**"
+        return "**required**" + "".join(f", or `{other}`" for other in option.unless)
     if option.default is None:
         return ""
     shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)

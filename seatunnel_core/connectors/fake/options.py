@@ -16,12 +16,16 @@ from seatunnel_core.config.option import (
     OptionType,
     within,
 )
+from seatunnel_core.connectors.tables import TABLES, tables_option
 from seatunnel_core.rows.types import LARGEST_DIMENSION
 
 LONGEST = 10_000
 """Of what has a length or a size."""
 
-SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, doc="The columns and their types.")
+SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, unless=(TABLES,), doc="The columns and their types.")
+TABLE_NAMES = Option(
+    "table-names", LIST(STRING), doc="Several tables of the same columns: their names, in place of schema.table."
+)
 ROWS = Option(
     "rows",
     ANY,
@@ -117,7 +121,7 @@ _OF_TYPE: dict[str, OptionType[Any]] = {
     **dict.fromkeys(FRACTIONS, NUMBER),
 }
 
-FAKE_OPTIONS: tuple[Option[Any], ...] = (
+OF_A_TABLE: tuple[Option[Any], ...] = (
     SCHEMA_BLOCK,
     ROWS,
     ROW_NUM,
@@ -139,3 +143,4 @@ FAKE_OPTIONS: tuple[Option[Any], ...] = (
     *(option for name, of in {"string": STRING, **_OF_TYPE}.items() for option in _choice(name, of)),
     *(_part(name, low, high) for name, (low, high) in PARTS.items()),
 )
+FAKE_OPTIONS: tuple[Option[Any], ...] = (*OF_A_TABLE, TABLE_NAMES, tables_option(OF_A_TABLE))

@@ -64,6 +64,18 @@ class FakeSource(Source):
         written = [value for row in self._rows.rows for value in row] if self._rows else self._defaults.values()
         self._dated = any(value is Moment.NOW for value in written)
 
+    @classmethod
+    def tables(cls, options: Options) -> Sequence[Options]:
+        names, entries = options[opt.TABLE_NAMES] or (), super().tables(options)
+        if not names or entries:
+            return entries
+        asked = {option.key: options[option] for option in opt.OF_A_TABLE if options.is_set(option)}
+        schema = asked.get(opt.SCHEMA_BLOCK.key) or {}
+        return [
+            Options({**asked, opt.SCHEMA_BLOCK.key: {**schema, "table": name}}, opt.OF_A_TABLE)
+            for name in dict.fromkeys(names)
+        ]
+
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return (self._schema,)
 

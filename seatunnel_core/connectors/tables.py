@@ -1,0 +1,238 @@
+"""Several tables from one source: ``tables_configs`` has an entry with options of its own for each of them.
+
+A source plugin reads one table. It only adds ``tables_option`` to its options; what the entries say is read by one
+plugin object each, and ``SeveralTables`` is the source that the engine sees in their place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import ENTRIES, Option, Options
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.schema_block import table_name
+
+TABLES = "tables_configs"
+
+_BESIDE = {TABLES, "row_error_handle_way"}
+
+RUN_BYTES = 32 << 20
+"""So much of a table comes in one piece before the next table has its turn, so that small tables stay together."""
+
+
+def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
+    """The option ``tables_configs`` of a source.
+
+    Args:
+        declared: what each entry may have.
+    """
+    return Option(
+        TABLES,
+        ENTRIES(*declared),
+        aliases=("table_list",),
+        doc="Several tables: a block of this source's options for each, in place of those options. "
+        "schema.table is the name of the table.",
+    )
+
+
+def source_of(plugin: type[Source], options: Options) -> Source:
+    """The source that a job asks for: of one table, or of several.
+
+    Raises:
+        UsageError: the options of an entry do not go together, or entries do not go together.
+    """
+    entries = plugin.tables(options)
+    if not entries:
+        return plugin(options)
+    beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in _BESIDE]
+    if options.get(TABLES) and beside:
+        raise UsageError(
+            f"option {beside[0]!r}: it stands beside {TABLES}, whose entries do not take it from there; "
+            "write it into each entry that needs it"
+        )
+    return SeveralTables(options, _by_table(plugin, entries))
+
+
+def _by_table(plugin: type[Source], entries: Sequence[Options]) -> dict[str, Source]:
+    found: dict[str, Source] = {}
+    for number, entry in enumerate(entries, 1):
+        table = table_name(entry.get("schema"))
+        if table in found:
+            raise UsageError(
+                f"option {TABLES!r}: entry {number} has the table {table!r}, and so has another entry; "
+                'write a name of its own in each: schema { table = "shop.orders" }'
+            )
+        try:
+            found[table] = plugin(entry)
+        except (UsageError, ValueError) as error:
+            raise UsageError(f"option {TABLES!r}, entry {number}: {error}") from None
+    return found
+
+
+class SeveralTables(Source):
+    """Hands everything on to the source of the table that it concerns.
+
+    Items and the bodies of splits carry the name of their table, so a job may get more tables, or others, and goes on
+    with those that it had.
+    """
+
+    identifier: str  # type: ignore[misc]
+    replayable: bool  # type: ignore[misc]
+    ordered: bool  # type: ignore[misc]
+    task_modules: tuple[str, ...]  # type: ignore[misc]
+
+    def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
+        """``sources`` by the names of their tables; at least one."""
+        super().__init__(options)
+        self._sources = dict(sources)
+        first = next(iter(self._sources.values()))
+        self.identifier, self.replayable, self.ordered = first.identifier, first.replayable, first.ordered
+        self.task_modules = tuple(dict.fromkeys(name for each in sources.values() for name in each.task_modules))
+        self._check_ends()
+
+    def run_in(self, *, streaming: bool) -> None:
+        for source in self._sources.values():
+            source.run_in(streaming=streaming)
+        self._check_ends()
+
+    def _check_ends(self) -> None:
+        ends = {source.bounded for source in self._sources.values()}
+        if len(ends) > 1:
+            endless = [table for table, source in self._sources.items() if not source.bounded]
+            raise UsageError(
+                f"option {TABLES!r}: the tables {', '.join(endless)} never end and the others do; "
+                "read them in two sources"
+            )
+        self.bounded = ends == {True}
+
+    @property
+    def read_path(self) -> str | None:
+        return ", ".join(self.read_paths) or None
+
+    @property
+    def read_paths(self) -> tuple[str, ...]:
+        return tuple(path for source in self._sources.values() for path in source.read_paths)
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def discover(self, planning: Planning) -> Sequence[Item]:
+        return [
+            {"table": table, "item": item}
+            for table, source in self._sources.items()
+            for item in source.discover(planning)
+        ]
+
+    def inspect(self, item: Item, planning: Planning) -> Item:
+        if item.get("inspected"):
+            return item
+        return {**item, "item": self._sources[item["table"]].inspect(item["item"], planning)}
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        """At the start all tables are asked; later only those of which there is news."""
+        asked = list(self._sources) if self.bounded or not inspected else {item["table"]: None for item in inspected}
+        found = {
+            table: self._sources[table].enumerate(
+                [item["item"] for item in inspected if item["table"] == table], planning
+            )
+            for table in asked
+        }
+        splits = [
+            evolve(split, index=index, body={"table": table, "split": split.body})
+            for index, (table, split) in enumerate(_in_turn({table: each.splits for table, each in found.items()}))
+        ]
+        return Enumeration(schemas=_different(found), splits=tuple(splits))
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        """Each table is asked as often as it wants to be."""
+        known = stored.below(memory, "tables") if memory else {}
+        passed_ms = stored.number(memory, "passed_ms") if memory else 0
+        items: list[Item] = []
+        warnings: list[str] = []
+        after: dict[str, Any] = {}
+        inspect = False
+        for table, source in self._sources.items():
+            before = known.get(table, {"memory": {}, "in_ms": 0})
+            ended = stored.member(before, "in_ms") is None
+            wait_ms = 0 if ended else stored.number(before, "in_ms") - passed_ms
+            if ended or wait_ms > 0:
+                after[table] = {**before, "in_ms": None if ended else wait_ms}
+                continue
+            news = source.look(stored.below(before, "memory"), planning)
+            items += [{"table": table, "item": item, "inspected": not news.inspect} for item in news.items]
+            warnings += news.warnings
+            inspect = inspect or news.inspect
+            after[table] = {"memory": dict(news.memory), "in_ms": news.again_ms}
+        again_ms = min((each["in_ms"] for each in after.values() if each["in_ms"] is not None), default=None)
+        return News(
+            items=tuple(items),
+            inspect=inspect,
+            memory={"tables": after, "passed_ms": again_ms or 0},
+            again_ms=again_ms,
+            warnings=tuple(warnings),
+        )
+
+    def require_input(self) -> None:
+        for table, source in self._sources.items():
+            try:
+                source.require_input()
+            except SourceError as error:
+                raise SourceError(f"table {table}: {error}") from error
+
+    def planned_schemas(self) -> tuple[TableSchema, ...] | None:
+        found = [source.planned_schemas() for source in self._sources.values()]
+        return None if None in found else tuple(schema for schemas in found for schema in schemas or ())
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        table = stored.text(split.body, "table")
+        yield from self._of(table).read(evolve(split, body=stored.below(split.body, "split")), context)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        by_table: dict[str, list[Split]] = {}
+        for split in splits:
+            own = evolve(split, body=stored.below(split.body, "split"))
+            by_table.setdefault(stored.text(split.body, "table"), []).append(own)
+        return [f"table {table}: {told}" for table, own in by_table.items() for told in self._of(table).describe(own)]
+
+    def _of(self, table: str) -> Source:
+        if table not in self._sources:
+            raise SourceError(
+                f"the table {table!r} was planned when the job began, and is no entry of {TABLES} any more; "
+                "put it back, or begin a new job"
+            )
+        return self._sources[table]
+
+
+def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
+    """The splits of all tables in an order in which the tables come to their ends together, in pieces of some size.
+
+    The splits of one table keep their order.
+    """
+    pieces: list[tuple[float, str, list[Split]]] = []
+    for table, own in splits.items():
+        total = sum(max(split.weight_bytes, 1) for split in own)
+        begun = held = 0
+        for split in own:
+            if not held or held >= RUN_BYTES:
+                pieces.append((begun / total, table, []))
+                held = 0
+            pieces[-1][2].append(split)
+            begun += max(split.weight_bytes, 1)
+            held += max(split.weight_bytes, 1)
+    ordered = sorted(pieces, key=lambda piece: piece[0])
+    return [(table, split) for _, table, own in ordered for split in own]
+
+
+def _different(found: Mapping[str, Enumeration]) -> tuple[TableSchema, ...]:
+    schemas = tuple(schema for each in found.values() for schema in each.schemas)
+    names = [schema.table for schema in schemas]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise SourceError(f"two entries of {TABLES} give the table {', '.join(doubled)}")
+    return schemas
