@@ -5,6 +5,18 @@ from attrs import field, frozen
 
 
 @frozen(kw_only=True)
+class ConstraintKey:
+    """A key of a table beside its primary key."""
+
+    name: str
+    kind: str
+    """``KEY``, ``INDEX_KEY``, ``UNIQUE_KEY``, ``FOREIGN_KEY`` or ``VECTOR_INDEX_KEY``."""
+
+    columns: tuple[str, ...]
+    """Names, in the order of the key."""
+
+
+@frozen(kw_only=True)
 class TableSchema:
     """The columns of one table and its identity."""
 
@@ -12,10 +24,22 @@ class TableSchema:
     """The table's path, ``database.schema.table`` as far as known; ``"default"`` when a job names none."""
 
     columns: pa.Schema
-    """Arrow types; see ``rows/types.py`` for the SeaTunnel names of each."""
+    """Arrow types; see ``rows/types.py`` for the SeaTunnel names of each. The comment of a column is ``comment`` in the
+    metadata of its field."""
 
     primary_key: tuple[str, ...] = ()
     """Names of the columns of the primary key, in its order; empty when there is none."""
+
+    constraint_keys: tuple[ConstraintKey, ...] = ()
+    """The other keys, in the order in which they are declared. No sink enforces them."""
+
+    comment: str | None = None
+    """What is said about the table, for people."""
+
+    @property
+    def unique_key(self) -> tuple[str, ...]:
+        """The columns of the first key of kind ``UNIQUE_KEY``; empty when there is none."""
+        return next((key.columns for key in self.constraint_keys if key.kind == "UNIQUE_KEY"), ())
 
 
 @frozen(kw_only=True)

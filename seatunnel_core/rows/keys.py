@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from seatunnel_core.rows.batch import ConstraintKey
+
 _PRIMARY_KEY = "schema.primaryKey is a block { name = pk, columnNames = [id] }"
 _CONSTRAINT_KEY = (
     '{ constraintName = "id_index", constraintType = UNIQUE_KEY, constraintColumns = [{ columnName = id }] }'
@@ -45,25 +47,27 @@ def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
     return columns
 
 
-def check_constraint_keys(keys: Any, names: Sequence[str]) -> None:
-    """Judge ``constraintKeys``; nothing uses them so far.
+def constraint_keys(keys: Any, names: Sequence[str]) -> tuple[ConstraintKey, ...]:
+    """The keys of ``constraintKeys``.
 
     Raises:
         ValueError: one is written wrongly, or names a column that the table does not have.
     """
     if not keys:
-        return
+        return ()
     if not isinstance(keys, list | tuple):
         raise ValueError(f"schema.constraintKeys is a list [{_CONSTRAINT_KEY}]")
+    found = []
     for position, key in enumerate(keys, 1):
         if not isinstance(key, Mapping) or not key.get("constraintName") or not key.get("constraintColumns"):
             raise ValueError(
                 f"key {position} of schema.constraintKeys needs a name and columns, and is written {_CONSTRAINT_KEY}"
             )
-        _check_constraint(f"the constraint key {key['constraintName']!r}", key, names)
+        found.append(_constraint_key(f"the constraint key {key['constraintName']!r}", key, names))
+    return tuple(found)
 
 
-def _check_constraint(what: str, key: Mapping[str, Any], names: Sequence[str]) -> None:
+def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str]) -> ConstraintKey:
     check_keys(what, key, {"constraintName", "constraintType", "constraintColumns"})
     kind = str(key.get("constraintType") or "KEY").upper()
     if kind not in _CONSTRAINT_TYPES:
@@ -76,7 +80,9 @@ def _check_constraint(what: str, key: Mapping[str, Any], names: Sequence[str]) -
         check_keys(f"a column of {what}", column, _CONSTRAINT_COLUMN_KEYS)
         if str(column.get("sortType") or "ASC").upper() not in ("ASC", "DESC"):
             raise ValueError(f"{what}: sortType is ASC or DESC, found {column['sortType']!r}")
-    _check_columns(what, [str(column["columnName"]) for column in columns], names)
+    named = tuple(str(column["columnName"]) for column in columns)
+    _check_columns(what, named, names)
+    return ConstraintKey(name=str(key["constraintName"]), kind=kind, columns=named)
 
 
 def _check_columns(what: str, columns: Sequence[str], names: Sequence[str]) -> None:

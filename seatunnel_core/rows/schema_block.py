@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.keys import check_constraint_keys, check_keys, primary_key
+from seatunnel_core.rows.keys import check_keys, constraint_keys, primary_key
 from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type
 
 DEFAULT_TABLE = "default"
@@ -97,11 +97,15 @@ def declared_table(
     else:
         return None
     schema = pa.schema([column.field for column in declared])
-    check_constraint_keys(block.get("constraintKeys"), schema.names)
-    key = primary_key(block.get("primaryKey"), schema.names)
-    return DeclaredTable(
-        schema=TableSchema(table=table_name(block), columns=schema, primary_key=key), columns=tuple(declared)
+    comment = block.get("comment")
+    table = TableSchema(
+        table=table_name(block),
+        columns=schema,
+        primary_key=primary_key(block.get("primaryKey"), schema.names),
+        constraint_keys=constraint_keys(block.get("constraintKeys"), schema.names),
+        comment=None if comment is None else str(comment),
     )
+    return DeclaredTable(schema=table, columns=tuple(declared))
 
 
 def _from_fields(fields: Any, dimensions: Mapping[str, int]) -> list[Column]:
@@ -129,8 +133,10 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
     scale = _size(name, column, "columnScale")
     if scale is not None:
         dimensions = dict.fromkeys(VECTORS, scale)
+    field = _field(name, column["type"], dimensions, nullable=_nullable(name, column))
+    comment = column.get("comment")
     return Column(
-        field=_field(name, column["type"], dimensions, nullable=_nullable(name, column)),
+        field=field if comment is None else field.with_metadata({"comment": str(comment)}),
         length=_size(name, column, "columnLength"),
         scale=scale,
         default=column.get("defaultValue"),

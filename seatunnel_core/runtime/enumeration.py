@@ -8,7 +8,7 @@ from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.frozen import FORMAT_VERSION, document_of, splits_of
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 
@@ -37,11 +37,17 @@ def thaw(body: bytes) -> Enumeration:
 
 
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
-    return {
+    """Tables without more keys and comments are written as they were before there were such."""
+    frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),
         "primary_key": list(schema.primary_key),
     }
+    if schema.constraint_keys:
+        frozen["constraint_keys"] = [[key.name, key.kind, list(key.columns)] for key in schema.constraint_keys]
+    if schema.comment is not None:
+        frozen["comment"] = schema.comment
+    return frozen
 
 
 def _thaw_schema(document: Any) -> TableSchema:
@@ -49,4 +55,17 @@ def _thaw_schema(document: Any) -> TableSchema:
         table=stored.text(document, "table"),
         columns=schema_from_text(stored.text(document, "columns")),
         primary_key=tuple(stored.texts(document, "primary_key")),
+        constraint_keys=tuple(map(_thaw_key, stored.items(document, "constraint_keys")))
+        if "constraint_keys" in document
+        else (),
+        comment=stored.text(document, "comment") if "comment" in document else None,
+    )
+
+
+def _thaw_key(written: Any) -> ConstraintKey:
+    if not isinstance(written, list | tuple) or len(written) != 3:
+        raise StoredValueError("a key must be a list of name, kind and columns")
+    parts = dict(zip(("name", "kind", "columns"), written, strict=True))
+    return ConstraintKey(
+        name=stored.text(parts, "name"), kind=stored.text(parts, "kind"), columns=tuple(stored.texts(parts, "columns"))
     )

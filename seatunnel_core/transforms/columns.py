@@ -1,6 +1,6 @@
 """What transforms that choose or add columns share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from attrs import evolve
@@ -46,9 +46,31 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
-    """The schema with other columns; a primary key that has lost a column is none any more."""
-    whole = all(name in columns.names for name in schema.primary_key)
-    return evolve(schema, columns=columns, primary_key=schema.primary_key if whole else ())
+    """The schema with other columns; a key that has lost a column is none any more."""
+    return with_names(schema, columns, {name: name for name in columns.names})
+
+
+def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
+    """The schema with other columns, some of which are its own under new names.
+
+    Args:
+        names: the new name of each column that is still there; the keys follow.
+    """
+
+    def whole(key: tuple[str, ...]) -> bool:
+        return all(name in names for name in key)
+
+    def renamed(key: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names[name] for name in key)
+
+    return evolve(
+        schema,
+        columns=columns,
+        primary_key=renamed(schema.primary_key) if whole(schema.primary_key) else (),
+        constraint_keys=tuple(
+            evolve(key, columns=renamed(key.columns)) for key in schema.constraint_keys if whole(key.columns)
+        ),
+    )
 
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pyarrow as pa
-from attrs import evolve
 
 from seatunnel_core.config.option import MAP, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known
+from seatunnel_core.transforms.columns import check_known, with_names
 from seatunnel_core.transforms.transform import Transform
 
 MAPPER = Option(
@@ -35,9 +34,7 @@ class FieldMapper(Transform):
     def output_schema(self, schema: TableSchema) -> TableSchema:
         check_known("FieldMapper", self._names, schema)
         columns = [schema.columns.field(old).with_name(new) for old, new in self._names.items()]
-        whole = all(name in self._names for name in schema.primary_key)
-        key = tuple(self._names[name] for name in schema.primary_key) if whole else ()
-        return evolve(schema, columns=pa.schema(columns), primary_key=key)
+        return with_names(schema, pa.schema(columns), self._names)
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         rows = batch.rows.select(list(self._names)).rename_columns(list(self._names.values()))

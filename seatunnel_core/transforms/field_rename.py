@@ -9,7 +9,7 @@ from attrs import evolve
 from seatunnel_core.config.option import LIST, NESTED, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known
+from seatunnel_core.transforms.columns import check_known, with_names
 from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
 from seatunnel_core.transforms.transform import Transform
 
@@ -46,8 +46,7 @@ class FieldRename(Transform):
                     f"{name}; name one of them under specific"
                 )
         columns = pa.schema([each.with_name(name) for each, name in zip(schema.columns, names, strict=True)])
-        key = tuple(self._name(name) for name in schema.primary_key)
-        return evolve(schema, columns=columns, primary_key=key)
+        return with_names(schema, columns, dict(zip(schema.columns.names, names, strict=True)))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         names = [self._name(name) for name in batch.rows.schema.names]

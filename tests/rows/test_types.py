@@ -157,6 +157,13 @@ def test_a_block_with_everything_in_it() -> None:
     found = declared_table(schema_of(EXAMPLE))
     assert found is not None
     assert (found.schema.table, found.schema.primary_key) == ("shop.Orders", ("Id",))
+    assert found.schema.comment == "what was ordered"
+    assert [(key.name, key.kind, key.columns) for key in found.schema.constraint_keys] == [
+        ("u", "UNIQUE_KEY", ("Id",)),
+        ("k", "KEY", ("of null", "Id")),
+    ]
+    assert found.schema.unique_key == ("Id",)
+    assert [field.metadata for field in found.schema.columns] == [{b"comment": b"primary key"}, None, None, None]
     shown = [(column.field.name, type_name(column.field.type), column.field.nullable) for column in found.columns]
     assert shown == [
         ("Id", "bigint", False),

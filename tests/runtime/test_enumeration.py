@@ -9,7 +9,7 @@ import pytest
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.runtime.enumeration import FORMAT_VERSION, freeze, thaw
 
 COLUMNS = pa.schema(
@@ -35,6 +35,19 @@ def enumeration(splits: int = 3) -> Enumeration:
 
 def test_comes_back_as_it_was() -> None:
     assert thaw(freeze(enumeration())) == enumeration()
+
+
+def test_keys_and_comments_come_back_as_they_were() -> None:
+    columns = pa.schema([pa.field("id", pa.int64(), metadata={"comment": "from the till"})])
+    key = ConstraintKey(name="u", kind="UNIQUE_KEY", columns=("id",))
+    schema = TableSchema(table="t", columns=columns, constraint_keys=(key,), comment="what was ordered")
+    (found,) = thaw(freeze(Enumeration(schemas=(schema,), splits=()))).schemas
+    assert found == schema
+    assert found.columns.field(0).metadata == {b"comment": b"from the till"}
+    document = json.loads(freeze(Enumeration(schemas=(schema,), splits=())))
+    document["schemas"][0]["constraint_keys"] = [["u"]]
+    with pytest.raises(SeaTunnelError, match="a key must be a list"):
+        thaw(json.dumps(document).encode())
 
 
 def test_a_file_name_that_is_no_text_comes_back_as_it_was() -> None:

@@ -6,12 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from attrs import evolve
 
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.transforms.dataframe import DataFrameFunction
 from seatunnel_core.transforms.field_mapper import FieldMapper
+from seatunnel_core.transforms.field_rename import FieldRename
 from seatunnel_core.transforms.filter import Filter
 from seatunnel_core.transforms.python import PythonFunction
 from seatunnel_core.transforms.spark_sql import SparkSql
@@ -51,6 +53,22 @@ def test_field_mapper_chooses_orders_and_renames() -> None:
     mapper = made(FieldMapper, field_mapper={"name": "who", "id": "number"})
     assert applied(mapper) == [{"who": "Ada", "number": 1}, {"who": "Bob", "number": 2}]
     assert mapper.output_schema(SCHEMA).primary_key == ("number",)
+
+
+def test_other_keys_and_comments_follow_their_columns() -> None:
+    columns = SCHEMA.columns.set(0, SCHEMA.columns.field("id").with_metadata({"comment": "from the till"}))
+    one = ConstraintKey(name="u", kind="UNIQUE_KEY", columns=("id",))
+    keyed = evolve(SCHEMA, columns=columns, comment="all", constraint_keys=(one, evolve(one, columns=("age", "id"))))
+
+    def after(transform: Transform) -> tuple[Any, ...]:
+        schema = transform.output_schema(keyed)
+        return schema.comment, [key.columns for key in schema.constraint_keys], schema.columns.field(0).metadata
+
+    comment = {b"comment": b"from the till"}
+    assert after(made(Filter, exclude_fields=["name"])) == ("all", [("id",), ("age", "id")], comment)
+    assert after(made(Filter, exclude_fields=["age"])) == ("all", [("id",)], comment)
+    assert after(made(FieldMapper, field_mapper={"id": "number"})) == ("all", [("number",)], comment)
+    assert after(made(FieldRename, prefix="x_")) == ("all", [("x_id",), ("x_age", "x_id")], comment)
 
 
 @pytest.mark.parametrize(
