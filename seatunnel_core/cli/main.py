@@ -72,6 +72,13 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
             from seatunnel_core.cli.plugins import list_plugins
 
             return DONE if list_plugins() else FAILED
+        case HelpArguments(json_schema=True):
+            import json
+
+            from seatunnel_core.cli.job_schema import job_schema
+
+            print(json.dumps(job_schema(), indent=1, ensure_ascii=False))
+            return DONE
         case HelpArguments():
             from seatunnel_core.cli.plugin_help import print_help
 

@@ -8,6 +8,9 @@ from typing import Any, Generic, TypeVar
 
 from attrs import field, frozen
 
+from seatunnel_core.config import json_shape
+from seatunnel_core.config.json_shape import Shape
+
 T = TypeVar("T")
 
 
@@ -29,6 +32,9 @@ class OptionType(Generic[T]):
 
     entries: "tuple[Option[Any], ...]" = ()
     """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
+
+    shape: Shape = field(factory=dict, repr=False, eq=False)
+    """A JSON Schema of what may stand in a file, for editors; empty: anything."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _parsed_elsewhere, (self.name,)
@@ -247,25 +253,32 @@ def _function(value: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-STRING: OptionType[str] = OptionType(name="text", parse=_text, textual=True)
+STRING: OptionType[str] = OptionType(name="text", parse=_text, textual=True, shape=json_shape.TEXT)
 INTEGER: OptionType[int] = OptionType(
-    name="integer", parse=lambda value: _whole(value, -(2**31), 2**31, "a whole number")
+    name="integer",
+    parse=lambda value: _whole(value, -(2**31), 2**31, "a whole number"),
+    shape=json_shape.whole(-(2**31), 2**31 - 1),
 )
-LONG: OptionType[int] = OptionType(name="long", parse=lambda value: _whole(value, -_LONG, _LONG, "a whole number"))
-NUMBER: OptionType[float] = OptionType(name="number", parse=_number)
-BOOLEAN: OptionType[bool] = OptionType(name="true or false", parse=_boolean)
+LONG: OptionType[int] = OptionType(
+    name="long", parse=lambda value: _whole(value, -_LONG, _LONG, "a whole number"), shape=json_shape.whole()
+)
+NUMBER: OptionType[float] = OptionType(name="number", parse=_number, shape=json_shape.NUMBER)
+BOOLEAN: OptionType[bool] = OptionType(name="true or false", parse=_boolean, shape=json_shape.TRUTH)
 DURATION_MS: OptionType[int] = OptionType(
     name="duration",
     parse=lambda value: _measured(value, _MILLISECONDS, 'milliseconds, or a duration such as "10s"', low=0),
+    shape=json_shape.MEASURED,
 )
 """Whole milliseconds; a text may carry a unit: ``"10s"``, ``"5 min"``."""
 
 SIZE: OptionType[int] = OptionType(
-    name="size", parse=lambda value: _measured(value, _BYTES, 'bytes, or a size such as "128MB"', low=0)
+    name="size",
+    parse=lambda value: _measured(value, _BYTES, 'bytes, or a size such as "128MB"', low=0),
+    shape=json_shape.MEASURED,
 )
 """Whole bytes; units as in HOCON: ``MB`` is 1,000,000 and ``MiB`` or ``M`` is 1,048,576."""
 
-FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function)
+FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function, shape=json_shape.TEXT)
 """A callable in code, ``"package.module:name"`` in a file."""
 
 MAP: OptionType[dict[str, str]] = OptionType(
@@ -273,13 +286,16 @@ MAP: OptionType[dict[str, str]] = OptionType(
     parse=lambda value: dict(_flat(_mapping(value))),
     textual=True,
     nested=True,
+    shape=json_shape.BLOCK,
 )
 """Keys to texts. Blocks below become dotted keys, and ``null`` is the same as no key."""
 
-SCHEMA: OptionType[dict[str, Any]] = OptionType(name="schema", parse=_mapping, textual=True, nested=True)
+SCHEMA: OptionType[dict[str, Any]] = OptionType(
+    name="schema", parse=_mapping, textual=True, nested=True, shape=json_shape.BLOCK
+)
 """A nested block, as plain dicts, lists and texts."""
 
-NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, nested=True)
+NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, nested=True, shape=json_shape.BLOCK)
 """A nested block, as plain dicts, lists, texts, numbers, truth values and ``None``."""
 
 ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, nested=True)
@@ -288,7 +304,9 @@ ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, n
 def within(low: int, high: int) -> OptionType[int]:
     """A whole number from ``low`` to ``high``, both included."""
     return OptionType(
-        name=f"integer from {low} to {high}", parse=lambda value: _whole(value, low, high + 1, "a whole number")
+        name=f"integer from {low} to {high}",
+        parse=lambda value: _whole(value, low, high + 1, "a whole number"),
+        shape=json_shape.whole(low, high),
     )
 
 
@@ -303,7 +321,7 @@ def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the
             raise ValueError(f"expected one of {shown}, found {_found(value)}")
         return word
 
-    return OptionType(name=f"one of {shown}", parse=parse, textual=True)
+    return OptionType(name=f"one of {shown}", parse=parse, textual=True, shape=json_shape.words(*words))
 
 
 def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: ignore[assignment]  # noqa: N802
@@ -312,7 +330,13 @@ def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: igno
     def parse(value: Any) -> tuple[T, ...]:
         return tuple(of.parse(part) for part in _listed(value))
 
-    return OptionType(name=f"list of {of.name}", parse=parse, textual=of.textual, nested=of.nested)
+    return OptionType(
+        name=f"list of {of.name}",
+        parse=parse,
+        textual=of.textual,
+        nested=of.nested,
+        shape=json_shape.listed(of.shape),
+    )
 
 
 def ENTRIES(*declared: Option[Any]) -> OptionType[tuple[Options, ...]]:  # noqa: N802

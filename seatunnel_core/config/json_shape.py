@@ -1,0 +1,56 @@
+"""JSON Schemas of what a configuration file may hold, one for each type of option; editors use them.
+
+As lenient as the parsers: numbers and truth values may stand as texts, words in any case, and any text may have
+variables, ``${name}``.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Shape = Mapping[str, Any]
+
+_VARIABLE = r"\$\{"
+
+TEXT: Shape = {"type": ["string", "number", "boolean"]}
+NUMBER: Shape = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": rf"^\s*[+-]?[0-9.]|{_VARIABLE}"}]}
+TRUTH: Shape = {
+    "anyOf": [
+        {"type": "boolean"},
+        {"type": "string", "pattern": rf"^\s*([Tt]rue|TRUE|[Yy]es|[Oo]n|[Ff]alse|FALSE|[Nn]o|[Oo]ff)\s*$|{_VARIABLE}"},
+    ]
+}
+MEASURED: Shape = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": rf"^\s*[0-9]+(\.[0-9]+)? *[A-Za-z]*\s*$|{_VARIABLE}"},
+    ]
+}
+"""A whole number, or a number with a unit."""
+
+BLOCK: Shape = {"type": "object"}
+
+
+def whole(low: int | None = None, high: int | None = None) -> Shape:
+    """A whole number, both bounds included."""
+    bounds = {"minimum": low, "maximum": high}
+    number = {"type": "integer"} | {key: bound for key, bound in bounds.items() if bound is not None}
+    return {"anyOf": [number, {"type": "string", "pattern": rf"^\s*[+-]?[0-9]+\s*$|{_VARIABLE}"}]}
+
+
+def words(*known: str) -> Shape:
+    """One of some words in any case; editors offer them as they stand here."""
+    return {
+        "anyOf": [{"enum": list(known)}, {"type": "string", "pattern": f"{'|'.join(map(any_case, known))}|{_VARIABLE}"}]
+    }
+
+
+def listed(of: Shape) -> Shape:
+    """A list, or one value, or one text with commas."""
+    return {"anyOf": [{"type": "array", "items": dict(of)}, dict(of), {"type": "string"}]}
+
+
+def any_case(word: str) -> str:
+    """A pattern for the word in any case; JSON Schema has no flag for that."""
+    signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
+    return f"^{''.join(signs)}$"
