@@ -125,6 +125,16 @@ class Sink(ABC):
         """
         return
 
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """Create what is missing for these tables, and refuse those that do not fit to what is there. In the driver of
+        a run, once the schemas are known and before any task writes; for each source, and again at every start.
+
+        The sink is shipped to its tasks after this, so it may keep in itself what they have to know.
+
+        Raises:
+            SinkError: says what is asked for and what there is.
+        """
+
     @abstractmethod
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         """Begin to stage one unit. Runs in a Spark task."""

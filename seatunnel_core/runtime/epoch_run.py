@@ -242,7 +242,7 @@ class EpochRun:
 
         def plan(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
             enumeration, stored = self._work.enumerate(source, attachment, items)
-            return enumeration, stored, self._work.program(source, enumeration.schemas)
+            return enumeration, stored, self._work.program(source, enumeration.schemas, self._epoch)
 
         def plan_on_spark(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
             self._workshop.spark.result()

@@ -165,15 +165,18 @@ class PipelineWork:
         found = source.source.enumerate(items, planning).splits
         return tuple(evolve(split, index=next_index + split.index) for split in found)
 
-    def program(self, source_name: str, schemas: Sequence[TableSchema]) -> Program:
-        """What the tasks of one source run, once its schemas are known."""
-        return program_of(
+    def program(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> Program:
+        """What the tasks of one source run, once its schemas are known; its sinks' tables are there then."""
+        program = program_of(
             self.planned,
             source_name,
             schemas,
             job_id=self.job_id,
             frame_schema=lambda transform, schema: self.plane.frame_schema(transform, schema),
         )
+        for target in program.targets:
+            target.sink.create_tables(target.schemas, self._place(self.planned.sink(target.name), epoch))
+        return program
 
     def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:
         return SinkPlace(job_id=self.job_id, pipeline_id=self.planned.id, sink_ordinal=sink.ordinal, epoch=epoch)

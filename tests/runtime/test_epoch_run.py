@@ -84,7 +84,7 @@ class WorkWithASource:
     def enumerate(self, source_name: str, attachment: str | None, items: Any) -> tuple[Enumeration, str]:
         return Enumeration(schemas=(), splits=()), "frozen"
 
-    def program(self, source_name: str, schemas: Any) -> None:
+    def program(self, source_name: str, schemas: Any, epoch: int) -> None:
         return None
 
     def is_limited(self, source_name: str) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.sink import Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Enumeration, Planning, ReadContext, Source
 from seatunnel_core.rows.batch import Batch, TableSchema
 
@@ -111,9 +111,15 @@ def sink_place(staging: StagingPlace) -> SinkPlace:
     )
 
 
+def begin(sink: Sink, schema: TableSchema, staging: StagingPlace) -> SinkWriter:
+    """A writer in a task, for a table that the driver has made ready."""
+    sink.create_tables((schema,), sink_place(staging))
+    return shipped(sink).open_writer((schema,), staging)
+
+
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: StagingPlace) -> Committable:
     """Stage rows as a task does, and give the committable as it comes back from a checkpoint."""
-    writer = shipped(sink).open_writer((schema,), staging)
+    writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
     staged = writer.finish()

@@ -11,7 +11,7 @@ import pytest
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import Sink, StagingPlace
-from seatunnel_core.connectors.testing.drive import commit, options_of, place, shipped, sink_place, stage
+from seatunnel_core.connectors.testing.drive import begin, commit, options_of, place, shipped, sink_place, stage
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
@@ -91,7 +91,7 @@ class SinkConformance(ABC):
 
     def test_a_killed_writer_leaves_only_what_a_sweep_removes(self) -> None:
         sink = self.started(place())
-        writer = shipped(sink).open_writer((SCHEMA,), place())
+        writer = begin(sink, SCHEMA, place())
         writer.write(Batch(table=SCHEMA.table, rows=_rows(0, 3)))
         del writer
         later = place(epoch=2)
@@ -132,7 +132,7 @@ class SinkConformance(ABC):
 
     def test_an_aborted_writer_leaves_nothing_visible(self) -> None:
         sink = self.started(place())
-        writer = shipped(sink).open_writer((SCHEMA,), place())
+        writer = begin(sink, SCHEMA, place())
         writer.write(Batch(table=SCHEMA.table, rows=_rows(0, 3)))
         writer.abort()
         assert list(self.visible()) == []
@@ -149,7 +149,7 @@ class SinkConformance(ABC):
             return
         stays = [place(unit=1), place(unit=3), place(unit=5, epoch=3), place(unit=6, job_id="job2")]
         goes = [place(unit=2), place(unit=4), place(unit=1, epoch=2), place(unit=7, epoch=2)]
-        for number, staging in enumerate((*stays, *goes)):
+        for number, staging in sorted(enumerate((*stays, *goes)), key=lambda each: each[1].epoch):
             commit(self.started(staging), [stage(sink, SCHEMA, [_rows(number, 1)], staging)], staging)
         for _ in range(2):
             sink.retract(sink_place(place(epoch=3)), back)

@@ -1,0 +1,1 @@
+"""The sink ``Iceberg``: rows appended to a table of Apache Iceberg through pyiceberg."""

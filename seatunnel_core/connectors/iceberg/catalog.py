@@ -1,0 +1,89 @@
+"""From a sink's options to a catalog of pyiceberg, and what its errors mean."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.iceberg import options as opt
+from seatunnel_core.errors import UsageError
+
+_TYPES = ("rest", "hive", "glue", "sql", "dynamodb", "bigquery", "in-memory")
+
+_JAVA_CATALOGS = {
+    "org.apache.iceberg.rest.RESTCatalog": "rest",
+    "org.apache.iceberg.hive.HiveCatalog": "hive",
+    "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
+    "org.apache.iceberg.aws.dynamodb.DynamoDbCatalog": "dynamodb",
+}
+"""What ``catalog-impl`` names in job files that were written for Java."""
+
+_JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
+
+_FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+"""The only one of pyiceberg's ways to files that can list a folder, which a sweep does."""
+
+
+def catalog_properties(options: Options) -> dict[str, str]:
+    """What ``pyiceberg.catalog.load_catalog`` takes.
+
+    Raises:
+        UsageError: names the option and what to write instead.
+    """
+    given: dict[str, str] = dict(options[opt.CATALOG] or {})
+    for key, option in (("type", opt.CATALOG_TYPE), ("uri", opt.URI), ("warehouse", opt.WAREHOUSE)):
+        if options[option] is not None:
+            given.setdefault(key, options[option])
+    if not given:
+        raise UsageError(
+            "option 'iceberg.catalog.config': say which catalog has the table, "
+            'such as { type = rest, uri = "http://catalog:8181", warehouse = "s3://bucket/warehouse" }'
+        )
+    java = given.get("catalog-impl")
+    kind = given.pop("type", "").lower() or _JAVA_CATALOGS.get(java or "", "")
+    if kind == "hadoop":
+        raise UsageError(
+            "option 'iceberg.catalog.config': there is no catalog of type hadoop here, because a folder alone cannot "
+            "keep two writers apart; register the table with another one, such as "
+            '{ type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }'
+        )
+    if kind not in _TYPES:
+        raise UsageError(
+            f"option 'iceberg.catalog.config': type is {kind or java or 'not given'!r}, and may be {', '.join(_TYPES)}"
+        )
+    if "s3.path-style-access" in given:
+        flat = given["s3.path-style-access"].lower() == "true"
+        given.setdefault("s3.force-virtual-addressing", "false" if flat else "true")
+    kept = {key: value for key, value in given.items() if key not in _JAVA_ONLY}
+    return {**kept, **_FILES, "type": kind}
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same call may work a little later: networks, locks and servers do such things."""
+    lasting = (FileNotFoundError, PermissionError, NotADirectoryError)
+    if isinstance(error, OSError):  # requests' errors are such ones, too
+        return not isinstance(error, lasting)
+    return type(error).__name__ in {
+        "CommitFailedException",
+        "CommitStateUnknownException",
+        "OperationalError",  # of SQLAlchemy: the database is locked, or away
+        "ServerError",
+        "ServiceUnavailableError",
+        "TooManyRequestsError",
+        "WaitingForLockException",
+    }
+
+
+def identifier(options: Options) -> tuple[str, ...]:
+    """The table's name in its catalog. Raises ``UsageError`` for one that stands for several."""
+    table = options[opt.TABLE]
+    if "${" in table or "${" in options[opt.NAMESPACE]:
+        raise UsageError(
+            f"option 'table': {table!r} stands for several tables, and a sink Iceberg writes one; write a sink for each"
+        )
+    return (*options[opt.NAMESPACE].split("."), table)
+
+
+def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties of a table with which pyiceberg tries a commit once: before it is tried again, this sink has to
+    look whether another engine has done it meanwhile."""
+    return {**properties, "commit.retry.num-retries": "0"}

@@ -1,0 +1,153 @@
+"""Columns of rows as columns of a table of Iceberg.
+
+====================================== =============================================
+Arrow                                  Iceberg
+====================================== =============================================
+``bool``                               ``boolean``
+``int8``, ``int16``, ``int32``         ``int``, also ``uint8`` and ``uint16``
+``int64``, ``uint32``                  ``long``
+``halffloat``, ``float``               ``float``
+``double``                             ``double``
+``decimal128(p, s)``                   ``decimal(p, s)``; no more than 38 digits
+``string``, ``binary``                 ``string``, ``binary``
+``date32``, ``time64[us]``             ``date``, ``time``
+``timestamp[us]``, with a zone         ``timestamp``, ``timestamptz``
+``list``, ``fixed_size_list``          ``list``
+``map``, ``struct``                    ``map``, ``struct``
+====================================== =============================================
+"""
+
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+
+
+def iceberg_schema(schema: TableSchema) -> "Schema":
+    """The columns of a new table. All may be null.
+
+    Raises:
+        SinkError: names the column that Iceberg has no type for.
+    """
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import NestedField
+
+    ids = count(1)
+    fields = []
+    for column in schema.columns:
+        number = next(ids)
+        fields.append(NestedField(number, column.name, _iceberg_type(schema.table, column, ids), required=False))
+    return Schema(*fields)
+
+
+def _iceberg_type(table: str, column: pa.Field, ids: Any) -> Any:
+    try:
+        return _converted(column.type, lambda: next(ids))
+    except TypeError as error:
+        raise SinkError(
+            f"column {column.name!r} of the table {table} has the type {type_name(column.type)}, and Iceberg has none "
+            f"for {error}; convert the column or leave it out"
+        ) from None
+
+
+def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
+    from pyiceberg import types as ice
+
+    if of.is_decimal128(kind):
+        return ice.DecimalType(kind.precision, kind.scale)
+    if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):
+        return ice.ListType(number(), _converted(kind.value_type, number), element_required=False)
+    if of.is_map(kind):
+        key, value = number(), number()
+        return ice.MapType(
+            key, _converted(kind.key_type, number), value, _converted(kind.item_type, number), value_required=False
+        )
+    if of.is_struct(kind):
+        return ice.StructType(
+            *(ice.NestedField(number(), part.name, _converted(part.type, number), required=False) for part in kind)
+        )
+    simple = {
+        pa.bool_(): ice.BooleanType,
+        **dict.fromkeys((pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16()), ice.IntegerType),
+        **dict.fromkeys((pa.int64(), pa.uint32()), ice.LongType),
+        **dict.fromkeys((pa.float16(), pa.float32()), ice.FloatType),
+        pa.float64(): ice.DoubleType,
+        **dict.fromkeys((pa.string(), pa.large_string()), ice.StringType),
+        **dict.fromkeys((pa.binary(), pa.large_binary()), ice.BinaryType),
+        pa.date32(): ice.DateType,
+        pa.time64("us"): ice.TimeType,
+        pa.timestamp("us"): ice.TimestampType,
+        pa.timestamp("us", "UTC"): ice.TimestamptzType,
+    }
+    if kind not in simple:
+        raise TypeError(type_name(kind))
+    return simple[kind]()
+
+
+def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
+    """Refuse rows that a table cannot hold, before any of them moves.
+
+    Raises:
+        SinkError: names the column, what the rows have and what the table has.
+    """
+    taken: dict[int, str] = {}
+    for column in rows.columns:
+        field = column_of(table, column.name, case_sensitive=case_sensitive)
+        if field is None:
+            meant = nearest(column.name, table.column_names)
+            raise SinkError(
+                f"the table {named} has no column {column.name!r}, which the rows of {rows.table} have; it has "
+                f"{', '.join(table.column_names)}" + (f"; did you mean {meant}?" if meant else "")
+            )
+        if field.field_id in taken:
+            raise SinkError(f"{taken[field.field_id]!r} and {column.name!r} both go into {field.name!r} of {named}")
+        taken[field.field_id] = column.name
+        if not _fits(_iceberg_type(rows.table, column, count(1)), field.field_type):
+            raise SinkError(
+                f"column {column.name!r}: the rows of {rows.table} have the type {type_name(column.type)}, which does "
+                f"not fit into {field.field_type} of the table {named}; convert it before this sink"
+            )
+    for field in table.fields:
+        if field.required and field.field_id not in taken:
+            raise SinkError(f"the table {named} requires a column {field.name!r}, which the rows of {rows.table} lack")
+
+
+def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
+    """The field of the table into which a column goes: that of its name, or else of its name in another case."""
+    by_name = {field.name: field for field in table.fields}
+    if name in by_name or case_sensitive:
+        return by_name.get(name)
+    return {field.name.lower(): field for field in table.fields}.get(name.lower())
+
+
+def _fits(have: Any, wanted: Any) -> bool:
+    """Whether every value of the one type is a value of the other."""
+    from pyiceberg import types as ice
+    from pyiceberg.exceptions import ResolveError
+    from pyiceberg.schema import promote
+
+    if isinstance(have, ice.ListType) and isinstance(wanted, ice.ListType):
+        return _fits(have.element_type, wanted.element_type)
+    if isinstance(have, ice.MapType) and isinstance(wanted, ice.MapType):
+        return _fits(have.key_type, wanted.key_type) and _fits(have.value_type, wanted.value_type)
+    if isinstance(have, ice.StructType) and isinstance(wanted, ice.StructType):
+        parts = {part.name: part.field_type for part in wanted.fields}
+        return [part.name for part in have.fields] == list(parts) and all(
+            _fits(part.field_type, parts[part.name]) for part in have.fields
+        )
+    if have == wanted or not (have.is_primitive and wanted.is_primitive):
+        return bool(have == wanted)
+    try:
+        return not isinstance(have, ice.StringType) and promote(have, wanted) == wanted  # a text is not taken for bytes
+    except ResolveError:
+        return False

@@ -1,0 +1,99 @@
+"""What the snapshots of a table say about the commits of one sink.
+
+Each commit leaves its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the engine
+that made it, and the ids of the committables. A commit is repeated when their ids stand there already.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_core.connectors.sink import SinkPlace
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+_JOB, _PIPELINE, _SINK = "seatunnel.job-id", "seatunnel.pipeline-id", "seatunnel.sink"
+_EPOCH, _COMMITTED, _RETRACTED = "seatunnel.epoch", "seatunnel.committables", "seatunnel.retracted"
+
+
+def identity(place: SinkPlace, *, committed: Sequence[str] = (), retracted: Sequence[str] = ()) -> dict[str, str]:
+    """The properties of a snapshot that this sink makes."""
+    said = {
+        _JOB: place.job_id,
+        _PIPELINE: str(place.pipeline_id),
+        _SINK: str(place.sink_ordinal),
+        _EPOCH: str(place.epoch),
+    }
+    if committed:
+        said[_COMMITTED] = ",".join(committed)
+    if retracted:
+        said[_RETRACTED] = ",".join(retracted)
+    return said
+
+
+def committed_ids(table: "Table", place: SinkPlace) -> set[str]:
+    """The ids of the committables that were published, as far as the snapshots are still there."""
+    return {each for said in _own(table, place) for each in _listed(said, _COMMITTED)}
+
+
+def retracted_ids(table: "Table", place: SinkPlace) -> set[str]:
+    """The ids of those that were taken back since."""
+    return {each for said in _own(table, place) for each in _listed(said, _RETRACTED)}
+
+
+def newest_epoch(table: "Table", place: SinkPlace) -> int:
+    """The largest epoch in which this sink committed anything, also nothing but its epoch; 0 when it never did."""
+    return max((int(said[_EPOCH]) for said in _own(table, place)), default=0)
+
+
+def is_cut(table: "Table") -> bool:
+    """Whether somebody may have removed old snapshots, so that not every commit is told by them: there are fewer than
+    there were commits, or the table is of the first version of Iceberg's format, which does not count them."""
+    return len(table.metadata.snapshots) != table.metadata.last_sequence_number
+
+
+def named_files(table: "Table", job_folder: str) -> set[str]:
+    """The names of the job's data files that any snapshot of the table has."""
+    known = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+    manifests = {
+        manifest.manifest_path: manifest for snapshot in known.values() for manifest in snapshot.manifests(table.io)
+    }
+    return {
+        entry.data_file.file_path.rpartition("/")[2]
+        for manifest in manifests.values()
+        if _may_name(manifest, known)
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False)
+        if f"/seatunnel/{job_folder}/" in entry.data_file.file_path
+    }
+
+
+def _may_name(manifest: Any, known: dict[int, Any]) -> bool:
+    """Whether a manifest can name a file of the job. One that another writer's snapshot added, with nothing in it from
+    before, names that writer's files."""
+    added_by = known.get(manifest.added_snapshot_id)
+    foreign = added_by is not None and (added_by.summary is None or _JOB not in added_by.summary.additional_properties)
+    return not foreign or manifest.has_existing_files()
+
+
+def live_files(table: "Table", chosen: Callable[[str], bool]) -> list[Any]:
+    """The data files of the current snapshot whose paths are chosen."""
+    snapshot = table.current_snapshot()
+    manifests = snapshot.manifests(table.io) if snapshot is not None else ()
+    entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))
+    return [
+        entry.data_file for entry in entries if entry.data_file.content.value == 0 and chosen(entry.data_file.file_path)
+    ]
+
+
+def _own(table: "Table", place: SinkPlace) -> Iterator[dict[str, str]]:
+    """The summaries of this sink's snapshots."""
+    wanted = identity(place)
+    del wanted[_EPOCH]
+    for snapshot in table.metadata.snapshots:
+        said = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if all(said.get(key) == value for key, value in wanted.items()) and said.get(_EPOCH, "").isdigit():
+            yield said
+
+
+def _listed(said: dict[str, str], key: str) -> list[str]:
+    return [each for each in said.get(key, "").split(",") if each]

@@ -1,0 +1,79 @@
+"""The options of the sink ``Iceberg``, with SeaTunnel's names."""
+
+from typing import Any
+
+from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option
+
+CATALOG_NAME = Option("catalog_name", STRING, default="default", doc="What the catalog is called.")
+CATALOG = Option(
+    "iceberg.catalog.config",
+    MAP,
+    secret=True,
+    doc="The catalog: type (rest, hive, glue, sql …), uri, warehouse, and whatever else pyiceberg's catalog takes.",
+)
+CATALOG_TYPE = Option("catalog_type", STRING, doc="The older place of type in iceberg.catalog.config.")
+URI = Option("uri", STRING, secret=True, doc="The older place of uri in iceberg.catalog.config.")
+WAREHOUSE = Option("warehouse", STRING, doc="The older place of warehouse in iceberg.catalog.config.")
+NAMESPACE = Option(
+    "namespace", STRING, default="default", doc="The namespace of the table; created when it is missing."
+)
+TABLE = Option("table", STRING, required=True, doc="The name of the table, one for all rows of this sink.")
+CASE_SENSITIVE = Option(
+    "case_sensitive",
+    BOOLEAN,
+    default=False,
+    doc="Whether a column of the rows goes into a column of the table only if both names have the same case.",
+)
+WRITE_PROPERTIES = Option(
+    "iceberg.table.write-props",
+    MAP,
+    doc="Properties of the table, write.parquet.compression-codec for example, that this job sees otherwise.",
+)
+CREATE_PROPERTIES = Option(
+    "iceberg.table.auto-create-props", MAP, doc="The properties of a table that this sink creates."
+)
+SCHEMA_SAVE_MODE = Option(
+    "schema_save_mode",
+    ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
+    default="CREATE_SCHEMA_WHEN_NOT_EXIST",
+    doc="What happens with the table when the job first starts; IGNORE leaves it as it is, and so it must be there.",
+)
+DATA_SAVE_MODE = Option(
+    "data_save_mode",
+    ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
+    default="APPEND_DATA",
+    doc="What happens with rows that are in the table when the job first starts.",
+)
+BRANCH = Option(
+    "iceberg.table.commit-branch", ENUM("main"), default="main", doc="The branch; rows go to main and no other yet."
+)
+UPSERT = Option(
+    "iceberg.table.upsert-mode-enabled", ENUM("false"), default="false", doc="Always false: rows are appended only."
+)
+EVOLUTION = Option(
+    "iceberg.table.schema-evolution-enabled",
+    ENUM("false"),
+    default="false",
+    doc="Always false: the columns of the table are never changed.",
+)
+_JAVA = "pyiceberg reads no files of Hadoop"
+
+SINK_OPTIONS: tuple[Option[Any], ...] = (
+    CATALOG_NAME,
+    CATALOG,
+    CATALOG_TYPE,
+    URI,
+    WAREHOUSE,
+    NAMESPACE,
+    TABLE,
+    CASE_SENSITIVE,
+    WRITE_PROPERTIES,
+    CREATE_PROPERTIES,
+    SCHEMA_SAVE_MODE,
+    DATA_SAVE_MODE,
+    BRANCH,
+    UPSERT,
+    EVOLUTION,
+    Option("hadoop.config", MAP, no_effect=_JAVA, doc="Settings of Hadoop."),
+    Option("iceberg.hadoop-conf-path", STRING, no_effect=_JAVA, doc="A folder of Hadoop's files."),
+)

@@ -1,0 +1,104 @@
+"""Where data files are staged: below the table's location, under the name that they keep.
+
+::
+
+    <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
+
+``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged as long as no snapshot
+names it, and published from the moment when one does: nothing is moved. So what is swept is told by the names that the
+snapshots hold.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.fs as pafs
+from attrs import frozen
+
+from seatunnel_core.connectors.file.staged_name import OWNER, committable_id
+from seatunnel_core.connectors.file.staging import sync_folder
+from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+
+if TYPE_CHECKING:
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.table import Table
+
+
+@frozen(kw_only=True)
+class StagedFile:
+    """A file that some attempt of this sink wrote, published or not."""
+
+    path: str
+    """Of the table's file system, without a scheme."""
+
+    name: str
+    epoch: int
+    committable: str
+    """The id of the committable that names it, if any does."""
+
+
+def data_folder(table: "Table") -> str:
+    """Where the data files of a table lie."""
+    chosen: str = table.properties.get("write.data.path") or f"{table.location().rstrip('/')}/data"
+    return chosen.rstrip("/")
+
+
+def job_folder(table: "Table", job_id: str) -> str:
+    return f"{data_folder(table)}/seatunnel/{job_id}"
+
+
+def epoch_folder(table: "Table", place: SinkPlace | StagingPlace, epoch: int) -> str:
+    return f"{job_folder(table, place.job_id)}/{place.pipeline_id}/{epoch}"
+
+
+def is_own_name(name: object, place: SinkPlace, epoch: int, unit: int) -> bool:
+    """Whether it is the name of a file that this sink staged for the unit: a committable may name nothing else."""
+    own = f"{place.job_id}-p{place.pipeline_id}-s{place.sink_ordinal}-o"
+    written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
+    return isinstance(name, str) and re.fullmatch(written, name) is not None
+
+
+def own_file(name: str, place: SinkPlace) -> "re.Match[str] | None":
+    """Which unit of this sink wrote the file of this name; ``None`` when none did."""
+    found = OWNER.match(name, len(place.job_id)) if name.startswith(place.job_id) else None
+    ours = found and int(found["pipeline"]) == place.pipeline_id and int(found["sink"]) == place.sink_ordinal
+    return found if ours else None
+
+
+def files_of(table: "Table", place: SinkPlace) -> Iterator[StagedFile]:
+    """Every file below the folder of the pipeline that this sink wrote."""
+    files, folder = opened(table.io, f"{job_folder(table, place.job_id)}/{place.pipeline_id}")
+    for found in files.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True)):
+        unit = own_file(found.base_name, place) if found.type == pafs.FileType.File else None
+        if unit is not None:
+            yield StagedFile(
+                path=found.path, name=found.base_name, epoch=int(unit["epoch"]), committable=committable_id(unit)
+            )
+
+
+def opened(io: "PyArrowFileIO", location: str) -> tuple[Any, str]:
+    """The file system of a location, and the path there."""
+    scheme, netloc, path = io.parse_location(location)
+    return io.fs_by_scheme(scheme, netloc), path
+
+
+def local_path(io_properties: Mapping[str, Any], location: str) -> str | None:
+    """The path on this machine's disks; ``None`` for another file system, which keeps what it has confirmed."""
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    scheme, _, path = PyArrowFileIO.parse_location(location, io_properties)
+    return path if scheme == "file" else None
+
+
+def make_folder(table: "Table", folder: str) -> None:
+    """Make a folder of local files, so that it survives a crash of the machine."""
+    path = local_path(table.io.properties, folder)
+    if path is None:
+        return
+    top = local_path(table.io.properties, table.location())
+    os.makedirs(path, exist_ok=True)
+    while path != os.path.dirname(path) and path != top:
+        path = os.path.dirname(path)
+        sync_folder(path)

@@ -1,0 +1,39 @@
+"""The sink ``Iceberg`` on a catalog in SQLite with tables in local files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from seatunnel_core.connectors.iceberg.sink import IcebergSink
+from seatunnel_core.connectors.testing import SinkConformance
+
+
+def catalog_of(folder: Path) -> dict[str, str]:
+    return {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+
+
+class TestIcebergSink(SinkConformance):
+    sink_class = IcebergSink
+
+    @pytest.fixture(autouse=True)
+    def target(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def options(self) -> Mapping[str, Any]:
+        return {"iceberg.catalog.config": catalog_of(self.folder), "namespace": "shop", "table": "orders"}
+
+    def visible(self) -> Sequence[Mapping[str, Any]]:
+        return self.table().scan().to_arrow().to_pylist()  # type: ignore[no-any-return]
+
+    def table(self) -> Any:
+        return load_catalog("default", **catalog_of(self.folder)).load_table("shop.orders")
+
+    def staged(self) -> int:
+        table = self.table()
+        manifests = [manifest for snapshot in table.snapshots() for manifest in snapshot.manifests(table.io)]
+        entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io)]
+        named = {Path(entry.data_file.file_path).name for entry in entries}
+        return sum(path.name not in named for path in self.folder.rglob("data/**/*.parquet"))
