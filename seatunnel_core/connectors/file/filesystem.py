@@ -56,6 +56,10 @@ class OpenFile(ABC):
         """The bytes from ``start`` to the end, as an Arrow input stream."""
 
     @abstractmethod
+    def descriptor(self) -> int:
+        """The operating system's number for the file, for another process to read it."""
+
+    @abstractmethod
     def check(self) -> None:
         """Raise ``SourceChangedError`` unless the file still is the version that was listed."""
 
@@ -101,6 +105,9 @@ class LocalOpenFile(OpenFile):
             raise self._changed("another file took its place")
         stream.seek(start)
         return stream
+
+    def descriptor(self) -> int:
+        return self._descriptor
 
     def check(self) -> None:
         now, then = os.fstat(self._descriptor), self.version

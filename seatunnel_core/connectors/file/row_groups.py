@@ -20,6 +20,7 @@ from seatunnel_core.connectors.file.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import RowError, SourceError, StoredValueError
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.values import plain
 
 
 @frozen(kw_only=True)
@@ -112,8 +113,8 @@ class RowGroups(SourceFormat):
         for column in wanted:
             array = batch.column(column.name)
             try:
-                array = array if array.type == column.type else array.cast(column.type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                array = array if array.type == column.type else _cast(array, column.type)
+            except (pa.ArrowNotImplementedError, ValueError) as error:
                 raise RowError(
                     f"{where}, column {column.name!r}: the file has {type_name(array.type)}, expected "
                     f"{type_name(column.type)}: {error}"
@@ -122,6 +123,13 @@ class RowGroups(SourceFormat):
                 raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """As Arrow does it, and from texts, which stand for times and nulls where a format has no type for them."""
+    if pa.types.is_string(array.type) and (pa.types.is_time(kind) or pa.types.is_null(kind)):
+        return pa.array([plain(value, kind) for value in array.to_pylist()], kind)
+    return array.cast(kind)
 
 
 def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:

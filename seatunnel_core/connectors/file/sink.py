@@ -83,6 +83,14 @@ class LocalFileSink(Sink):
                         f"option {key!r}: the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
                         + (f"; did you mean {meant}?" if meant else "")
                     )
+        self.style.writer.refuse(self.written(schema))
+
+    def written(self, schema: TableSchema) -> pa.Schema:
+        """The columns that go into the files of a table."""
+        wanted = self.sink_columns or schema.columns.names
+        if not self.options[opt.PARTITION_IN_FILE]:
+            wanted = [name for name in wanted if name not in self.partition_by]
+        return pa.schema([schema.columns.field(name) for name in wanted])
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
@@ -202,15 +210,11 @@ class LocalFileSinkWriter(SinkWriter):
                 os.unlink(os.path.join(self._folder, name))
 
     def _written(self, schema: TableSchema) -> pa.Schema:
-        """The columns that go into the files of a table."""
         try:
             self._sink.check_schema(schema)
         except SinkError as error:
             raise SinkError(f"{self._target.who}: {error}") from error
-        wanted = self._sink.sink_columns or schema.columns.names
-        if not self._sink.options[opt.PARTITION_IN_FILE]:
-            wanted = [name for name in wanted if name not in self._sink.partition_by]
-        return pa.schema([schema.columns.field(name) for name in wanted])
+        return self._sink.written(schema)
 
     def _write_partitioned(self, folder: str, rows: pa.RecordBatch, columns: pa.Schema) -> None:
         named = folders(rows, self._sink.partition_by, self._sink.options[opt.PARTITION_DIR]).dictionary_encode()

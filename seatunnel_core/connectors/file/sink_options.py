@@ -63,8 +63,8 @@ SINGLE_FILE = Option(
 )
 COMPRESS = Option(
     "compress_codec",
-    ENUM("none", "snappy", "gzip", "zstd", "lz4", "bz2", "brotli"),
-    doc="How files are packed; snappy for parquet and none for the others when it is not set.",
+    ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli"),
+    doc="How files are packed; snappy for parquet and orc and none for the others when it is not set.",
 )
 HEADER = Option("enable_header_write", BOOLEAN, default=False, doc="Whether csv and text files begin with the names.")
 QUOTE_MODE = Option(

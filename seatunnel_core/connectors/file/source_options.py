@@ -83,7 +83,7 @@ COMPRESS = Option(
     "compress_codec",
     ENUM("none", "gzip", "bz2", "zstd", "lz4", "brotli"),
     default="none",
-    doc="How text files are packed. Packed files are not split. Parquet files know it themselves.",
+    doc="How text files are packed. Packed files are not split. Parquet and ORC files know it themselves.",
 )
 FILTER = Option(
     "file_filter_pattern",

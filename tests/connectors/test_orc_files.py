@@ -1,0 +1,178 @@
+"""ORC files: stripes, types, and files that are not what they should be."""
+
+import datetime as dt
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pytest
+
+from seatunnel_core.connectors.file import orc_process
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.errors import RowError, SinkError, SourceError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type
+
+TYPES = {
+    "a_text": "string",
+    "a_flag": "boolean",
+    "tiny": "tinyint",
+    "big": "bigint",
+    "single": "float",
+    "exact": "decimal(30, 8)",
+    "raw": "bytes",
+    "day": "date",
+    "clock": "time",
+    "local": "timestamp",
+    "moment": "timestamp_tz",
+    "list": "array<int>",
+    "pairs": "map<string, array<int>>",
+    "inner": "{a = int, b = string}",
+    "nothing": "null",
+}
+ROWS: list[dict[str, Any]] = [
+    {
+        "a_text": "n\u00e4me",
+        "a_flag": True,
+        "tiny": -128,
+        "big": 2**63 - 1,
+        "single": 1.5,
+        "exact": Decimal("12345678901234567890.12345678"),
+        "raw": b"\0\xff",
+        "day": dt.date(1, 1, 1),
+        "clock": dt.time(23, 59, 59, 999999),
+        "local": dt.datetime(1969, 12, 31, 23, 59, 59, 999999),
+        "moment": dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+        "list": [1, None],
+        "pairs": [("a", [1]), ("b", None)],
+        "inner": {"a": 1, "b": None},
+        "nothing": None,
+    },
+    dict.fromkeys(TYPES),
+]
+
+
+def source(path: Path, **options: Any) -> LocalFileSource:
+    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "orc", **options}))
+
+
+def write(path: Path, columns: pa.Schema, rows: list[dict[str, Any]], **options: Any) -> None:
+    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "orc", **options}))
+    made.prepare(sink_place(place()))
+    schema = TableSchema(table="default", columns=columns)
+    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zlib", "lz4", "zstd"])
+def test_every_type_comes_back(tmp_path: Path, codec: str) -> None:
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in TYPES.items()])
+    write(tmp_path, columns, ROWS, compress_codec=codec)
+    assert next(tmp_path.glob("*.orc")).stat().st_size
+    made = source(tmp_path, schema={"fields": TYPES})
+    assert read(made, plan(made)) == ROWS
+
+
+def test_without_a_schema_the_file_tells_the_columns(tmp_path: Path) -> None:
+    columns = pa.schema([("local", pa.timestamp("us")), ("clock", pa.time64("us"))])
+    write(tmp_path, columns, [{"local": dt.datetime(2020, 1, 1), "clock": dt.time(1, 2)}])
+    found = plan(source(tmp_path))
+    assert found.schemas[0].columns == pa.schema([("local", pa.timestamp("us")), ("clock", pa.string())])
+
+
+@pytest.mark.parametrize("kind", ["float16_vector(2)", "binary_vector(8)", "decimal(50, 1)", "array<time>"])
+def test_a_column_that_orc_cannot_hold_is_refused_before_data_moves(tmp_path: Path, kind: str) -> None:
+    made = LocalFileSink(options_of(LocalFileSink, {"path": str(tmp_path), "file_format_type": "orc"}))
+    columns = pa.schema([pa.field("c", arrow_type(kind))])
+    with pytest.raises(SinkError, match=r"column 'c' of type .* cannot be written as orc; use parquet"):
+        made.check_schema(TableSchema(table="default", columns=columns))
+
+
+def test_a_file_that_is_not_orc_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.orc").write_bytes(b"id,name\n" * 100)
+    with pytest.raises(SourceError, match=r"a\.orc is not an ORC file, or is damaged: "):
+        plan(source(tmp_path))
+
+
+def test_a_stripe_whose_bytes_are_lost_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    with orc.ORCWriter(path, compression="zlib") as writer:
+        writer.write(pa.table({"id": [number * number for number in range(10_000)]}))
+    content = path.read_bytes()
+    path.write_bytes(content[:1000] + b"\xff" * 500 + content[1500:])
+    made = source(tmp_path)
+    with pytest.raises(RowError, match=r"a\.orc, stripes \[0\]: "):
+        read(made, plan(made))
+
+
+def test_a_value_that_does_not_fit_the_declared_type_is_named(tmp_path: Path) -> None:
+    with orc.ORCWriter(tmp_path / "a.orc") as writer:
+        writer.write(pa.table({"id": [1, 300]}))
+    made = source(tmp_path, schema={"fields": {"id": "tinyint"}})
+    with pytest.raises(
+        RowError,
+        match=r"a\.orc, stripes \[0\], column 'id': the file has bigint, expected tinyint: Integer value 300 not",
+    ):
+        read(made, plan(made))
+
+
+def test_a_column_that_is_absent_is_named(tmp_path: Path) -> None:
+    with orc.ORCWriter(tmp_path / "a.orc") as writer:
+        writer.write(pa.table({"id": [1]}))
+    made = source(tmp_path, schema={"fields": {"id": "int", "name": "string"}})
+    with pytest.raises(SourceError, match=r"a\.orc has no column name; it has id"):
+        read(made, plan(made))
+
+
+def test_a_moment_that_the_library_cannot_read_is_an_error_and_no_other_moment(tmp_path: Path) -> None:
+    """Arrow reads them as nanoseconds since 1970, which end in the year 2262."""
+    write(tmp_path, pa.schema([("at", pa.timestamp("us"))]), [{"at": dt.datetime(9999, 12, 31)}])
+    made = source(tmp_path)
+    with pytest.raises(RowError, match=r"\.orc, stripes \[0\]: ORC timestamp .* is out of range"):
+        read(made, plan(made))
+
+
+def test_damaged_files_are_errors_and_the_process_lives(tmp_path: Path) -> None:
+    """One of these ended the library of Arrow 26 with a segmentation fault."""
+    chance = random.Random(5)
+    path = tmp_path / "a.orc"
+    numbers = range(3000)
+    columns = {
+        "c": [chance.randrange(10**12) for _ in numbers],
+        "s": [str(chance.random()) for _ in numbers],
+        "l": [[number] for number in numbers],
+    }
+    with orc.ORCWriter(path) as writer:
+        writer.write(pa.table(columns))
+    whole = path.read_bytes()
+    refused = []
+    for _ in range(20):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice([1, 3, 30])):
+            near_the_end = len(whole) - 1 - chance.randrange(400)
+            damaged[chance.choice([chance.randrange(len(whole)), near_the_end])] = chance.randrange(256)
+        path.write_bytes(damaged)
+        made = source(tmp_path)
+        try:
+            read(made, plan(made))
+        except SourceError as error:
+            refused.append(str(error))
+    assert len(refused) > 5
+    assert all("a.orc" in message for message in refused)
+
+
+def test_a_library_that_ends_is_told_and_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with orc.ORCWriter(tmp_path / "a.orc") as writer:
+        writer.write(pa.table({"id": [1]}))
+    orc_process.hang_up()
+    with monkeypatch.context() as broken:
+        broken.setattr(orc_process, "_PROGRAM", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+        with pytest.raises(SourceError, match=r"a\.orc is not .*: the library that reads it ended with signal 11"):
+            plan(source(tmp_path))
+    made = source(tmp_path)
+    assert read(made, plan(made)) == [{"id": 1}]
