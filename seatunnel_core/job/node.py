@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.document import Position
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, NESTED, STRING, Option, within
 
 OUTPUT = Option(
     "plugin_output",
@@ -38,6 +38,24 @@ ROW_ERRORS = Option(
     default="FAIL",
     doc="What a row that cannot be read, transformed or written does: end the pipeline, or be counted and left out.",
 )
+TABLE_MATCH = Option(
+    "table_match_regex",
+    STRING,
+    default=".*",
+    doc="A regular expression: tables whose whole name matches are changed, the others stay as they are.",
+)
+TABLE_TRANSFORM: Option[Any] = Option(
+    "table_transform",
+    LIST(NESTED),
+    doc="Single tables: a list of { table_path = database.table, … } with this transform's options for that table, "
+    "in place of those beside it.",
+)
+REPLICA = Option(
+    "multi_table_sink_replica",
+    within(1, 100_000),
+    no_effect="each task writes the rows of all tables that it reads, and as many write as there are tasks",
+    doc="How many writers SeaTunnel has for each table.",
+)
 EXACTLY_ONCE = Option(
     "exactly_once",
     BOOLEAN,
@@ -47,8 +65,8 @@ EXACTLY_ONCE = Option(
 
 COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.SOURCE: (OUTPUT, NAME, PARALLELISM, ROW_ERRORS),
-    Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS),
-    Kind.SINK: (INPUT, NAME, FOLLOWS, ROW_ERRORS, EXACTLY_ONCE),
+    Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM),
+    Kind.SINK: (INPUT, NAME, FOLLOWS, ROW_ERRORS, EXACTLY_ONCE, REPLICA),
 }
 """Every plugin of a kind understands these; connectors do not declare them."""
 

@@ -112,6 +112,7 @@ def _all_schemas(job: PlannedJob) -> dict[str, Schemas]:
 def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems) -> Schemas:
     transform = planned.transform
     if not isinstance(transform, Transform):
+        _refuse_several(planned, known, problems)
         return None
     after: list[TableSchema] = []
     for name in planned.inputs:
@@ -124,6 +125,16 @@ def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], proble
             problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {error}")
             return None
     return tuple(after)
+
+
+def _refuse_several(planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems) -> None:
+    """A transform that Spark runs takes one table, which is told here if it is known."""
+    tables = dict.fromkeys(schema.table for name in planned.inputs for schema in known[name] or ())
+    if len(tables) > 1:
+        problems.error(
+            f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
+            suggestion="Give each table a source of its own, or use the transform Sql or Python",
+        )
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:

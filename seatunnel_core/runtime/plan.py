@@ -35,6 +35,7 @@ from seatunnel_core.runtime.planned import (
     Schemas,
 )
 from seatunnel_core.spark.session import SparkSettings, runs_on_this_machine
+from seatunnel_core.transforms.tables import transform_of, with_tables
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 __all__ = [
@@ -173,7 +174,8 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     identifier = plugin_class.identifier if plugin_class else block.identifier
     what = f"the {block.kind.value} {identifier}"
     common: dict[str, Option[Any]] = {option.key: option for option in COMMON[block.kind]}
-    declared = common | {option.key: option for option in (plugin_class.declared if plugin_class else ())}
+    own = {option.key: option for option in _own_options(block.kind, plugin_class)}
+    declared = common | own
     written = evolve(block.block, position=block.position)
     if plugin_class is None:
         names = {name for option in common.values() for name in (option.key, *option.aliases)}
@@ -183,7 +185,7 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     options = validated.options
     wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
     plugin: Any = None
-    if plugin_class is not None and not wrong - (common.keys() - {option.key for option in plugin_class.declared}):
+    if plugin_class is not None and not wrong - (common.keys() - own.keys()):
         plugin = _instance(plugin_class, validated, block, problems)
         if isinstance(plugin, Source):
             plugin.run_in(streaming=streaming)
@@ -196,6 +198,11 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
         position=block.position,
     )
     return _Made(node, plugin, options, written)
+
+
+def _own_options(kind: Kind, plugin_class: Any) -> tuple[Option[Any], ...]:
+    declared: tuple[Option[Any], ...] = plugin_class.declared if plugin_class else ()
+    return with_tables(declared) if kind is Kind.TRANSFORM else declared
 
 
 def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
@@ -215,6 +222,8 @@ def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems
     try:
         if issubclass(plugin_class, Source):
             return source_of(plugin_class, validated.options)
+        if issubclass(plugin_class, Transform | DataFrameTransform):
+            return transform_of(plugin_class, validated.options)
         return plugin_class(validated.options)
     except (SeaTunnelError, ValueError) as error:
         named = re.match(r"option '([^']+)'", str(error))

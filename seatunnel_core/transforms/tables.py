@@ -1,0 +1,121 @@
+"""A transform for some tables only, or another one for each of them: ``table_match_regex`` and ``table_transform``.
+
+No transform knows of this: ``PerTable`` stands in front of them and gives each the tables that are meant for it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.config.option import ENTRIES, STRING, Option, Options
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.node import COMMON, TABLE_MATCH, TABLE_TRANSFORM
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+TABLE_PATH = Option("table_path", STRING, required=True, doc="The table of this entry, database.schema.table.")
+
+_COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM))
+
+
+def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
+    """The options of a transform, with entries for single tables; they replace what else is asked for."""
+    own = tuple(declared)
+    entries = evolve(TABLE_TRANSFORM, type=ENTRIES(TABLE_PATH, *own))
+    return (*(evolve(option, unless=(*option.unless, entries.key)) for option in own), entries)
+
+
+def transform_of(
+    plugin: type[Transform] | type[DataFrameTransform], options: Options
+) -> Transform | DataFrameTransform:
+    """The transform that a job asks for.
+
+    Args:
+        plugin: the transform.
+        options: those of ``with_tables`` and of every transform; the latter hold for the entries, too.
+
+    Raises:
+        UsageError: the options do not go together.
+    """
+    entries: tuple[Options, ...] = options[TABLE_TRANSFORM] or ()
+    everywhere = options[TABLE_MATCH] == TABLE_MATCH.default
+    if everywhere and not entries:
+        return plugin(options)
+    if issubclass(plugin, DataFrameTransform):
+        asked = TABLE_TRANSFORM if entries else TABLE_MATCH
+        raise UsageError(
+            f"option {asked.key!r}: {plugin.identifier} is run by Spark, which takes one table at a time; give it an "
+            "input of one table by plugin_input, or use the transform Sql or Python"
+        )
+    shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
+    single: dict[str, Transform] = {}
+    for number, entry in enumerate(entries, 1):
+        if entry[TABLE_PATH] in single:
+            raise UsageError(f"option {TABLE_TRANSFORM.key!r}: two entries have the table_path {entry[TABLE_PATH]!r}")
+        written = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
+        try:
+            single[entry[TABLE_PATH]] = plugin(Options({**shared, **written}, (*_COMMON, *entry.declared)))
+        except (UsageError, ValueError) as error:
+            raise UsageError(f"option {TABLE_TRANSFORM.key!r}, entry {number}: {error}") from None
+    return PerTable(plugin, _general(plugin, options), _pattern(options[TABLE_MATCH]), single)
+
+
+def _general(plugin: type[Transform], options: Options) -> Transform | None:
+    """What happens to tables without an entry; ``None`` when nothing is asked for but entries."""
+    known = {option.key for option in COMMON[Kind.TRANSFORM]}
+    own = [option for option in plugin.declared if option.key not in known]
+    if not options.is_set(TABLE_MATCH) and not any(options.is_set(option) for option in own):
+        return None
+    missing = [option.key for option in own if option.required and not options.is_set(option)]
+    if missing:
+        raise UsageError(
+            f"option {missing[0]!r} is needed for the tables without an entry in {TABLE_TRANSFORM.key}; "
+            "leave out the other options beside that, too, if those tables are to stay as they are"
+        )
+    return plugin(options)
+
+
+def _pattern(written: str) -> "re.Pattern[str]":
+    try:
+        return re.compile(written)
+    except re.error as error:
+        raise UsageError(f"option {TABLE_MATCH.key!r}: {written!r} is not a regular expression: {error}") from None
+
+
+class PerTable(Transform):
+    """Changes each table as its entry says, those that match as the other options say, and leaves the rest as it is."""
+
+    identifier: str  # type: ignore[misc]
+    task_modules: tuple[str, ...]  # type: ignore[misc]
+
+    def __init__(
+        self,
+        plugin: type[Transform],
+        general: Transform | None,
+        pattern: "re.Pattern[str]",
+        single: Mapping[str, Transform],
+    ) -> None:
+        super().__init__(Options({}, ()))
+        self.identifier, self.task_modules = plugin.identifier, plugin.task_modules
+        self._general = general
+        self._pattern = pattern
+        self._single = dict(single)
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        chosen = self._of(schema.table)
+        return schema if chosen is None else chosen.output_schema(schema)
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        chosen = self._of(batch.table)
+        if chosen is None:
+            yield batch
+        else:
+            yield from chosen.apply(batch)
+
+    def _of(self, table: str) -> Transform | None:
+        if table in self._single:
+            return self._single[table]
+        return self._general if self._pattern.fullmatch(table) else None
