@@ -28,7 +28,7 @@ class InProcessPlane(SparkPlane):
     def shares_disk(self) -> bool:
         return True
 
-    def pack(self, thing: Any) -> Parcel:
+    def pack(self, thing: Any, whole: Any = None) -> Parcel:
         return Parcel(self._unique_name(), cloudpickle.dumps(thing))
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:

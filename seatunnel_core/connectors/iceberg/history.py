@@ -49,7 +49,7 @@ def newest_epoch(table: "Table", place: SinkPlace) -> int:
 def is_cut(table: "Table") -> bool:
     """Whether somebody may have removed old snapshots, so that not every commit is told by them: there are fewer than
     there were commits, or the table is of the first version of Iceberg's format, which does not count them."""
-    return len(table.metadata.snapshots) != table.metadata.last_sequence_number
+    return bool(len(table.metadata.snapshots) != table.metadata.last_sequence_number)
 
 
 def named_files(table: "Table", job_folder: str) -> set[str]:

@@ -1,0 +1,75 @@
+"""A whole job into Iceberg, killed while rows are on their way and restored. Tasks run in this process."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.runtime.report import JobOutcome
+from tests.connectors.test_iceberg import catalog_of
+from tests.runtime.command import fake_source, job
+from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, run_through, until
+
+pytestmark = pytest.mark.timeout(300)
+
+_SINK = """
+  Iceberg {{
+    plugin_input = "{name}"
+    iceberg.catalog.config = {{ type = sql, uri = "{uri}", warehouse = "{warehouse}" }}
+    namespace = shop
+    table = {name}
+    exactly_once = true
+    {more}
+  }}
+"""
+
+
+def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400) -> str:
+    limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
+    env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
+    catalog = catalog_of(ground.work)
+    sink = _SINK.format(name="a", uri=catalog["uri"], warehouse=catalog["warehouse"], more=more)
+    return job(env, [fake_source("a", rows=ROWS, splits=60)], [sink])
+
+
+def table(ground: Ground) -> Any:
+    return load_catalog("default", **catalog_of(ground.work)).load_table("shop.a")
+
+
+def test_a_killed_job_is_restored_to_every_row_once(tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(text(ground)) as first:
+            first.start()
+            until(lambda: committed(first) >= ROWS // 6, first)
+            first.kill()
+            report = first.wait(WAIT_S)
+            assert report is not None
+            assert report.outcome is JobOutcome.STOPPED
+        before = len(table(ground).snapshots())
+        assert 0 < table(ground).scan().count() < ROWS
+        report, _ = run_through(ground.run(text(ground, rows_per_second=None), restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+    found = table(ground)
+    assert sorted(found.scan().to_arrow()["id"].to_pylist()) == ALL
+    assert len(found.snapshots()) > before
+    summary = found.current_snapshot().summary.additional_properties
+    assert {key: summary[f"seatunnel.{key}"] for key in ("job-id", "pipeline-id", "sink")} == {
+        "job-id": OLD,
+        "pipeline-id": "1",
+        "sink": "0",
+    }
+    named = {Path(path).name for path in found.inspect.all_files()["file_path"].to_pylist()}
+    assert {path.name for path in ground.work.rglob("data/**/*.parquet")} == named, "what dead attempts staged is gone"
+
+
+def test_rows_that_do_not_fit_fail_the_job_before_any_moves(tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        report, _ = run_through(ground.run(text(ground, more="schema_save_mode = IGNORE", rows_per_second=None)))
+        assert report.outcome is JobOutcome.FAILED
+        (view,) = report.pipelines
+        assert "there is no table shop.a and schema_save_mode is IGNORE" in str(view.failure)
+        assert (view.rows_committed, list(ground.work.rglob("*.parquet"))) == (0, [])
