@@ -47,10 +47,17 @@ def moments(put: str) -> tuple[Moment, ...]:
 
 
 def a_job(
-    folder: Path, *, pipelines: int = 1, format: str = "parquet", storage: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    pipelines: int = 1,
+    format: str = "parquet",
+    storage: Mapping[str, str] | None = None,
+    between: bool = True,
 ) -> Command:
-    """Rows flow for about three seconds, with a checkpoint every fifth of a second."""
-    env = "job.mode = BATCH, parallelism = 2, checkpoint.interval = 200, read_limit.rows_per_second = 800"
+    """Rows flow for about three seconds, with a checkpoint every fifth of a second; without ``between`` only at the
+    start and at the end."""
+    env = "job.mode = BATCH, parallelism = 2, read_limit.rows_per_second = 800"
+    env += ", checkpoint.interval = 200" if between else ""
     names = [f"in{number}" for number in range(1, pipelines + 1)]
     sources = [fake_source(name, rows=ROWS, splits=24) for name in names]
     sinks = [file_sink(name, folder / "out" / name, format, more="batch_size = 40") for name in names]
