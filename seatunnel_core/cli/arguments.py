@@ -206,7 +206,7 @@ def _run_parser(version: str) -> _Parser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON or YAML")
+    add("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
     add("-i", "--variable", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="replaces ${NAME}")
     add("-n", "--name", metavar="NAME", help="the job's name, instead of job.name in its env")
     which = parser.add_mutually_exclusive_group()

@@ -1,4 +1,4 @@
-"""What a configuration file says: a tree of values that know where they stand. One model for HOCON, JSON and YAML."""
+"""What a configuration file says: a tree of values that know where they stand. One model for all formats."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

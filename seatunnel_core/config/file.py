@@ -8,6 +8,7 @@ from pathlib import Path
 from seatunnel_core.config.document import Block, Position, Value
 from seatunnel_core.config.hocon import parse_hocon
 from seatunnel_core.config.problem import Problem, Problems
+from seatunnel_core.config.sql_file import parse_sql
 from seatunnel_core.config.substitution import resolve
 from seatunnel_core.config.variables import Variables, filled
 from seatunnel_core.config.yaml_file import parse_yaml
@@ -57,7 +58,8 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, everything else is HOCON.
+    """Read, parse and resolve a file: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything
+    else is HOCON.
 
     Raises:
         ConfigError: the file cannot be read, or is not what its name says.
@@ -71,6 +73,8 @@ def parse(text: str, name: str, variables: Variables, problems: Problems, *, fol
     try:
         if ending in (".yaml", ".yml"):
             tree: Value = filled(parse_yaml(text, name, problems), variables, problems)
+        elif ending == ".sql":
+            tree = parse_sql(text, name, variables, problems)
         else:
             if ending == ".json":
                 _require_json(text, name)

@@ -17,7 +17,7 @@ from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.config.shade import Shading, shading
 from seatunnel_core.config.validation import Place, Validated, validate
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.errors import ConfigError, UsageError
+from seatunnel_core.errors import UsageError
 
 
 class Kind(enum.Enum):
@@ -69,13 +69,11 @@ _ENV_PLACE = Place(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON or YAML.
+    """Read a job file: HOCON, JSON, YAML or SQL.
 
     Raises:
         ConfigError: the file cannot be read or parsed. What is wrong with single keys is in ``problems`` of the result.
     """
-    if path.suffix.lower() == ".sql":
-        raise ConfigError(f"{path}: jobs written in SQL are not supported yet; write the job as HOCON, JSON or YAML")
     problems = Problems(strict=strict)
     tree = load(path, variables or Variables(), problems)
     return read_job(tree, str(path), problems)

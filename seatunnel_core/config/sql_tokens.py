@@ -1,0 +1,172 @@
+"""The statements of a file in SQL, token by token. What the tokens are is sqlglot's to say."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, NoReturn
+
+from attrs import field, frozen
+
+from seatunnel_core.config.document import Position
+from seatunnel_core.config.problem import Problem
+from seatunnel_core.errors import ConfigError
+
+_NAME = re.compile(r"\w[\w$-]*")
+_QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
+"""What messages call them; no keyword has such a name."""
+
+
+@frozen
+class SqlText:
+    """A file and where things stand in it."""
+
+    text: str = field(repr=False)
+    name: str
+
+    def at(self, offset: int) -> Position:
+        starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        line = bisect_right(starts, offset)
+        return Position(self.name, line, offset - starts[line - 1] + 1)
+
+    def refuse(self, message: str, offset: int, hint: str = "") -> NoReturn:
+        raise ConfigError(str(Problem(message, self.at(offset), hint)))
+
+    def padded(self, begin: int, inner: str, before: str = "") -> str:
+        """``inner`` alone, which stands at ``begin``, with what makes its lines and columns those of the file."""
+        place = self.at(begin)
+        return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
+
+
+def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
+    """The statements of ``rest``, which is the file's text or has blanks where that has comments.
+
+    Raises:
+        ConfigError: sqlglot is not installed, or this is not SQL.
+    """
+    tokens: list[_Token] = []
+    for token in _tokens(rest, text):
+        if token.kind != "SEMICOLON":
+            tokens.append(token)
+        elif tokens:
+            yield Statement(tokens, text)
+            tokens = []
+    if tokens:
+        yield Statement(tokens, text)
+
+
+@frozen
+class _Token:
+    kind: str
+    """sqlglot's name for its type."""
+
+    text: str
+    """Of a text or a quoted name what is between the quotes."""
+
+    start: int
+    end: int
+    """Behind its last character."""
+
+    @property
+    def is_name(self) -> bool:
+        return self.kind == "IDENTIFIER" or (self.kind != "STRING" and _NAME.fullmatch(self.text) is not None)
+
+
+def _tokens(rest: str, text: SqlText) -> Iterator[_Token]:
+    try:
+        import sqlglot
+        from sqlglot.errors import SqlglotError
+    except ImportError as error:
+        raise ConfigError(f"{text.name}: a job in SQL needs sqlglot: pip install 'seatunnel-core[sql]'") from error
+
+    class Names(sqlglot.Tokenizer):
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
+
+    try:
+        for token in Names().tokenize(rest):
+            yield _Token(token.token_type.name, str(token.text), token.start, token.end + 1)
+    except SqlglotError as error:
+        raise ConfigError(f"{text.name}: this is not SQL: {str(error).splitlines()[0]}") from error
+
+
+class Statement:
+    """The tokens of one statement, read from the left."""
+
+    def __init__(self, tokens: Sequence[_Token], text: SqlText) -> None:
+        self._tokens = tokens
+        self._text = text
+        self._next = 0
+        self.query_text = ""
+        self.query_offset = 0
+        self.takes_all = False
+        """Whether the query gives the rows of its table as they are."""
+
+    @property
+    def offset(self) -> int:
+        """Where the next token begins; behind the last one, its last character."""
+        return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
+
+    @property
+    def _left(self) -> bool:
+        return self._next < len(self._tokens)
+
+    def word(self) -> str:
+        """The next token in capitals; a text or a quoted name is none."""
+        if not self._left:
+            return "the end"
+        token = self._tokens[self._next]
+        return _QUOTED.get(token.kind) or token.text.upper()
+
+    def takes(self, *words: str) -> bool:
+        """Whether these words come next; if so they are read."""
+        begin = self._next
+        for word in words:
+            if self.word() != word:
+                self._next = begin
+                return False
+            self._next += 1
+        return True
+
+    def expect(self, word: str, said: str = "") -> None:
+        if not self.takes(word):
+            self._refuse(said or repr(word))
+
+    def end(self) -> None:
+        if self._left:
+            self._refuse("a semicolon")
+
+    def name(self, what: str) -> tuple[str, int]:
+        """A name, plain or in double quotes or backticks, and where it begins."""
+        return self._token(what, lambda token: token.is_name)
+
+    def string(self, what: str) -> tuple[str, int]:
+        return self._token(what, lambda token: token.kind == "STRING")
+
+    def query(self) -> tuple[str, int]:
+        """Read the rest as ``SELECT … FROM table …`` or ``SELECT table``; the table and where it stands."""
+        self.query_offset = self.offset
+        self.query_text = self._text.text[self.query_offset : self._tokens[-1].end]
+        self.expect("SELECT")
+        begin, count = self._next, len(self._tokens) - self._next
+        if count > 1:
+            self._to_from()
+        self.takes_all = count == 1 or (count == 3 and self._tokens[begin].text == "*")
+        return self.name("the name of a table")
+
+    def _to_from(self) -> None:
+        """Behind the FROM of the query; that of EXTRACT and its like stands in parentheses."""
+        depth = 0
+        while depth or not self.takes("FROM"):
+            depth += {"(": 1, ")": -1}.get(self.word(), 0)
+            self._next += 1
+            if not self._left:
+                self._refuse("FROM and a table")
+
+    def _token(self, what: str, fits: Callable[[_Token], bool]) -> tuple[str, int]:
+        if not self._left or not fits(self._tokens[self._next]):
+            self._refuse(what)
+        token = self._tokens[self._next]
+        self._next += 1
+        return token.text, token.start
+
+    def _refuse(self, expected: str) -> NoReturn:
+        self._text.refuse(f"{expected} is expected here, not {self.word()}", self.offset)
