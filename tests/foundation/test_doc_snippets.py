@@ -96,3 +96,12 @@ def test_the_job_in_sql_of_the_page_on_compatibility_is_a_job(tmp_path: Path) ->
     planned = plan_job(load_job(job), registry, engine)
     assert [pipeline.title for pipeline in planned.pipelines] == ["people -> Console-sink-people"]
     assert list(planned.warnings) == []
+
+
+def test_the_iceberg_sink_of_the_page_is_part_of_a_job(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks("connectors.md", "hocon") if block.startswith("sink {\n  Iceberg"))
+    job = tmp_path / "job.conf"
+    job.write_text("source { FakeSource { schema { fields { id = bigint } } } }\n" + block, encoding="utf-8")
+    planned = plan_job(load_job(job), registry, load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path))
+    assert planned.pipelines[0].sinks[0].sink.identifier == "Iceberg"
+    assert list(planned.warnings) == []
