@@ -8,8 +8,13 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
 
+from seatunnel_core.connectors.file.binary import COLUMNS
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.connectors.sink import SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connectors.testing import SourceConformance, plan, read
+from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.connectors.test_kit_on_built_in import OfFiles, OfTheFileSink
 
 
@@ -39,3 +44,49 @@ class TestOrcSink(OfTheFileSink):
 
     def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
         return orc.ORCFile(path).read().to_pylist()  # type: ignore[no-any-return]
+
+
+class TestBinary(SourceConformance):
+    source_class = LocalFileSource
+
+    @pytest.fixture(autouse=True)
+    def files(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+        (tmp_path / "deep").mkdir()
+        (tmp_path / "a.bin").write_bytes(bytes(range(250)))
+        (tmp_path / "deep" / "empty").write_bytes(b"")
+
+    def options(self) -> Mapping[str, Any]:
+        return {"path": str(self.folder), "file_format_type": "binary", "binary_chunk_size": 100}
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        pieces = [bytes(range(100)), bytes(range(100, 200)), bytes(range(200, 250))]
+        of_a = [{"data": data, "relativePath": "a.bin", "partIndex": part} for part, data in enumerate(pieces)]
+        return [*of_a, {"data": b"", "relativePath": "deep/empty", "partIndex": 0}]
+
+
+class CopiesOfIds(LocalFileSink):
+    """Takes the rows of the kit, and copies a file for each of them."""
+
+    def check_schema(self, schema: TableSchema) -> None: ...
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        writer = super().open_writer(schemas, place)
+        copy = writer.write
+
+        def write(batch: Batch) -> None:
+            names = [f"deep/{id}" for id in batch.rows.column("id").to_pylist()]
+            copies = [pa.array(each) for each in ([b"x"] * len(names), names, [0] * len(names))]
+            copy(Batch(table=batch.table, rows=pa.RecordBatch.from_arrays(copies, schema=COLUMNS)))
+
+        writer.write = write  # type: ignore[method-assign]
+        return writer
+
+
+class TestBinarySink(OfTheFileSink):
+    format = "binary"
+    sink_class = CopiesOfIds
+
+    def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
+        assert path.read_bytes() == b"x"
+        return [{"id": path.name}]

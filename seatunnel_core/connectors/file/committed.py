@@ -1,8 +1,9 @@
 """The body of a file sink's committable: ``{"files": [[name, folder], …]}``, and what it may name.
 
-Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target. A
-body comes back from a checkpoint, whose seal does not say who made it. So a name must be one that this sink gave to
-files of this unit, and a folder must lie below the target: no committable reaches anything else.
+Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target; a
+copy that keeps its name has that as a third part. A body comes back from a checkpoint, whose seal does not say who made
+it. So a name must be one that this sink gave to files of this unit, and a folder must lie below the target: no
+committable reaches anything else.
 """
 
 import os
@@ -26,6 +27,9 @@ class StagedFile:
     folder: str
     """Below the target, with ``/``; empty for the target itself."""
 
+    published: str = ""
+    """Its name there; empty when it keeps the one that it has."""
+
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
     """The files that a committable names, in order.
@@ -33,8 +37,17 @@ def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
     Raises:
         CommitError: it names something that this sink did not stage for it, or a place outside the target.
     """
+    return _files(committable, target, parts=2)
+
+
+def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
+    """As ``staged_files``, for a sink whose files keep the names that they have elsewhere."""
+    return _files(committable, target, parts=3)
+
+
+def _files(committable: Committable, target: Target, *, parts: int) -> list[StagedFile]:
     try:
-        return [_file(pair, committable, target) for pair in stored.items(committable.body, "files")]
+        return [_file(each, committable, target, parts) for each in stored.items(committable.body, "files")]
     except StoredValueError as error:
         raise CommitError(
             f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} is not one that "
@@ -43,19 +56,23 @@ def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
         ) from error
 
 
-def _file(pair: object, committable: Committable, target: Target) -> StagedFile:
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise StoredValueError("'files' must be a list of [name, folder]")
-    written = {"name": pair[0], "folder": pair[1]}
+def _file(found: object, committable: Committable, target: Target, parts: int) -> StagedFile:
+    wanted = ("name", "folder", "published")[:parts]
+    if not isinstance(found, list | tuple) or len(found) != parts:
+        raise StoredValueError(f"'files' must be a list of [{', '.join(wanted)}]")
+    written = dict(zip(wanted, found, strict=True))
     name, folder = stored.path(written, "name"), stored.path(written, "folder")
     if "/" in name or not _given_by(name, committable, target):
         raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
-    parts = folder.split("/") if folder else []
-    if STAGING in parts[:1] or {"", ".", ".."}.intersection(parts):
+    published = stored.path(written, "published") if parts == 3 else ""
+    if parts == 3 and (published in ("", ".", "..") or "/" in published or (not folder and published == STAGING)):
+        raise StoredValueError(f"{ascii(published)[:200]} is not the name of a file")
+    folders = folder.split("/") if folder else []
+    if STAGING in folders[:1] or {"", ".", ".."}.intersection(folders):
         raise StoredValueError(f"the folder {ascii(folder)[:200]} is not one below the target")
-    if parts and not _stays_inside(target.root, folder):
+    if folders and not _stays_inside(target.root, folder):
         raise StoredValueError(f"the folder {ascii(folder)[:200]} is a link that leads out of {target.root}")
-    return StagedFile(committable.epoch, name, folder)
+    return StagedFile(committable.epoch, name, folder, published)
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:

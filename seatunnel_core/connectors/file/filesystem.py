@@ -145,6 +145,17 @@ def named_path(path: str) -> str:
     return found
 
 
+def fixed_part(path: str) -> str:
+    """The folder below which all that ``path`` names lies: itself, or what is above a file or a pattern."""
+    if os.path.isdir(path):
+        return path
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return os.path.dirname(path)
+    parts = path.split("/")
+    magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    return "/".join(parts[:magic]) or ("/" if path.startswith("/") else ".")
+
+
 def walk(path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
     """The files at ``path``: the file itself, those of a folder, or those that a pattern (``*``, ``?``, ``[…]``) names.
 

@@ -24,6 +24,7 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(f"{_HERE}.text_ranges:Csv", f"{_HERE}.delimited_writer:CsvFileWriter"),
     "text": Format(f"{_HERE}.text_ranges:Text", f"{_HERE}.delimited_writer:TextFileWriter"),
     "json": Format(f"{_HERE}.text_ranges:JsonLines", f"{_HERE}.json_writer:JsonFileWriter"),
+    "binary": Format(f"{_HERE}.binary:Binary", f"{_HERE}.binary:BinaryFileWriter"),
     "orc": Format(f"{_HERE}.orc:Orc", f"{_HERE}.orc:OrcFileWriter"),
     "parquet": Format(f"{_HERE}.parquet:Parquet", f"{_HERE}.parquet:ParquetFileWriter"),
 }

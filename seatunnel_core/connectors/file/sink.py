@@ -14,7 +14,7 @@ from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.file import sink_options as opt
-from seatunnel_core.connectors.file.committed import staged_files
+from seatunnel_core.connectors.file.committed import staged_copies, staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.filesystem import named_path
 from seatunnel_core.connectors.file.formats import file_writer
@@ -51,6 +51,7 @@ class LocalFileSink(Sink):
                 "could empty; write a folder of its own, such as /data/out"
             )
         self.style = _style(options)
+        self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
         self.task_modules = self.style.writer.task_modules  # type: ignore[misc]  # those of the one format
         for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
             if "/" in (options[key] or ""):
@@ -122,11 +123,12 @@ class LocalFileSink(Sink):
 
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         target = Target.of(self.root, place)
-        files = [file for committable in committables for file in staged_files(committable, target)]
+        named = staged_copies if self.style.writer.keeps_names else staged_files
+        files = [file for committable in committables for file in named(committable, target)]
         touched: set[str] = set()
         try:
             for file in files:
-                touched.add(target.publish(file.epoch, file.name, file.folder, again=again))
+                touched.add(target.publish(file.epoch, file.name, file.folder, again=again, published=file.published))
         finally:
             for folder in touched:
                 with suppress(FileNotFoundError):  # published before, and taken away since
@@ -136,6 +138,8 @@ class LocalFileSink(Sink):
         return Target.of(self.root, place).sweep(place.epoch + final, keep)
 
     def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+        if not self.retracts:
+            return super().retract(place, retraction)
         return retract(Target.of(self.root, place), self.expression, retraction)
 
     def clear(self, place: SinkPlace) -> None:
@@ -154,7 +158,11 @@ class LocalFileSink(Sink):
         except OSError as error:
             raise target.failed("cannot be written by a task", error, self.root) from error
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "LocalFileSinkWriter":
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        if self.style.writer.keeps_names:
+            from seatunnel_core.connectors.file.binary import BinarySinkWriter
+
+            return BinarySinkWriter(self, schemas, place)
         return LocalFileSinkWriter(self, schemas, place)
 
 

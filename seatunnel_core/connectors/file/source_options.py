@@ -107,6 +107,13 @@ SPLIT_SIZE = Option(
     aliases=("file_split_size",),
     doc="How much of a file one piece has.",
 )
+CHUNK_SIZE = Option(
+    "binary_chunk_size",
+    SIZE,
+    default=1 << 20,
+    unit="bytes",
+    doc="How much of a binary file one row holds.",
+)
 DISCOVERY = Option(
     "discovery_mode",
     ENUM("once", "continuous"),
@@ -156,6 +163,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     PARTITIONS,
     SPLIT,
     SPLIT_SIZE,
+    CHUNK_SIZE,
     DISCOVERY,
     SCAN_INTERVAL,
     START_MODE,

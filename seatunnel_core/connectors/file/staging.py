@@ -82,15 +82,18 @@ class Target:
 
     # -- publishing -----------------------------------------------------------------------------------------------
 
-    def publish(self, epoch: int, name: str, folder: str, *, again: bool) -> str:
+    def publish(self, epoch: int, name: str, folder: str, *, again: bool, published: str = "") -> str:
         """Move one staged file to its place, and say which folder has to be synchronised.
+
+        Args:
+            published: its name there, if it is another one.
 
         Raises:
             CommitError: the target is there already, or the staged file is not and nothing says that it was published.
         """
         staged = os.path.join(self.staging(epoch), name)
         target_folder = os.path.join(self.root, folder) if folder else self.root
-        target = os.path.join(target_folder, name)
+        target = os.path.join(target_folder, published or name)
         try:
             _move(staged, target)
         except TargetExistsError:

@@ -59,6 +59,9 @@ class FileWriter(ABC):
     packs_itself: ClassVar[bool] = False
     """Whether the codec is a matter of the format, and the stream is not packed."""
 
+    keeps_names: ClassVar[bool] = False
+    """Whether the files are copies, whose names the rows tell."""
+
     task_modules: ClassVar[tuple[str, ...]] = ()
     """What writing imports beyond pyarrow."""
 
