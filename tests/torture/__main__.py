@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.torture.campaign import play
+from tests.torture.job import SINKS
 from tests.torture.run import Run
 from tests.torture.tables import make_tables
 
@@ -30,14 +31,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", type=int, help="play the run with this number only")
     parser.add_argument("--short", action="store_true", help=f"{SHORT} runs with less data")
     parser.add_argument("--at-once", type=int, default=2, help="how many jobs run at the same time")
+    parser.add_argument("--sink", choices=SINKS, default="file", help="where the jobs write")
     arguments = parser.parse_args(argv)
     seed = arguments.seed if arguments.seed is not None else random.randrange(10**6)
     numbers = range(SHORT if arguments.short else arguments.runs) if arguments.only is None else (arguments.only,)
-    runs = torture(numbers, seed=seed, rows=ROWS // 2 if arguments.short else ROWS, at_once=arguments.at_once)
+    rows = ROWS // 2 if arguments.short else ROWS
+    runs = torture(numbers, seed=seed, rows=rows, at_once=arguments.at_once, sink=arguments.sink)
     return 1 if any(run.fault for run in runs) else 0
 
 
-def torture(numbers: Sequence[int], *, seed: int, rows: int, at_once: int) -> list[Run]:
+def torture(numbers: Sequence[int], *, seed: int, rows: int, at_once: int, sink: str = "file") -> list[Run]:
     """Play the runs and print what happens. The folder stays when one of them went wrong."""
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="seatunnel-torture-"))
@@ -46,7 +49,7 @@ def torture(numbers: Sequence[int], *, seed: int, rows: int, at_once: int) -> li
     print("tables: " + ", ".join(f"{table.name} {table.rows:,} rows" for table in tables), flush=True)
     runs: list[Run] = []
     with ThreadPoolExecutor(at_once) as pool:
-        for run in pool.map(lambda number: play(number, seed, folder, tables), numbers):
+        for run in pool.map(lambda number: play(number, seed, folder, tables, sink), numbers):
             print(run.line(), flush=True)
             runs.append(run)
     print(_summary(runs, time.monotonic() - began))

@@ -24,7 +24,7 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
         moments.at_the_end(rng),
         moments.at_start(rng),
     )
-    plain_rename = number % 6 == 4
+    plain_rename = number % 6 == 4 and job.sink == "file"
     steps = [Step(moment=data[number % len(data)], victim=VICTIMS.get(number % 6, "driver"))]
     if plain_rename:
         steps[0] = Step(moment=moments.with_plain_rename(rng), victim="driver")
@@ -41,7 +41,7 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
     return Run(number=number, job=job, plain_rename=plain_rename, steps=tuple(steps))
 
 
-def play(number: int, seed: int, folder: Path, tables: Sequence[Table]) -> Run:
+def play(number: int, seed: int, folder: Path, tables: Sequence[Table], sink: str = "file") -> Run:
     """Make the job of a run, play it, and clear up after it unless something is wrong."""
     rng = random.Random(f"{seed}-{number}")
     job = make_job(
@@ -53,6 +53,7 @@ def play(number: int, seed: int, folder: Path, tables: Sequence[Table]) -> Run:
         parallelism=rng.choice((1, 2, 4)),
         split_size=rng.choice((50_000, 150_000, 1_000_000)),
         on_frames=number % 5 == 3,
+        sink=sink,
     )
     run = plan(number, job, rng).play()
     if not run.fault:

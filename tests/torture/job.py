@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from tests.torture.tables import Table
+from tests.torture.tables import Table, differences
 
 _ENGINE = """seatunnel:
   engine:
@@ -56,6 +56,9 @@ _SQL = """
   }}
 """
 
+SINKS = ("file", "iceberg")
+"""Where a tortured job may write."""
+
 _SINK = """
   LocalFile {{
     plugin_input = "{name}"
@@ -76,6 +79,22 @@ class Target:
     more: str = ""
     """Further options."""
 
+    def block(self, source: str) -> str:
+        """The sink in the job file, behind the node ``source``."""
+        return _SINK.format(name=source, target=self.folder, format=self.format, more=self.more)
+
+    def staged(self) -> set[str]:
+        """The names of the files in staging."""
+        return {os.path.basename(path) for path in files_below(self.folder / ".seatunnel")}
+
+    def published(self) -> set[str]:
+        """The names of the published files."""
+        return {os.path.basename(path) for path in files_below(self.folder, hidden=False)}
+
+    def differences(self) -> str:
+        """Empty when it holds each row as often as its table does."""
+        return differences(self.table, self.folder)
+
 
 @frozen(kw_only=True)
 class TorturedJob:
@@ -85,6 +104,7 @@ class TorturedJob:
     job_id: str
     targets: tuple[Target, ...]
     state: Path = field()
+    sink: str = "file"
 
     @property
     def rows(self) -> int:
@@ -97,14 +117,10 @@ class TorturedJob:
     # -- what the folders show ------------------------------------------------------------------------------------
 
     def staged(self) -> set[str]:
-        """The names of the files in staging."""
-        found = (files_below(target.folder / ".seatunnel") for target in self.targets)
-        return {os.path.basename(path) for paths in found for path in paths}
+        return {name for target in self.targets for name in target.staged()}
 
     def published(self) -> set[str]:
-        """The names of the published files."""
-        found = (files_below(target.folder, hidden=False) for target in self.targets)
-        return {os.path.basename(path) for paths in found for path in paths}
+        return {name for target in self.targets for name in target.published()}
 
     def stored(self, mark: str = ".ckpt") -> set[str]:
         """The stored objects whose name contains ``mark``, such as ``.completed-point.`` or ``.epoch``."""
@@ -143,14 +159,34 @@ def make_job(
     parallelism: int,
     split_size: int,
     on_frames: bool,
+    sink: str = "file",
 ) -> TorturedJob:
     """Write the job's files: a pipeline per table, of which the first one feeds two sinks.
 
     Args:
         on_frames: whether the last table goes through a DataFrame of Spark.
+        sink: one of ``SINKS``.
     """
+    from tests.torture.iceberg import iceberg_targets
+
     folder.mkdir(parents=True)
     out = folder / "out"
+    targets = file_targets(out, tables) if sink == "file" else iceberg_targets(out, tables)
+    sources = (
+        _SOURCE.format(name=table.name, path=table.path, split_size=split_size, types=table.types()) for table in tables
+    )
+    through = {tables[-1].name: "through-sql"} if on_frames else {}
+    transforms = (_SQL.format(name=name, output=output) for name, output in through.items())
+    sinks = (target.block(through.get(target.table.name, target.table.name)) for target in targets)
+    env = _ENV.format(parallelism=parallelism, interval_ms=interval_ms, rows_per_second=rows_per_second)
+    text = f"{env}\nsource {{{''.join(sources)}}}\n\ntransform {{{''.join(transforms)}}}\n\nsink {{{''.join(sinks)}}}\n"
+    (folder / "job.conf").write_text(text, "utf-8")
+    (folder / "seatunnel.yaml").write_text(_ENGINE.format(state=folder / "state"), "utf-8")
+    return TorturedJob(folder=folder, job_id=job_id, targets=tuple(targets), state=folder / "state", sink=sink)
+
+
+def file_targets(out: Path, tables: Sequence[Table]) -> list[Target]:
+    """A folder for each table, two for the first one."""
     targets: list[Target] = []
     for table in tables:
         if table.name == "letters":
@@ -164,22 +200,4 @@ def make_job(
                 targets.append(Target(table=table, folder=folder_of_table, format="json", more=_DROP))
             else:
                 targets.append(Target(table=table, folder=folder_of_table, format="parquet"))
-    sources = (
-        _SOURCE.format(name=table.name, path=table.path, split_size=split_size, types=table.types()) for table in tables
-    )
-    through = {tables[-1].name: "through-sql"} if on_frames else {}
-    transforms = (_SQL.format(name=name, output=output) for name, output in through.items())
-    sinks = (
-        _SINK.format(
-            name=through.get(target.table.name, target.table.name),
-            target=target.folder,
-            format=target.format,
-            more=target.more,
-        )
-        for target in targets
-    )
-    env = _ENV.format(parallelism=parallelism, interval_ms=interval_ms, rows_per_second=rows_per_second)
-    text = f"{env}\nsource {{{''.join(sources)}}}\n\ntransform {{{''.join(transforms)}}}\n\nsink {{{''.join(sinks)}}}\n"
-    (folder / "job.conf").write_text(text, "utf-8")
-    (folder / "seatunnel.yaml").write_text(_ENGINE.format(state=folder / "state"), "utf-8")
-    return TorturedJob(folder=folder, job_id=job_id, targets=tuple(targets), state=folder / "state")
+    return targets

@@ -9,7 +9,6 @@ from attrs import define, field, frozen
 from tests.torture.job import TorturedJob
 from tests.torture.moments import Moment
 from tests.torture.process import Engine
-from tests.torture.tables import differences
 
 PATIENCE_S = 300
 """A process that has not ended by then hangs."""
@@ -119,6 +118,7 @@ class Run:
         environment = {"HOME": str(self.job.folder / "home"), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": ""}
         shared = str(self.job.folder.parent)  # what killed processes cannot remove goes with the campaign's folder
         environment |= {"TMPDIR": shared, "SPARK_LOCAL_DIRS": shared}
+        environment["TORTURE_SINK"] = self.job.sink
         if self.plain_rename:
             environment["TORTURE_PLAIN_RENAME"] = "yes"
         engine = Engine(
@@ -193,7 +193,7 @@ class Run:
 
     def _judge(self) -> str:
         self._final = frozenset(self.job.published())
-        faults = [differences(target.table, target.folder) for target in self.job.targets]
+        faults = [target.differences() for target in self.job.targets]
         left = sorted(self.job.staged())
         if left and not self._woken:  # what a zombie's workers stage after the end is left to `gc` (R9)
             faults.append(f"{len(left)} staged files are left: {', '.join(left[:3])}")

@@ -55,8 +55,36 @@ class Stop:
             os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def install(stop: Stop) -> None:
+def install(stop: Stop, sink: str) -> None:
     """Put the stop into the place where the call is made."""
+    if sink == "iceberg" and stop.call in ("rename", "commit", "unlink"):
+        install_in_iceberg(stop)
+    else:
+        install_in_files(stop)
+
+
+def install_in_iceberg(stop: Stop) -> None:
+    """The commit to the table stands for the rename of a file, and its paths are made to look like those of files."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    from seatunnel_core.connectors.iceberg import sink
+
+    if stop.call == "unlink":
+        os.unlink = stop.watch(os.unlink, 0)
+        delete = stop.watch(lambda _path, run: run(), 0)
+        original_delete = sink._delete
+        vars(sink)["_delete"] = lambda table, path: delete(f"/.seatunnel{path}", lambda: original_delete(table, path))
+        return
+    owner, name = (SqlCatalog, "commit_table") if stop.call == "rename" else (sink.IcebergSink, "commit")
+    watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)
+
+    def commit(self: Any, *arguments: Any, **options: Any) -> Any:
+        return watched("/out/", lambda: original(self, *arguments, **options))
+
+    setattr(owner, name, commit)
+
+
+def install_in_files(stop: Stop) -> None:
     from seatunnel_core.connectors.file import rename, sink, staging
 
     if stop.call == "link":
@@ -94,7 +122,7 @@ def main() -> int:
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     wanted = os.environ.pop("TORTURE_STOP", "")
     if wanted:
-        install(Stop(*json.loads(wanted)))
+        install(Stop(*json.loads(wanted)), os.environ.get("TORTURE_SINK", "file"))
     if os.environ.pop("TORTURE_PLAIN_RENAME", ""):
         from seatunnel_core.connectors.file import rename
 

@@ -224,7 +224,11 @@ def counted(table: pa.Table) -> pa.Table:
 
 def differences(expected: Table, folder: Path) -> str:
     """Empty when the files below ``folder`` hold each row of the table as often as the table does."""
-    found = read_output(folder, expected.columns)
+    return differing(expected, read_output(folder, expected.columns))
+
+
+def differing(expected: Table, found: pa.Table) -> str:
+    """Empty when ``found`` has each row of the table as often as the table does."""
     counts = counted(found)
     if counts.equals(expected.counted):
         return ""

@@ -1,0 +1,95 @@
+"""A table of Iceberg, with a catalog in SQLite, as the target of a tortured job: read without the engine's code."""
+
+import sqlite3
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from tests.torture.job import Target, files_below
+from tests.torture.tables import Table, differing
+
+_SINK = """
+  Iceberg {{
+    plugin_input = "{name}"
+    iceberg.catalog.config = {{ type = sql, uri = "sqlite:///{catalog}", warehouse = "file://{warehouse}" }}
+    namespace = shop
+    table = "{table}"
+    {more}
+  }}
+"""
+
+
+@frozen(kw_only=True)
+class IcebergTarget(Target):
+    """One table; ``folder`` is where it lies in the warehouse."""
+
+    format: str = "iceberg"
+
+    @property
+    def _catalog(self) -> Path:
+        return self.folder.parent / "catalog.db"
+
+    def block(self, source: str) -> str:
+        warehouse = self.folder.parents[1]
+        return _SINK.format(
+            name=source, catalog=self._catalog, warehouse=warehouse, table=self.folder.name, more=self.more
+        )
+
+    def staged(self) -> set[str]:
+        return {Path(path).name for path in files_below(self.folder / "data" / "seatunnel")} - self.published()
+
+    def published(self) -> set[str]:
+        """The names of the data files of the current snapshot: asked often, read once for each state of the table."""
+        if not self._catalog.exists():
+            return set()
+        with closing(sqlite3.connect(f"file:{self._catalog}?mode=ro", uri=True)) as database:
+            try:
+                question = "SELECT metadata_location FROM iceberg_tables WHERE table_name = ?"
+                found = database.execute(question, (self.folder.name,)).fetchone()
+            except sqlite3.OperationalError:  # no tables yet, or a process is writing just now
+                return set()
+        return set(_named(found[0])) if found else set()
+
+    def differences(self) -> str:
+        rows = _table(self).scan().to_arrow().select(self.table.columns.names).cast(self.table.columns)
+        return differing(self.table, rows)
+
+
+@lru_cache(1024)
+def _named(metadata: str) -> frozenset[str]:
+    from pyiceberg.table import StaticTable
+
+    files = StaticTable.from_metadata(metadata).scan().plan_files()
+    return frozenset(Path(task.file.file_path).name for task in files if "/seatunnel/" in task.file.file_path)
+
+
+def _table(target: IcebergTarget, columns: pa.Schema | None = None) -> Any:
+    from pyiceberg.catalog import load_catalog
+
+    location = f"sqlite:///{target._catalog}"
+    catalog = load_catalog("default", type="sql", uri=location, warehouse=f"file://{target.folder.parents[1]}")
+    if columns is not None:
+        catalog.create_namespace_if_not_exists("shop")
+        return catalog.create_table(("shop", target.folder.name), columns)
+    return catalog.load_table(("shop", target.folder.name))
+
+
+def iceberg_targets(out: Path, tables: tuple[Table, ...]) -> list[Target]:
+    """A table for each of the job's, two for the first one. That of the planes has a row of yesterday's job, which
+    ``data_save_mode`` is to drop: once, and never those of this job."""
+    shop = out / "shop"
+    shop.mkdir(parents=True)
+    targets: list[Target] = []
+    for table in tables:
+        for name in (table.name, "letters-again") if table.name == "letters" else (table.name,):
+            drops = "data_save_mode = DROP_DATA" if name == "planes" else ""
+            target = IcebergTarget(table=table, folder=shop / name, more=drops)
+            targets.append(target)
+            if drops:
+                row = pa.Table.from_pylist([{"tailnum": "N00000"}], schema=table.columns)
+                _table(target, table.columns).append(row)
+    return targets
