@@ -102,7 +102,9 @@ def _split_json(split: Split) -> Json:
 
 
 def _committable_json(committable: Committable) -> Json:
-    return {
+    """Rows by table stand there only where a sink counts them, so that other states are as they were before."""
+    counted = {"table_rows": dict(committable.table_rows)} if committable.table_rows else {}
+    return counted | {
         "id": committable.id,
         "epoch": committable.epoch,
         "unit": committable.unit,
@@ -138,7 +140,8 @@ def _task_json(state: TaskState) -> Json:
 
 
 def _sink_json(state: SinkState) -> Json:
-    return {
+    counted = {"table_rows": dict(state.table_rows)} if state.table_rows else {}
+    return counted | {
         "save_mode_pending": state.save_mode_pending,
         "uncommitted": [_committable_json(committable) for committable in state.uncommitted],
         "rows_committed": state.rows_committed,
@@ -188,7 +191,15 @@ def _read_committable(committable: Json) -> Committable:
         rows=stored.number(committable, "rows"),
         bytes=stored.number(committable, "bytes"),
         body=stored.below(committable, "body"),
+        table_rows=_read_table_rows(committable),
     )
+
+
+def _read_table_rows(block: Json) -> dict[str, int]:
+    if "table_rows" not in block:
+        return {}
+    counted = stored.below(block, "table_rows")
+    return {table: stored.number(counted, table) for table in counted}
 
 
 def _read_held(held: Json) -> HeldUnit:
@@ -232,6 +243,7 @@ def _read_sink(state: Json) -> SinkState:
         uncommitted=uncommitted,
         rows_committed=stored.number(state, "rows_committed"),
         bytes_committed=stored.number(state, "bytes_committed"),
+        table_rows=_read_table_rows(state),
     )
 
 

@@ -97,6 +97,7 @@ class PipelineProtocol:
             rows_committed=sum(sink.rows_committed for sink in sinks),
             bytes_committed=sum(sink.bytes_committed for sink in sinks),
             rows_committed_by_sink={sink.spec.name: sink.rows_committed for sink in sinks},
+            table_rows_by_sink={sink.spec.name: sink.table_rows for sink in sinks},
             units_in_flight=sum(task.units_in_flight for task in tasks),
             units_running=sum(task.units_running for task in tasks),
             units_done=sum(task.units_done for task in tasks),

@@ -25,6 +25,9 @@ class PipelineProgress:
 
     bytes_committed: int
     rows_committed_by_sink: Mapping[str, int] = field(factory=dict)
+    table_rows_by_sink: Mapping[str, Mapping[str, int]] = field(factory=dict)
+    """The committed rows of each table, of the sinks that count them."""
+
     units_in_flight: int
     """Now: being put together, queued, running, waiting for a retry, held back for order."""
 

@@ -1,6 +1,7 @@
 """The vertex that collects the committables of one sink and publishes them."""
 
 from collections import deque
+from collections.abc import Mapping
 from itertools import islice, takewhile
 from typing import assert_never
 
@@ -24,7 +25,7 @@ from seatunnel_core.checkpoint.messages import (
     TaskToSink,
     ToSink,
 )
-from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.checkpoint.split import Committable, added
 from seatunnel_core.checkpoint.state import SinkState
 from seatunnel_core.checkpoint.topology import SinkSpec
 from seatunnel_core.checkpoint.wiring import Channel, Wiring
@@ -54,6 +55,7 @@ class SinkVertex:
         self.spec = spec
         self.rows_committed = 0
         self.bytes_committed = 0
+        self.table_rows: Mapping[str, int] = {}
         self._epoch = 0
         self._limits = limits
         self._wiring = wiring
@@ -143,6 +145,7 @@ class SinkVertex:
             uncommitted=(*(entry.committable for entry in self._publishable), *before),
             rows_committed=self.rows_committed,
             bytes_committed=self.bytes_committed,
+            table_rows=self.table_rows,
         )
 
     def _restore(self, state: SinkState, epoch: int) -> None:
@@ -150,6 +153,7 @@ class SinkVertex:
         self._save_mode_pending = state.save_mode_pending
         self.rows_committed = state.rows_committed
         self.bytes_committed = state.bytes_committed
+        self.table_rows = state.table_rows
         for committable in state.uncommitted:
             self._take(committable, after=0)
 
@@ -212,11 +216,10 @@ class SinkVertex:
 
     def _record(self, count: int) -> None:
         """The first ``count`` of the line are published: only now do they leave the state."""
-        rows = published_bytes = 0
-        for _ in range(count):
-            committable = self._publishable.popleft().committable
-            rows += committable.rows
-            published_bytes += committable.bytes
+        published = [self._publishable.popleft().committable for _ in range(count)]
+        rows = sum(committable.rows for committable in published)
+        published_bytes = sum(committable.bytes for committable in published)
+        self.table_rows = added((self.table_rows, *(committable.table_rows for committable in published)))
         self.rows_committed += rows
         self.bytes_committed += published_bytes
         self.uncommitted_bytes -= published_bytes

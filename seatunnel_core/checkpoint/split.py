@@ -1,6 +1,6 @@
 """What travels from a source to its tasks: splits, and the work units that are put together from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -63,3 +63,15 @@ class Committable:
     bytes: int
     body: Mapping[str, Any] = field(repr=False)
     """What the sink needs to publish it (for files: staged and target names). JSON values only."""
+
+    table_rows: Mapping[str, int] = field(factory=dict)
+    """How many of the rows each table has, for a sink that wants to know in the end; else empty."""
+
+
+def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The sum for each name that stands in any of them."""
+    total: dict[str, int] = {}
+    for count in counts:
+        for name, rows in count.items():
+            total[name] = total.get(name, 0) + rows
+    return total

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
+from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit, added
 from seatunnel_core.checkpoint.topology import Topology
 from seatunnel_storage_api.state import CheckpointRef
 
@@ -71,6 +71,8 @@ class SinkState:
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
     bytes_committed: int = 0
+    table_rows: Mapping[str, int] = field(factory=dict)
+    """The committed rows of each table, as far as committables told them."""
 
 
 VertexState = SourceState | TaskState | SinkState
@@ -127,4 +129,5 @@ def _published(sink: SinkState) -> SinkState:
         uncommitted=(),
         rows_committed=sink.rows_committed + sum(committable.rows for committable in sink.uncommitted),
         bytes_committed=sink.bytes_committed + sum(committable.bytes for committable in sink.uncommitted),
+        table_rows=added((sink.table_rows, *(committable.table_rows for committable in sink.uncommitted))),
     )

@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.checkpoint.split import Committable, added
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -64,6 +64,8 @@ class Staged:
 
     rows: int
     bytes: int
+    table_rows: Mapping[str, int] = field(factory=dict)
+    """How many of the rows each table has, for a sink that wants to know in ``conclude``; else empty."""
 
 
 class SinkWriter(ABC):
@@ -157,7 +159,12 @@ class Sink(ABC):
                     body[key] = value
                 else:
                     raise SinkError(f"sink {self.identifier} does not say how to merge {key!r} of its staged parts")
-        return Staged(body=body, rows=sum(part.rows for part in parts), bytes=sum(part.bytes for part in parts))
+        return Staged(
+            body=body,
+            rows=sum(part.rows for part in parts),
+            bytes=sum(part.bytes for part in parts),
+            table_rows=added(part.table_rows for part in parts),
+        )
 
     def prepare(self, place: SinkPlace) -> None:
         """Create the staging folder, and find out whether the target can be written. In the driver, at the start."""
@@ -200,8 +207,12 @@ class Sink(ABC):
         """Remove what the sweeps leave, empty folders for example. Called once the job is recorded as ended, when
         nothing will be restored any more; may not be called at all, and is not repeated."""
 
-    def conclude(self, committed_rows: int) -> None:
+    def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         """Called once, when the last rows of a bounded pipeline are committed. ``Assert`` checks its row rules here.
+
+        Args:
+            committed_rows: of the whole life of the pipeline, restarts included.
+            table_rows: of these, the rows of each table, as far as ``Staged.table_rows`` told them.
 
         Raises:
             RuleError: the pipeline fails, although its rows stay where they are.

@@ -227,11 +227,11 @@ class PipelineRun:
 
     def _conclude(self, run: EpochRun) -> None:
         """All is committed: the sinks that check the whole (``Assert``) have the last word."""
-        committed = run.progress().rows_committed_by_sink
+        progress = run.progress()
 
         def conclude() -> None:
             try:
-                self._work.conclude(committed)
+                self._work.conclude(progress)
             except Exception as error:
                 ended = partial(self._ended, Outcome.FAILED, failure_of(error))
             else:

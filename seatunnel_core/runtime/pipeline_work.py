@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from attrs import define, evolve, field
 
 from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.connectors.sink import SinkPlace
@@ -110,9 +111,9 @@ class PipelineWork:
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
         return sum(sink.sink.retract(self._place(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
 
-    def conclude(self, committed_rows: Mapping[str, int]) -> None:
-        for sink_name, rows in committed_rows.items():
-            self.planned.sink(sink_name).sink.conclude(rows)
+    def conclude(self, progress: PipelineProgress) -> None:
+        for sink_name, rows in progress.rows_committed_by_sink.items():
+            self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
         """After the job is recorded as ended: sweep what came late, and take away what its sinks no longer need."""

@@ -160,6 +160,7 @@ def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) ->
         rows=staged.rows,
         bytes=staged.bytes,
         body=staged.body,
+        table_rows=staged.table_rows,
     )
 
 

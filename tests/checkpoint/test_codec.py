@@ -24,8 +24,17 @@ json_values = st.recursive(
 )
 bodies = st.dictionaries(names, json_values, max_size=3)
 split_values = st.builds(Split, index=numbers, weight_bytes=numbers, rows=numbers, body=bodies)
+counts = st.dictionaries(names, numbers, max_size=2)
 committables = st.builds(
-    Committable, id=names, epoch=numbers, unit=numbers, source=names, rows=numbers, bytes=numbers, body=bodies
+    Committable,
+    id=names,
+    epoch=numbers,
+    unit=numbers,
+    source=names,
+    rows=numbers,
+    bytes=numbers,
+    body=bodies,
+    table_rows=counts,
 )
 
 
@@ -74,6 +83,7 @@ states = st.builds(
             uncommitted=st.lists(committables, max_size=2, unique_by=lambda each: each.id).map(tuple),
             rows_committed=numbers,
             bytes_committed=numbers,
+            table_rows=counts,
         ),
         max_size=2,
     ),

@@ -97,6 +97,20 @@ def test_a_restart_commits_sweeps_and_goes_on_where_its_base_was() -> None:
     assert (progress.uncommitted, progress.units_in_flight) == (2, 1), "unit 2 and, after it, unit 3 are handed on"
 
 
+def test_the_committed_rows_of_each_table_are_counted_on() -> None:
+    counted = evolve(committable(1, rows=3), table_rows={"a": 1, "b": 2})
+    sink = SinkState(save_mode_pending=False, uncommitted=(counted,), rows_committed=5, table_rows={"a": 4, "c": 1})
+    before = evolve(HELD, sinks={"out": sink})
+    played = Played(ORDERED, epoch=2)
+    played.begin(stored(before))
+    played.stored(8)
+    assert played.protocol.progress().table_rows_by_sink == {"out": {"a": 4, "c": 1}}
+    played.tell(events.SinksPrepared(now_ms=0))
+    played.committed()
+    assert played.protocol.progress().table_rows_by_sink == {"out": {"a": 5, "b": 2, "c": 1}}
+    assert before.without_staged().sinks["out"].table_rows == {"a": 5, "b": 2, "c": 1}
+
+
 def test_a_unit_held_back_is_handed_on_when_its_source_is_ordered_no_more() -> None:
     played = Played(epoch=2)
     played.run(4, stored=stored())

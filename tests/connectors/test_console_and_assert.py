@@ -11,7 +11,7 @@ from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.types import arrow_type
 
 SCHEMA = TableSchema(
@@ -57,14 +57,21 @@ def test_what_the_console_sends_to_the_driver_is_bounded() -> None:
     assert sum(map(len, committable.body["lines"])) < 33_000
 
 
-def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS) -> None:
+def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS, schema: TableSchema = SCHEMA) -> None:
     sink = AssertSink(options_of(AssertSink, {"rules": rules}))
-    commit(sink, [stage(sink, SCHEMA, [rows], place())], place())
-    sink.conclude(rows.num_rows)
+    sink.check_schema(schema)
+    committable = stage(sink, schema, [rows], place())
+    commit(sink, [committable], place())
+    sink.conclude(rows.num_rows, committable.table_rows)
 
 
 def field(name: str, *values: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"field_rules": [{"field_name": name, "field_value": list(values), **more}]}
+
+
+def constraint(kind: str, *columns: str) -> dict[str, Any]:
+    named = [{"constraint_key_column_name": column, "constraint_key_sort_type": "ASC"} for column in columns]
+    return {"constraint_key_name": "u", "constraint_key_type": kind, "constraint_key_columns": named}
 
 
 HOLDING = [
@@ -76,6 +83,8 @@ HOLDING = [
     {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": ["name"]}}},
     {"tables_configs": [{"table_path": "others", **field("nothing")}]},
     {"table-names": ["people"]},
+    {"catalog_table_rule": {"constraint_key_rule": []}},
+    {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}]}]},
 ]
 
 
@@ -100,7 +109,22 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         (field("height"), "has no column 'height'"),
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
         ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}, "2 rows, expected MAX_ROW 1"),
-        ({"table-names": ["animals"]}, "there is no table animals"),
+        ({"table-names": ["animals"]}, "a row of table people came; expected are animals"),
+        ({"table-names": "animals"}, "a row of table people came"),
+        ({"table-names": ["people", "animals"]}, "no row of table animals came; expected are people, animals"),
+        ({"tables_configs": [{"table_path": "people", **field("height")}]}, "has no column 'height'"),
+        (
+            {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}]},
+            "2 rows of table people, expected MAX_ROW 1",
+        ),
+        (
+            {"tables_configs": [{"table_path": "others", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}]},
+            "0 rows of table others, expected MIN_ROW 1",
+        ),
+        (
+            {"catalog_table_rule": {"constraint_key_rule": [constraint("UNIQUE_KEY", "age")]}},
+            r"the keys of table people are none; expected UNIQUE_KEY u \(age\)",
+        ),
         ({"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": []}}}, "the primary key"),
         ({"catalog_table_rule": {"column_rule": [{"name": "name", "type": "string"}]}}, "the columns of table"),
     ],
@@ -127,11 +151,38 @@ def test_equality_of_maps_knows_no_order() -> None:
         (field("a", field_type="integer"), "field 'a': .* did you mean int"),
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
         ({"tables_configs": [{}]}, "needs a table_path"),
+        ({"tables_configs": [{"table_path": "a", "field_rule": []}]}, "rules.tables_configs: field_rule is not known"),
+        ({"catalog_table_rule": {"columns": []}}, "rules.catalog_table_rule has unknown keys"),
+        ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
+        ({"catalog_table_rule": {"column_rule": [{"name": "a", "column_length": 3}]}}, "column_length cannot be"),
     ],
 )
 def test_rules_that_cannot_be_understood(rules: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         asserted(rules)
+
+
+def test_what_the_catalog_says_of_columns_and_keys() -> None:
+    columns = [
+        pa.field("id", pa.int64(), nullable=False, metadata={"comment": "from the till"}),
+        pa.field("age", pa.int32()),
+    ]
+    keys = (ConstraintKey(name="u", kind="UNIQUE_KEY", columns=("id", "age")),)
+    schema = TableSchema(table="t", columns=pa.schema(columns), constraint_keys=keys)
+    rows = pa.RecordBatch.from_pylist([{"id": 1, "age": 2}], schema.columns)
+
+    def check(**changed: Any) -> None:
+        first = {"name": "id", "type": "bigint", "nullable": False, "comment": "from the till", **changed}
+        catalog = {
+            "constraint_key_rule": [constraint("unique_key", "id", "age")],
+            "column_rule": [first, {"name": "age"}],
+        }
+        asserted({"catalog_table_rule": catalog}, rows, schema)
+
+    check()
+    for changed in ({"nullable": True}, {"comment": "x"}, {"type": "int"}, {"name": "ids"}):
+        with pytest.raises(RuleError, match="the columns of table t are id bigint not null comment 'from the till', "):
+            check(**changed)
 
 
 def test_a_repeated_commit_of_assert_is_harmless() -> None:

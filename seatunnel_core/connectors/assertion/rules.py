@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type, type_name
@@ -82,9 +83,10 @@ class RowRule:
     kind: str
     count: int
 
-    def check(self, rows: int) -> None:
+    def check(self, rows: int, table: str | None) -> None:
         if (self.kind == "MIN_ROW" and rows < self.count) or (self.kind == "MAX_ROW" and rows > self.count):
-            raise RuleError(f"Assert: {rows} rows, expected {self.kind} {self.count}")
+            of = "" if table is None else f" of table {table}"
+            raise RuleError(f"Assert: {rows} rows{of}, expected {self.kind} {self.count}")
 
 
 @frozen(kw_only=True)
@@ -96,9 +98,7 @@ class TableRules:
 
     fields: tuple[FieldRule, ...]
     rows: tuple[RowRule, ...]
-    primary_key: tuple[str, ...] | None = None
-    columns: tuple[tuple[str, pa.DataType | None], ...] | None = None
-    """Names and types of all columns, in order."""
+    catalog: CatalogRule = CatalogRule()  # noqa: RUF009 - it is frozen
 
     def concerns(self, table: str) -> bool:
         return self.table is None or self.table == table
@@ -106,20 +106,7 @@ class TableRules:
     def check_schema(self, schema: TableSchema) -> None:
         for rule in self.fields:
             rule.check_schema(schema)
-        if self.primary_key is not None and schema.primary_key != self.primary_key:
-            raise RuleError(
-                f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
-                f"{list(self.primary_key)}"
-            )
-        if self.columns is not None:
-            found = [(column.name, column.type) for column in schema.columns]
-            kept = [name for name, _ in found] == [name for name, _ in self.columns] and all(
-                kind in (None, of_column) for (_, kind), (_, of_column) in zip(self.columns, found, strict=True)
-            )
-            if not kept:
-                shown = ", ".join(f"{name} {type_name(kind)}" for name, kind in found)
-                wanted = ", ".join(f"{name} {type_name(kind) if kind else ''}".strip() for name, kind in self.columns)
-                raise RuleError(f"Assert: the columns of table {schema.table} are {shown}; expected {wanted}")
+        self.catalog.check(schema)
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
@@ -141,19 +128,15 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
 
 
 def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
-    catalog = rules.get("catalog_table_rule") or {}
-    if catalog.get("constraint_key_rule"):
-        raise ValueError("rules.catalog_table_rule.constraint_key_rule is not supported; remove it")
-    key = (catalog.get("primary_key_rule") or {}).get("primary_key_columns")
-    columns = catalog.get("column_rule")
+    known = {"table_path", "field_rules", "row_rules", "catalog_table_rule"}
+    unknown = [] if table is None else sorted(set(rules) - known)
+    if unknown:
+        raise ValueError(f"rules.tables_configs: {unknown[0]} is not known; there are {', '.join(sorted(known))}")
     return TableRules(
         table=table,
         fields=tuple(_field_rule(rule) for rule in rules.get("field_rules") or ()),
         rows=tuple(_row_rule(rule) for rule in rules.get("row_rules") or ()),
-        primary_key=None if key is None else tuple(key),
-        columns=None
-        if columns is None
-        else tuple((str(each["name"]), arrow_type(each["type"]) if "type" in each else None) for each in columns),
+        catalog=catalog_rule(rules.get("catalog_table_rule") or {}),
     )
 
 

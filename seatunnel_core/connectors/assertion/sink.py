@@ -1,6 +1,6 @@
 """The sink ``Assert``: the job fails, at once and for good, when a rule does not hold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from seatunnel_core.checkpoint.split import Committable
@@ -33,49 +33,51 @@ class AssertSink(Sink):
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"option 'rules': {error}") from None
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
-        self._tables = {str(name) for name in names}
+        self._tables = tuple(str(name) for name in ([names] if isinstance(names, str) else names))
+
+    def check_schema(self, schema: TableSchema) -> None:
+        for rules in self.rules:
+            if rules.concerns(schema.table):
+                rules.check_schema(schema)
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "AssertWriter":
-        tables = {schema.table for schema in schemas}
-        absent = self._tables - tables
-        if absent:
-            raise RuleError(
-                f"Assert: there is no table {', '.join(sorted(absent))}; there is {', '.join(sorted(tables))}"
-            )
-        if len(tables) > 1 and any(rules.rows for rules in self.rules if rules.table is not None):
-            raise RuleError("Assert: row_rules of single tables are not supported when a source has several tables")
-        for schema in schemas:
-            for rules in self.rules:
-                if rules.concerns(schema.table):
-                    rules.check_schema(schema)
-        return AssertWriter(self.rules)
+        return AssertWriter(self.rules, self._tables)
 
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         """Nothing was staged, so there is nothing to publish."""
 
-    def conclude(self, committed_rows: int) -> None:
+    def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
+        absent = [table for table in self._tables if table not in table_rows]
+        if absent:
+            raise RuleError(f"Assert: no row of table {', '.join(absent)} came; expected are {', '.join(self._tables)}")
         for rules in self.rules:
+            rows = committed_rows if rules.table is None else table_rows.get(rules.table, 0)
             for rule in rules.rows:
-                rule.check(committed_rows)
+                rule.check(rows, rules.table)
 
 
 class AssertWriter(SinkWriter):
     """Checks the rows of a unit."""
 
-    def __init__(self, rules: Sequence[TableRules]) -> None:
+    def __init__(self, rules: Sequence[TableRules], tables: Sequence[str]) -> None:
         self._rules = rules
-        self._rows = self._bytes = 0
+        self._tables = tables
+        self._rows: dict[str, int] = {}
+        self._bytes = 0
 
     def write(self, batch: Batch) -> None:
+        if self._tables and batch.table not in self._tables:
+            raise RuleError(f"Assert: a row of table {batch.table} came; expected are {', '.join(self._tables)}")
         for rules in self._rules:
             if rules.concerns(batch.table):
                 for rule in rules.fields:
                     rule.check(batch.table, batch.rows)
-        self._rows += batch.rows.num_rows
+        self._rows[batch.table] = self._rows.get(batch.table, 0) + batch.rows.num_rows
         self._bytes += batch.rows.nbytes
 
     def finish(self) -> Staged:
-        return Staged(body={}, rows=self._rows, bytes=self._bytes)
+        counted = self._rows if self._tables or any(rules.table for rules in self._rules) else {}
+        return Staged(body={}, rows=sum(self._rows.values()), bytes=self._bytes, table_rows=counted)
 
     def abort(self) -> None:
         """Nothing was staged."""

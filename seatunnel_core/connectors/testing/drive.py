@@ -131,6 +131,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
         rows=staged.rows,
         bytes=staged.bytes,
         body=through_json(dict(staged.body)),
+        table_rows=through_json(dict(staged.table_rows)),
     )
 
 

@@ -1,0 +1,132 @@
+"""``catalog_table_rule``: what a job expects of the columns and keys of a table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.errors import RuleError
+from seatunnel_core.rows.batch import ConstraintKey, TableSchema
+from seatunnel_core.rows.keys import check_keys
+from seatunnel_core.rows.types import arrow_type, type_name
+
+
+@frozen(kw_only=True)
+class ColumnRule:
+    """One column; what is ``None`` may be anything."""
+
+    name: str
+    type: pa.DataType | None = None
+    nullable: bool | None = None
+    comment: str | None = None
+
+    def held(self, column: pa.Field) -> bool:
+        return (
+            column.name == self.name
+            and self.type in (None, column.type)
+            and self.nullable in (None, column.nullable)
+            and self.comment in (None, _comment(column))
+        )
+
+    def __str__(self) -> str:
+        parts = [self.name]
+        if self.type is not None:
+            parts.append(type_name(self.type))
+        if self.nullable is not None:
+            parts.append("null" if self.nullable else "not null")
+        if self.comment is not None:
+            parts.append(f"comment {self.comment!r}")
+        return " ".join(parts)
+
+
+@frozen(kw_only=True)
+class CatalogRule:
+    """What is ``None`` may be anything."""
+
+    primary_key: tuple[str, ...] | None = None
+    constraint_keys: tuple[ConstraintKey, ...] | None = None
+    """All keys, in any order."""
+
+    columns: tuple[ColumnRule, ...] | None = None
+    """All columns, in order."""
+
+    def check(self, schema: TableSchema) -> None:
+        """Raise ``RuleError`` for a table that is not as expected."""
+        if self.primary_key is not None and schema.primary_key != self.primary_key:
+            raise RuleError(
+                f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
+                f"{list(self.primary_key)}"
+            )
+        if self.constraint_keys is not None and set(schema.constraint_keys) != set(self.constraint_keys):
+            raise RuleError(
+                f"Assert: the keys of table {schema.table} are {_keys(schema.constraint_keys)}; expected "
+                f"{_keys(self.constraint_keys)}"
+            )
+        wanted = self.columns
+        if wanted is not None and not (
+            len(wanted) == len(schema.columns)
+            and all(rule.held(column) for rule, column in zip(wanted, schema.columns, strict=True))
+        ):
+            found = ", ".join(str(_as_rule(column, wanted)) for column in schema.columns)
+            raise RuleError(
+                f"Assert: the columns of table {schema.table} are {found}; expected {', '.join(map(str, wanted))}"
+            )
+
+
+def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
+    """The rule as a job writes it.
+
+    Raises:
+        ValueError: says which part cannot be understood.
+    """
+    check_keys("rules.catalog_table_rule", rule, {"primary_key_rule", "constraint_key_rule", "column_rule"})
+    key = (rule.get("primary_key_rule") or {}).get("primary_key_columns")
+    constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
+    return CatalogRule(
+        primary_key=None if key is None else tuple(key),
+        constraint_keys=None if constraints is None else tuple(map(_constraint_key, constraints)),
+        columns=None if columns is None else tuple(map(_column_rule, columns)),
+    )
+
+
+def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
+    """The order of a column in a key, ``constraint_key_sort_type``, is none that any table here carries."""
+    if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
+        raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
+    return ConstraintKey(
+        name=str(rule["constraint_key_name"]),
+        kind=str(rule.get("constraint_key_type") or "KEY").upper(),
+        columns=tuple(str(column["constraint_key_column_name"]) for column in rule["constraint_key_columns"]),
+    )
+
+
+def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
+    for key in ("column_length", "default_value"):
+        if rule.get(key) is not None:
+            raise ValueError(f"column_rule: {key} cannot be checked, as tables do not carry it; remove it")
+    check_keys("column_rule", rule, {"name", "type", "nullable", "comment", "column_length", "default_value"})
+    return ColumnRule(
+        name=str(rule["name"]),
+        type=arrow_type(rule["type"]) if "type" in rule else None,
+        nullable=rule.get("nullable"),
+        comment=rule.get("comment"),
+    )
+
+
+def _keys(keys: tuple[ConstraintKey, ...]) -> str:
+    return ", ".join(f"{key.kind} {key.name} ({', '.join(key.columns)})" for key in keys) or "none"
+
+
+def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
+    """A column as a rule about as much as is expected of any."""
+    return ColumnRule(
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable if any(rule.nullable is not None for rule in wanted) else None,
+        comment=_comment(column) if any(rule.comment is not None for rule in wanted) else None,
+    )
+
+
+def _comment(column: pa.Field) -> str:
+    return (column.metadata or {}).get(b"comment", b"").decode()
