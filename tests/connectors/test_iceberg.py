@@ -16,6 +16,7 @@ def catalog_of(folder: Path) -> dict[str, str]:
 
 
 class TestIcebergSink(SinkConformance):
+    kills = 4  # each job commits nine times
     sink_class = IcebergSink
 
     @pytest.fixture(autouse=True)

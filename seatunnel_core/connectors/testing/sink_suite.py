@@ -1,24 +1,22 @@
 """What every two-phase sink must hold (protocol rules R8, R9 and R10)."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import Sink, StagingPlace
 from seatunnel_core.connectors.testing.drive import begin, commit, options_of, place, shipped, sink_place, stage
+from seatunnel_core.connectors.testing.kill_suite import SCHEMA, SinkKills, numbered
 from seatunnel_core.errors import CommitError, SinkError
-from seatunnel_core.rows.batch import Batch, TableSchema
-
-SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
+from seatunnel_core.rows.batch import Batch
 
 
-class SinkConformance(ABC):
+class SinkConformance(SinkKills):
     """Subclass it in your tests (name the class ``Test…``) and say which sink, and how to look at its target.
 
     Rows have a column ``id`` of type bigint and a column ``name`` of type string.
@@ -50,7 +48,7 @@ class SinkConformance(ABC):
     def test_nothing_is_visible_before_the_commit_and_all_after(self) -> None:
         staging = place()
         sink = self.started(staging)
-        committable = stage(sink, SCHEMA, [_rows(0, 3), _rows(3, 2)], staging)
+        committable = stage(sink, SCHEMA, [numbered(0, 3), numbered(3, 2)], staging)
         assert (committable.rows, list(self.visible())) == (5, [])
         commit(sink, [committable], staging)
         assert self._ids() == Counter(range(5))
@@ -58,7 +56,7 @@ class SinkConformance(ABC):
     def test_a_repeated_commit_publishes_nothing_twice(self) -> None:
         staging = place()
         sink = self.started(staging)
-        committable = stage(sink, SCHEMA, [_rows(0, 4)], staging)
+        committable = stage(sink, SCHEMA, [numbered(0, 4)], staging)
         commit(sink, [committable], staging)
         commit(sink, [committable], staging, again=True)
         assert self._ids() == Counter(range(4))
@@ -66,7 +64,7 @@ class SinkConformance(ABC):
     def test_a_commit_that_was_interrupted_goes_on(self) -> None:
         staging = place()
         sink = self.started(staging)
-        both = [stage(sink, SCHEMA, [_rows(unit * 10, 2)], place(unit=unit)) for unit in (1, 2)]
+        both = [stage(sink, SCHEMA, [numbered(unit * 10, 2)], place(unit=unit)) for unit in (1, 2)]
         commit(sink, both[:1], staging)
         later = place(epoch=2)
         commit(self.started(later), both, later, again=True)
@@ -75,7 +73,7 @@ class SinkConformance(ABC):
     def test_what_is_gone_for_no_known_reason_is_an_error(self) -> None:
         staging = place()
         sink = self.started(staging)
-        committable = stage(sink, SCHEMA, [_rows(0, 1)], staging)
+        committable = stage(sink, SCHEMA, [numbered(0, 1)], staging)
         commit(sink, [committable], staging)
         with pytest.raises(CommitError):
             commit(sink, [committable], staging)
@@ -83,8 +81,8 @@ class SinkConformance(ABC):
     def test_attempts_of_a_unit_do_not_meet(self) -> None:
         staging = place()
         sink = self.started(staging)
-        first = stage(sink, SCHEMA, [_rows(0, 2)], place(attempt="1-0"))
-        second = stage(sink, SCHEMA, [_rows(0, 2)], place(attempt="2-7"))
+        first = stage(sink, SCHEMA, [numbered(0, 2)], place(attempt="1-0"))
+        second = stage(sink, SCHEMA, [numbered(0, 2)], place(attempt="2-7"))
         assert first.body != second.body
         commit(sink, [second], staging)
         assert self._ids() == Counter(range(2))
@@ -92,7 +90,7 @@ class SinkConformance(ABC):
     def test_a_killed_writer_leaves_only_what_a_sweep_removes(self) -> None:
         sink = self.started(place())
         writer = begin(sink, SCHEMA, place())
-        writer.write(Batch(table=SCHEMA.table, rows=_rows(0, 3)))
+        writer.write(Batch(table=SCHEMA.table, rows=numbered(0, 3)))
         del writer
         later = place(epoch=2)
         self.started(later).sweep(sink_place(later), frozenset(), final=False)
@@ -100,7 +98,7 @@ class SinkConformance(ABC):
 
     def test_a_sweep_keeps_what_a_checkpoint_names(self) -> None:
         sink = self.started(place())
-        kept, dropped = (stage(sink, SCHEMA, [_rows(unit * 10, 1)], place(unit=unit)) for unit in (1, 2))
+        kept, dropped = (stage(sink, SCHEMA, [numbered(unit * 10, 1)], place(unit=unit)) for unit in (1, 2))
         later = place(epoch=2)
         after = self.started(later)
         assert after.sweep(sink_place(later), frozenset({kept.id}), final=False) >= 1
@@ -111,7 +109,7 @@ class SinkConformance(ABC):
     def test_a_sweep_leaves_its_own_epoch_alone_until_the_end(self) -> None:
         staging = place()
         sink = self.started(staging)
-        stage(sink, SCHEMA, [_rows(0, 1)], staging)
+        stage(sink, SCHEMA, [numbered(0, 1)], staging)
         sink.sweep(sink_place(staging), frozenset(), final=False)
         assert self.staged() >= 1
         sink.sweep(sink_place(staging), frozenset(), final=True)
@@ -123,19 +121,12 @@ class SinkConformance(ABC):
         found = []
         for other in others:
             self.started(other)
-            found.append((other, stage(sink, SCHEMA, [_rows(other.pipeline_id * 10, 1)], other)))
+            found.append((other, stage(sink, SCHEMA, [numbered(other.pipeline_id * 10, 1)], other)))
         later = place(epoch=9)
         self.started(later).sweep(sink_place(later), frozenset(), final=True)
         for other, committable in found:
             commit(sink, [committable], other)
         assert self._ids() == Counter([10, 110])
-
-    def test_an_aborted_writer_leaves_nothing_visible(self) -> None:
-        sink = self.started(place())
-        writer = begin(sink, SCHEMA, place())
-        writer.write(Batch(table=SCHEMA.table, rows=_rows(0, 3)))
-        writer.abort()
-        assert list(self.visible()) == []
 
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
         """Unit 2 was in flight in the base, which is of epoch 1, and 4 is the number after it."""
@@ -150,7 +141,7 @@ class SinkConformance(ABC):
         stays = [place(unit=1), place(unit=3), place(unit=5, epoch=3), place(unit=6, job_id="job2")]
         goes = [place(unit=2), place(unit=4), place(unit=1, epoch=2), place(unit=7, epoch=2)]
         for number, staging in sorted(enumerate((*stays, *goes)), key=lambda each: each[1].epoch):
-            commit(self.started(staging), [stage(sink, SCHEMA, [_rows(number, 1)], staging)], staging)
+            commit(self.started(staging), [stage(sink, SCHEMA, [numbered(number, 1)], staging)], staging)
         for _ in range(2):
             sink.retract(sink_place(place(epoch=3)), back)
             assert self._ids() == Counter(range(len(stays)))
@@ -165,15 +156,10 @@ class SinkConformance(ABC):
         staging = place()
         sink = self.started(staging)
         units: list[Committable] = [
-            stage(sink, SCHEMA, [_rows(unit * 10, unit)], place(unit=unit)) for unit in range(1, 8)
+            stage(sink, SCHEMA, [numbered(unit * 10, unit)], place(unit=unit)) for unit in range(1, 8)
         ]
         commit(sink, units, staging)
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
 
     def _ids(self) -> Counter[int]:
         return Counter(int(row["id"]) for row in self.visible())
-
-
-def _rows(start: int, count: int) -> pa.RecordBatch:
-    rows = [{"id": number, "name": f"name {number}"} for number in range(start, start + count)]
-    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA.columns)

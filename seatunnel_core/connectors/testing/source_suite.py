@@ -1,12 +1,17 @@
 """What every bounded source must hold."""
 
+import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from seatunnel_core.connectors.source import Planning, Source
-from seatunnel_core.connectors.testing.drive import options_of, plan, read
+from seatunnel_core.connectors.testing.drive import Skipped, options_of, plan, read, shipped
+
+LARGEST_BODY = 4096
+"""Of a split, in bytes of JSON."""
 
 
 class SourceConformance(ABC):
@@ -48,6 +53,36 @@ class SourceConformance(ABC):
         found = plan(source, self.planning)
         for split in found.splits:
             assert repr(read(source, found, [split])) == repr(read(self.source(), found, [split]))
+
+    def test_a_split_that_was_left_in_the_middle_gives_all_its_rows_again(self) -> None:
+        """A task that is stopped between two batches leaves nothing behind that the next one would go on from."""
+        source = self.source()
+        found = plan(source, self.planning)
+        for split in found.splits:
+            whole = read(source, found, [split])
+            begun = shipped(source).read(split, Skipped())
+            next(begun, None)
+            if isinstance(begun, Generator):
+                begun.close()
+            assert repr(read(source, found, [split])) == repr(whole)
+
+    def test_splits_can_be_read_at_the_same_time(self) -> None:
+        """One object in one task may read several splits in turn, and pipelines share a process."""
+        source = self.source()
+        found = plan(source, self.planning)
+        in_task = shipped(source)
+        alone = [repr(read(source, found, [split])) for split in found.splits]
+        readings = [in_task.read(split, Skipped()) for split in found.splits]
+        rows: list[list[Any]] = [[] for _ in readings]
+        for batches in zip_longest(*readings):
+            for number, batch in enumerate(batches):
+                rows[number] += batch.rows.to_pylist() if batch is not None else []
+        assert [repr(some) for some in rows] == alone
+
+    def test_a_body_is_small(self) -> None:
+        """It is part of every checkpoint while its split is under way."""
+        for split in plan(self.source(), self.planning).splits:
+            assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"split {split.index} has a large body"
 
     def test_the_order_in_which_splits_are_read_does_not_matter(self) -> None:
         source = self.source()

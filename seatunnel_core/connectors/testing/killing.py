@@ -1,0 +1,90 @@
+"""Ends code between two of its lines, as a kill ends a process: what it has done stays, and nothing more is done."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+_ENDING = {"open", "socket.connect", "sqlite3.connect", "subprocess.Popen"}
+_ENDING_GROUPS = ("os.", "shutil.", "tempfile.")
+"""What a dead process cannot do any more, by Python's audit events: clearing up on the way out must not help."""
+
+_dead: list["Killing"] = []
+_watched = False
+
+
+class Killed(BaseException):
+    """No ``except Exception`` catches it."""
+
+
+class Killing:
+    """Counts the lines that run of some files, and ends the code before one of them.
+
+    ::
+
+        with Killing([Path("sink.py")], at=17) as killing:
+            sink.commit(…)
+        killing.place      # where it was, None if there were fewer lines
+    """
+
+    def __init__(self, files: Iterable[Path], at: int | None) -> None:
+        """``files`` may be folders; ``at`` is the number of a line from 1, ``None`` only counts."""
+        self.lines = 0
+        self.place: str | None = None
+        self._at = at
+        self._wanted = tuple(str(file) for file in files)
+        self._known: dict[str, bool] = {}
+        self._former: Any = None
+
+    def __enter__(self) -> "Killing":
+        _watch()
+        self._former = sys.gettrace()
+        sys.settrace(self._on_call)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        sys.settrace(self._former)
+        if self in _dead:
+            _dead.remove(self)
+        return self.place is not None
+
+    def _on_call(self, frame: FrameType, event: str, argument: object) -> Any:
+        name = frame.f_code.co_filename
+        if name not in self._known:
+            self._known[name] = name.startswith(self._wanted) and not name.startswith(_OWN)
+        return self._on_line if self._known[name] else None
+
+    def _on_line(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line" and self.place is None:
+            self.lines += 1
+            if self.lines == self._at:
+                self.place = f"{Path(frame.f_code.co_filename).name}, before line {frame.f_lineno}"
+                _dead.append(self)
+                raise Killed(self.place)
+        return self._on_line
+
+
+_OWN = str(Path(__file__).parent)
+
+
+def code_of(plugin: type, base: type) -> list[Path]:
+    """The files, or folders of packages, that hold the code of a class and of those between it and ``base``."""
+    found = []
+    for each in plugin.__mro__[: plugin.__mro__.index(base)]:
+        module = sys.modules[each.__module__]
+        file = Path(str(module.__file__))
+        found.append(file.parent if "." in each.__module__ else file)
+    return found
+
+
+def _watch() -> None:
+    global _watched
+    if not _watched:
+        sys.addaudithook(_refuse)
+        _watched = True
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if _dead and (event in _ENDING or event.startswith(_ENDING_GROUPS)):
+        raise Killed(f"{event}, after the kill at {_dead[-1].place}")

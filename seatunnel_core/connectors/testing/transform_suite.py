@@ -1,0 +1,66 @@
+"""What every transform must hold that works on Arrow batches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.testing.drive import options_of, shipped
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.transforms.transform import Transform
+
+
+class TransformConformance(ABC):
+    """Subclass it in your tests (name the class ``Test…``) and say which transform, which options and which rows."""
+
+    transform_class: type[Transform]
+    columns: pa.Schema | None = None
+    """Of ``rows``; without it Arrow infers the types."""
+
+    @abstractmethod
+    def options(self) -> Mapping[str, Any]:
+        """Options, as a configuration file has them."""
+
+    @abstractmethod
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """At least three rows of a table, with whatever is special: null, the empty text, the smallest number."""
+
+    @abstractmethod
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        """The rows that come out, in order."""
+
+    def transform(self) -> Transform:
+        """As it arrives in a task."""
+        return shipped(self.transform_class(options_of(self.transform_class, self.options())))
+
+    def test_gives_the_expected_rows(self) -> None:
+        assert self._passed([self._batch()]) == list(self.expected())
+
+    def test_a_cut_between_any_two_rows_changes_nothing(self) -> None:
+        whole = self._batch()
+        for cut in range(whole.num_rows + 1):
+            assert self._passed([whole.slice(0, cut), whole.slice(cut)]) == list(self.expected())
+
+    def test_the_same_object_gives_the_same_rows_again(self) -> None:
+        transform = self.transform()
+        first, second = (self._passed([self._batch()], transform) for _ in range(2))
+        assert first == second
+
+    def test_the_planned_columns_are_those_that_come(self) -> None:
+        schema = TableSchema(table="default", columns=self._batch().schema)
+        announced = self.transform().output_schema(schema)
+        for after in self.transform().apply(Batch(table="default", rows=self._batch())):
+            assert (after.table, after.rows.schema) == (announced.table, announced.columns)
+
+    def test_every_option_is_documented(self) -> None:
+        for option in self.transform_class.declared:
+            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
+
+    def _batch(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([dict(row) for row in self.rows()], schema=self.columns)
+
+    def _passed(self, batches: Sequence[pa.RecordBatch], transform: Transform | None = None) -> list[dict[str, Any]]:
+        transform = transform or self.transform()
+        given = [Batch(table="default", rows=rows) for rows in batches]
+        return [row for batch in given for after in transform.apply(batch) for row in after.rows.to_pylist()]
