@@ -1,0 +1,68 @@
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import STRING, Option
+from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged
+from seatunnel_core.errors import CommitError
+
+PATH = Option("path", STRING, required=True, doc="A folder that driver and tasks share; the files appear in it.")
+
+
+class JsonLines(Sink):
+    """Files of one JSON object per row, one file for each work unit."""
+
+    identifier, declared, example = "JsonLines", (PATH,), 'path = "/data/out"'
+
+    def staging(self, place, epoch):
+        return Path(self.options[PATH], ".seatunnel", place.job_id, str(place.pipeline_id), str(epoch))
+
+    def prepare(self, place):
+        self.staging(place, place.epoch).mkdir(parents=True, exist_ok=True)
+
+    def open_writer(self, schemas, place):
+        name = f"{place.sink_ordinal}~{place.source_ordinal}-{place.epoch}-{place.unit}~{place.attempt}.json"
+        return Writer(self.staging(place, place.epoch) / name)  # between the ~ stands the committable's id
+
+    def commit(self, committables, place, *, again):
+        for committable in committables:
+            staged = self.staging(place, committable.epoch) / Path(committable.body["name"]).name
+            target = Path(self.options[PATH], f"{place.job_id}~{place.pipeline_id}~{staged.name}")
+            if staged.exists() and not target.exists():
+                staged.rename(target)
+            elif staged.exists() or not again or not staged.parent.is_dir():
+                raise CommitError(f"{staged} cannot become {target}: it is gone, or both are there")
+        sync(Path(self.options[PATH]))
+
+    def sweep(self, place, keep, *, final):
+        staged = self.staging(place, 0).parent.glob(f"*/{place.sink_ordinal}~*")
+        older = [file for file in staged if int(file.parent.name) < place.epoch + final]
+        swept = [file for file in older if file.name.split("~")[1] not in keep]
+        for file in swept:
+            file.unlink(missing_ok=True)
+        return len(swept)
+
+
+class Writer(SinkWriter):
+    def __init__(self, path):
+        self.path, self.file, self.rows = path, pa.OSFile(str(path), "wb"), 0
+
+    def write(self, batch):
+        self.file.write("".join(json.dumps(row, default=str) + "\n" for row in batch.rows.to_pylist()).encode())
+        self.rows += batch.rows.num_rows
+
+    def finish(self):
+        self.file.close()
+        sync(self.path), sync(self.path.parent)
+        return Staged(body={"name": self.path.name}, rows=self.rows, bytes=self.path.stat().st_size)
+
+    def abort(self):
+        self.file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def sync(path):  # what was written, or the names in a folder, survive a crash of the machine
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor), os.close(descriptor)

@@ -1,0 +1,62 @@
+"""Sources without an end that break one rule of the kit each."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext
+from seatunnel_core.rows.batch import Batch
+from tests.connectors.broken import sources
+
+LOOKS = 4
+
+
+class Honest(sources.Honest):
+    """Ten numbers with each look, four times."""
+
+    bounded = False
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        splits = (
+            Split(index=at, rows=10, weight_bytes=80, body={"first": item["first"]})
+            for at, item in enumerate(inspected)
+        )
+        return Enumeration(schemas=(sources.SCHEMA,), splits=tuple(splits))
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        looks = int(memory.get("looks", 0))
+        items = ({"first": looks * 10},) if looks < LOOKS else ()
+        return News(items=items, memory={"looks": looks + 1}, again_ms=0 if looks < LOOKS else None)
+
+
+class EndsWhenItFindsNothing(Honest):
+    """What has an end in sight is bounded."""
+
+    bounded = True
+
+
+class ForgetsWhatItHadFound(Honest):
+    """A memory costs space in every checkpoint."""
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        return evolve(super().look(memory, planning), memory={"looks": min(2, int(memory.get("looks", 0)) + 1)})
+
+
+class RemembersInTheObject(Honest):
+    """The object lives as long as the job."""
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        self.looks = getattr(self, "looks", -1) + 1
+        return super().look({"looks": self.looks}, planning)
+
+
+class CountsItsReadings(Honest):
+    """Each row gets a number of its own when it is read."""
+
+    readings: ClassVar[dict[str, Any]] = {"count": 0}
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        self.readings["count"] += 1
+        yield from sources.in_batches([number + self.readings["count"] for number in self.numbers(split)])

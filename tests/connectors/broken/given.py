@@ -1,0 +1,39 @@
+"""Which rule each broken connector breaks: the test of the kit that must find it."""
+
+from tests.connectors.broken import endless, sinks, sources
+
+SOURCES: dict[type, str] = {
+    sources.CutsAtAnyByte: "gives_every_row_once",
+    sources.CountsFromOne: "splits_are_numbered_from_zero_without_gaps_and_say_what_they_weigh",
+    sources.StampsItsSplits: "a_second_enumeration_is_equal",
+    sources.ReadsWithoutAnOrder: "a_split_gives_the_same_rows_again",
+    sources.GoesOnWhereItWas: "a_split_that_was_left_in_the_middle_gives_all_its_rows_again",
+    sources.SharesItsReader: "splits_can_be_read_at_the_same_time",
+    sources.CarriesItsRows: "a_body_is_small",
+    sources.NumbersItsRows: "the_order_in_which_splits_are_read_does_not_matter",
+    sources.SkipsToKeepUp: "a_speed_limit_changes_no_row",
+    sources.AnnouncesOtherColumns: "planned_schemas_are_those_of_the_enumeration",
+    sources.SaysNothing: "every_option_is_documented",
+}
+ENDLESS: dict[type, str] = {
+    endless.EndsWhenItFindsNothing: "it_never_ends_and_its_schemas_are_known_before_anything_is_found",
+    endless.ForgetsWhatItHadFound: "finds_every_row_once",
+    endless.RemembersInTheObject: "what_a_crash_forgets_is_found_again",
+    endless.CountsItsReadings: "a_split_gives_the_same_rows_again",
+}
+SINKS: dict[type, str] = {
+    sinks.WritesAtOnce: "nothing_is_visible_before_the_commit_and_all_after",
+    sinks.Copies: "a_repeated_commit_publishes_nothing_twice",
+    sinks.BelievesItIsDone: "a_commit_that_was_interrupted_goes_on",
+    sinks.TakesAbsenceForSuccess: "what_is_gone_for_no_known_reason_is_an_error",
+    sinks.ForgetsTheAttempt: "attempts_of_a_unit_do_not_meet",
+    sinks.SweepsWhatIsFinished: "a_killed_writer_leaves_only_what_a_sweep_removes",
+    sinks.SweepsAllThatIsOld: "a_sweep_keeps_what_a_checkpoint_names",
+    sinks.SweepsTooEarly: "a_sweep_leaves_its_own_epoch_alone_until_the_end",
+    sinks.SweepsForOthersToo: "a_sweep_leaves_other_jobs_and_pipelines_alone",
+    sinks.SaysThatItTookBack: "what_came_after_a_base_is_taken_back_and_nothing_else",
+    sinks.ProvesSomethingElse: "a_task_and_the_driver_see_the_same_target",
+    sinks.PublishesTheLatest: "commits_keep_the_order_and_every_row",
+    sinks.LeavesAbortsToTheSweep: "an_abort_leaves_nothing",
+    sinks.RemovesThenWrites: "killed_between_any_two_lines_it_has_every_row_once",
+}

@@ -1,0 +1,148 @@
+"""Sources that break one rule of the kit each."""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Option, within
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+COUNT = Option("count", within(1, 1000), required=True, doc="How many numbers there are.")
+SCHEMA = TableSchema(table="default", columns=pa.schema([("number", pa.int64())]))
+PER_SPLIT = 10
+
+
+class Honest(Source):
+    """The numbers from 0, ten in a split, in batches of four."""
+
+    identifier = "Numbers"
+    declared: ClassVar[tuple[Option[Any], ...]] = (COUNT,)
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        return (SCHEMA,)
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        firsts = range(0, self.options[COUNT], PER_SPLIT)
+        splits = (
+            Split(index=at, rows=PER_SPLIT, weight_bytes=80, body={"first": first}) for at, first in enumerate(firsts)
+        )
+        return Enumeration(schemas=(SCHEMA,), splits=tuple(splits))
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        yield from in_batches(self.numbers(split))
+
+    def numbers(self, split: Split) -> list[int]:
+        first = int(split.body["first"])
+        return list(range(first, min(first + PER_SPLIT, self.options[COUNT])))
+
+
+def in_batches(numbers: Sequence[int]) -> Iterator[Batch]:
+    for start in range(0, len(numbers), 4):
+        column = pa.array(numbers[start : start + 4], pa.int64())
+        yield Batch(table="default", rows=pa.RecordBatch.from_arrays([column], schema=SCHEMA.columns))
+
+
+class CutsAtAnyByte(Honest):
+    """A row that begins in one piece and ends in the next belongs to the first. And to the second?"""
+
+    def numbers(self, split: Split) -> list[int]:
+        found = super().numbers(split)
+        return [found[0] - 1, *found] if split.index else found
+
+
+class CountsFromOne(Honest):
+    """Splits have numbers; from which one they begin is a matter of taste."""
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        return evolve(found, splits=tuple(evolve(split, index=split.index + 1) for split in found.splits))
+
+
+class StampsItsSplits(Honest):
+    """It helps to see when a split was made."""
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        bodies = ({**split.body, "made_ns": time.time_ns()} for split in found.splits)
+        return evolve(found, splits=tuple(evolve(s, body=body) for s, body in zip(found.splits, bodies, strict=True)))
+
+
+class ReadsWithoutAnOrder(Honest):
+    """SELECT without ORDER BY gives all rows, so the split is complete."""
+
+    def numbers(self, split: Split) -> list[int]:
+        return random.sample(super().numbers(split), k=len(super().numbers(split)))
+
+
+class GoesOnWhereItWas(Honest):
+    """A task that is repeated need not read again what it has read."""
+
+    position: ClassVar[dict[int, int]] = {}
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        numbers = self.numbers(split)
+        for batch in in_batches(numbers[self.position.get(split.index, 0) :]):
+            self.position[split.index] = self.position.get(split.index, 0) + batch.rows.num_rows
+            yield batch
+        self.position.pop(split.index)
+
+
+class SharesItsReader(Honest):
+    """One open file for each process is enough."""
+
+    buffer: ClassVar[list[int]] = []
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        self.buffer[:] = self.numbers(split)
+        while self.buffer:
+            some = self.buffer[:4]
+            del self.buffer[:4]
+            yield from in_batches(some)
+
+
+class CarriesItsRows(Honest):
+    """What the driver has seen already need not be read again: it travels in the split."""
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        with_rows = (evolve(split, body={**split.body, "rows": ["a row" * 10] * 100}) for split in found.splits)
+        return evolve(found, splits=tuple(with_rows))
+
+
+class NumbersItsRows(Honest):
+    """Each row has a running number; splits are read one after the other, after all."""
+
+    running = 0
+
+    def numbers(self, split: Split) -> list[int]:
+        found = super().numbers(split)
+        first = 0 if split.index == 0 else NumbersItsRows.running
+        NumbersItsRows.running = first + len(found)
+        return list(range(first, first + len(found)))
+
+
+class SkipsToKeepUp(Honest):
+    """A limit of rows is a limit of rows."""
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        found = super().enumerate(inspected, planning)
+        return evolve(found, splits=found.splits[: planning.rows_per_second and 1])
+
+
+class AnnouncesOtherColumns(Honest):
+    """`--check` wants to see something, and an int is a number."""
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        return (TableSchema(table="default", columns=pa.schema([("number", pa.int32())])),)
+
+
+class SaysNothing(Honest):
+    """The name of the option says it all."""
+
+    declared: ClassVar[tuple[Option[Any], ...]] = (evolve(COUNT, doc="count"),)

@@ -1,0 +1,109 @@
+"""The kit finds every rule that a connector breaks: connectors that are wrong in the ways that real ones go wrong."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connectors.testing import EndlessSourceConformance, SinkConformance, SourceConformance
+from seatunnel_core.errors import SinkError
+from tests.connectors.broken import endless, page, sinks, sources
+from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES
+
+PAGE = Path(__file__).parents[2] / "docs" / "broken-connectors.md"
+
+
+class OfNumbers(SourceConformance):
+    source_class = sources.Honest
+
+    def options(self) -> Mapping[str, Any]:
+        return {"count": 25}
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        return [{"number": number} for number in range(25)]
+
+
+class OfNumbersWithoutEnd(EndlessSourceConformance):
+    source_class = endless.Honest
+
+    def options(self) -> Mapping[str, Any]:
+        return {"count": 1000}
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        return [{"number": number} for number in range(endless.LOOKS * 10)]
+
+
+class OfJsonLines(SinkConformance):
+    sink_class = sinks.Honest
+    folder: Path
+
+    def options(self) -> Mapping[str, Any]:
+        return {"path": str(self.folder)}
+
+    def visible(self) -> Sequence[Mapping[str, Any]]:
+        files = self.folder.glob("*.json")
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def staged(self) -> int:
+        return sum(path.is_file() for path in self.folder.glob(".seatunnel/*/*/*/*"))
+
+
+def rules(suite: type) -> set[str]:
+    return {name.removeprefix("test_") for name in dir(suite) if name.startswith("test_")}
+
+
+def try_rule(suite: Any, rule: str) -> None:
+    getattr(suite, f"test_{rule}")()
+
+
+@pytest.mark.parametrize("rule", sorted(rules(OfNumbers)))
+def test_the_honest_source_passes(rule: str) -> None:
+    try_rule(OfNumbers(), rule)
+
+
+@pytest.mark.parametrize("rule", sorted(rules(OfNumbersWithoutEnd)))
+def test_the_honest_source_without_an_end_passes(rule: str) -> None:
+    try_rule(OfNumbersWithoutEnd(), rule)
+
+
+@pytest.mark.parametrize("rule", sorted(rules(OfJsonLines)))
+def test_the_honest_sink_passes(rule: str, tmp_path: Path) -> None:
+    suite = OfJsonLines()
+    suite.folder = tmp_path
+    try_rule(suite, rule)
+
+
+@pytest.mark.parametrize(("broken", "rule"), SOURCES.items())
+def test_a_broken_source_is_found(broken: type, rule: str) -> None:
+    suite = OfNumbers()
+    suite.source_class = broken
+    with pytest.raises(AssertionError):
+        try_rule(suite, rule)
+
+
+@pytest.mark.parametrize(("broken", "rule"), ENDLESS.items())
+def test_a_broken_source_without_an_end_is_found(broken: type, rule: str) -> None:
+    suite = OfNumbersWithoutEnd()
+    suite.source_class = broken
+    with pytest.raises(AssertionError):
+        try_rule(suite, rule)
+
+
+@pytest.mark.parametrize(("broken", "rule"), SINKS.items())
+def test_a_broken_sink_is_found(broken: type, rule: str, tmp_path: Path) -> None:
+    suite = OfJsonLines()
+    suite.folder, suite.sink_class = tmp_path, broken
+    with pytest.raises((AssertionError, pytest.fail.Exception, SinkError)):
+        try_rule(suite, rule)
+
+
+def test_every_rule_is_broken_by_one() -> None:
+    assert set(SOURCES.values()) == rules(OfNumbers)
+    assert set(ENDLESS.values()) == rules(OfNumbersWithoutEnd)
+    assert set(SINKS.values()) == rules(OfJsonLines)
+
+
+def test_the_page_lists_them_all() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page.page()
