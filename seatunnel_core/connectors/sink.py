@@ -127,6 +127,11 @@ class Sink(ABC):
         """
         return
 
+    def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
+        """As ``check_schema``, for all tables together: those that do not go with each other are refused, too."""
+        for schema in schemas:
+            self.check_schema(schema)
+
     def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
         """Create what is missing for these tables, and refuse those that do not fit to what is there. In the driver of
         a run, once the schemas are known and before any task writes; for each source, and again at every start.

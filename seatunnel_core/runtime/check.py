@@ -92,11 +92,10 @@ def planned_schemas(pipeline: PlannedPipeline, problems: Problems) -> dict[str, 
 def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
     """Report every sink that cannot write what reaches it, as far as that is known without the data."""
     for sink in pipeline.sinks:
-        for schema in (schema for name in sink.inputs for schema in known[name] or ()):
-            try:
-                sink.sink.check_schema(schema)
-            except SinkError as error:
-                problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
+        try:
+            sink.sink.check_schemas([schema for name in sink.inputs for schema in known[name] or ()])
+        except SinkError as error:
+            problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
 
 
 def _all_schemas(job: PlannedJob) -> dict[str, Schemas]:

@@ -155,8 +155,7 @@ def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Sc
 
 def _check_sink(target: Target) -> None:
     try:
-        for schema in target.schemas:
-            target.sink.check_schema(schema)
+        target.sink.check_schemas(target.schemas)
     except SinkError as error:
         raise SinkError(f"sink {target.name!r}: {error}") from error
 

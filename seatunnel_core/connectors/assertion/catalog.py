@@ -129,4 +129,5 @@ def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
 
 
 def _comment(column: pa.Field) -> str:
-    return (column.metadata or {}).get(b"comment", b"").decode()
+    comment: bytes = (column.metadata or {}).get(b"comment", b"")
+    return comment.decode()

@@ -15,10 +15,10 @@ from attrs import define
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile, fixed_part, named_path
-from seatunnel_core.connectors.file.naming import table_folder
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.file.staged_name import STAGING
 from seatunnel_core.connectors.file.staging import Target, sync_file, unique_name
+from seatunnel_core.connectors.file.table_names import table_folder
 from seatunnel_core.connectors.file.writer import FileWriter
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
 from seatunnel_core.connectors.source import Planning, ReadContext
@@ -97,7 +97,7 @@ class BinarySinkWriter(SinkWriter):
 
     def __init__(self, sink: "LocalFileSink", schemas: Sequence[TableSchema], place: StagingPlace) -> None:
         self._target = Target.of(sink.root, place)
-        self._template = sink.template
+        self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
         self._epoch = place.epoch
         self._unique = unique_name(place)
         self._files: dict[str, _Copy] = {}
@@ -108,7 +108,7 @@ class BinarySinkWriter(SinkWriter):
             self._target.create(place.epoch)
 
     def write(self, batch: Batch) -> None:
-        folder = table_folder(self._template, batch.table)
+        folder = self._folders[batch.table]
         columns = [batch.rows.column(name) for name in COLUMNS.names]
         try:
             for data, path, part in zip(*columns, strict=True):

@@ -38,8 +38,8 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
     return name + suffix
 
 
-def check_expression(expression: str) -> str:
-    """The pattern itself.
+def check_expression(expression: str) -> None:
+    """Judge a pattern from which the variables of tables are gone.
 
     Raises:
         UsageError: it names a folder, or a variable that does not exist.
@@ -49,9 +49,8 @@ def check_expression(expression: str) -> str:
         problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a dot at its beginning"
         raise UsageError(
             f"option 'file_name_expression': {expression!r} has {problem}; use ${{transactionId}}, ${{now}}, "
-            "${uuid} and plain text, and partition_by for folders"
+            "${uuid}, names of tables and plain text, and partition_by for folders"
         )
-    return expression
 
 
 def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Array:
@@ -108,18 +107,6 @@ def _parts(expression: str, keys: Sequence[str]) -> list[str | int]:
         else:
             parts.append(keys[int(found[2])] if found[1] == "k" else int(found[2]))
     return parts
-
-
-def table_folder(template: str, table: str) -> str:
-    """The part of the path that depends on the table, such as ``${database_name}/${table_name}``."""
-    names = table.split(".")
-    for variable, value in (
-        ("${table_name}", names[-1]),
-        ("${schema_name}", names[-2] if len(names) > 2 else ""),
-        ("${database_name}", names[0] if len(names) > 1 else ""),
-    ):
-        template = template.replace(variable, folder_value(value) if value else "")
-    return "/".join(part for part in template.split("/") if part)
 
 
 def split_path(path: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -18,10 +18,17 @@ from seatunnel_core.connectors.file.committed import staged_copies, staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.filesystem import named_path
 from seatunnel_core.connectors.file.formats import file_writer
-from seatunnel_core.connectors.file.naming import check_expression, file_name, folders, split_path, table_folder
+from seatunnel_core.connectors.file.naming import file_name, folders, split_path
 from seatunnel_core.connectors.file.published import retract
 from seatunnel_core.connectors.file.staged_name import PROBE
 from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
+from seatunnel_core.connectors.file.table_names import (
+    any_folders,
+    checked_name,
+    refuse_mixtures,
+    table_folder,
+    table_name_in,
+)
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError, UsageError
@@ -58,7 +65,8 @@ class LocalFileSink(Sink):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
         self.expression = "${transactionId}"
         if options[opt.CUSTOM_FILENAME] or options.is_set(opt.FILE_NAME):
-            self.expression = check_expression(options[opt.FILE_NAME])
+            self.expression = checked_name(options[opt.FILE_NAME])
+        self._places_taken: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
         self.sink_columns: tuple[str, ...] = tuple(options[opt.SINK_COLUMNS] or ())
         if options.is_set(opt.HAVE_PARTITION) and not options[opt.HAVE_PARTITION]:
@@ -86,6 +94,22 @@ class LocalFileSink(Sink):
                     )
         self.style.writer.refuse(self.written(schema))
 
+    def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
+        super().check_schemas(schemas)
+        refuse_mixtures(self._written(schemas), {})
+
+    def _written(self, schemas: Sequence[TableSchema]) -> Iterator[tuple[str, TableSchema, pa.Schema]]:
+        return (("/".join(self.place_of(schema)), schema, self.written(schema)) for schema in schemas)
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """There is nothing to create; but tables of two sources may end in one folder, too."""
+        self.check_schemas(schemas)
+        refuse_mixtures(self._written(schemas), self._places_taken)
+
+    def place_of(self, schema: TableSchema) -> tuple[str, str]:
+        """The folder of a table below the target, and the pattern of its file names."""
+        return table_folder(self.template, schema), table_name_in(self.expression, schema)
+
     def written(self, schema: TableSchema) -> pa.Schema:
         """The columns that go into the files of a table."""
         wanted = self.sink_columns or schema.columns.names
@@ -110,7 +134,7 @@ class LocalFileSink(Sink):
         if mode == "APPEND_DATA":
             return
         try:
-            found = list(target.existing())
+            found = list(target.existing(any_folders(self.template)))
             if mode == "DROP_DATA":
                 target.drop(found)
             elif found:
@@ -176,9 +200,12 @@ class LocalFileSinkWriter(SinkWriter):
         self._folder = self._target.staging(place.epoch)
         self._unique = unique_name(place)
         self._columns = {schema.table: self._written(schema) for schema in schemas}
+        self._places = {schema.table: sink.place_of(schema) for schema in schemas}
         single = sink.options[opt.SINGLE_FILE]
         self._rows_per_file = 2**62 if single else sink.options[opt.BATCH_SIZE]
-        self._open: OrderedDict[str, _OpenFile] = OrderedDict()
+        self._open: OrderedDict[tuple[str, str], _OpenFile] = OrderedDict()
+        """By the folder and the pattern of the name."""
+
         self._files: list[tuple[str, str]] = []
         self._rows = self._bytes = 0
         if not os.path.isdir(self._folder):
@@ -186,12 +213,12 @@ class LocalFileSinkWriter(SinkWriter):
 
     def write(self, batch: Batch) -> None:
         chosen = self._columns[batch.table]
-        folder = table_folder(self._sink.template, batch.table)
+        folder, expression = self._places[batch.table]
         try:
             if self._sink.partition_by:
-                self._write_partitioned(folder, batch.rows, chosen)
+                self._write_partitioned(folder, expression, batch.rows, chosen)
             else:
-                self._write(folder, batch.rows.select(chosen.names))
+                self._write((folder, expression), batch.rows.select(chosen.names))
         except RowError as error:
             raise RowError(f"{self._target.who}, {error}") from error
         except SinkError as error:
@@ -224,40 +251,40 @@ class LocalFileSinkWriter(SinkWriter):
             raise SinkError(f"{self._target.who}: {error}") from error
         return self._sink.written(schema)
 
-    def _write_partitioned(self, folder: str, rows: pa.RecordBatch, columns: pa.Schema) -> None:
+    def _write_partitioned(self, folder: str, expression: str, rows: pa.RecordBatch, columns: pa.Schema) -> None:
         named = folders(rows, self._sink.partition_by, self._sink.options[opt.PARTITION_DIR]).dictionary_encode()
         order = pc.sort_indices(named.indices)
         sorted_rows, sorted_names = rows.select(columns.names).take(order), named.indices.take(order)
         start = 0
         for run in pc.run_end_encode(sorted_names).run_ends.to_pylist():
             name = named.dictionary[sorted_names[start].as_py()].as_py()
-            self._write("/".join(part for part in (folder, name) if part), sorted_rows.slice(start, run - start))
+            place = "/".join(part for part in (folder, name) if part), expression
+            self._write(place, sorted_rows.slice(start, run - start))
             start = run
 
-    def _write(self, folder: str, rows: pa.RecordBatch) -> None:
+    def _write(self, place: tuple[str, str], rows: pa.RecordBatch) -> None:
         while rows.num_rows:
-            file = self._file(folder, rows.schema)
+            file = self._file(place, rows.schema)
             some = rows.slice(0, self._rows_per_file - file.rows)
             file.writer.write(some)
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)
             if file.rows >= self._rows_per_file:
-                self._close(self._open.pop(folder))
+                self._close(self._open.pop(place))
 
-    def _file(self, folder: str, columns: pa.Schema) -> "_OpenFile":
-        found = self._open.get(folder)
+    def _file(self, place: tuple[str, str], columns: pa.Schema) -> "_OpenFile":
+        found = self._open.get(place)
         if found is not None:
-            self._open.move_to_end(folder)
+            self._open.move_to_end(place)
             return found
         if len(self._open) >= OPEN_FILES:
             self._close_oldest()
-        options = self._sink.options
-        name = file_name(
-            self._sink.expression, options[opt.TIME_FORMAT], self._unique, len(self._files), self._sink.style.suffix
-        )
+        folder, expression = place
+        time_format, suffix = self._sink.options[opt.TIME_FORMAT], self._sink.style.suffix
+        name = file_name(expression, time_format, self._unique, len(self._files), suffix)
         path = os.path.join(self._folder, name)
         self._files.append((name, folder))
-        found = self._open[folder] = _OpenFile(path, self._sink.style.open(path, columns))
+        found = self._open[place] = _OpenFile(path, self._sink.style.open(path, columns))
         return found
 
     def _close_oldest(self) -> None:

@@ -9,7 +9,9 @@ PATH = Option(
     "path",
     STRING,
     required=True,
-    doc="The folder to write to; ${table_name}, ${schema_name} and ${database_name} stand for the table's.",
+    doc="The folder to write to. ${database_name}, ${schema_name}, ${table_name}, ${schema_full_name}, "
+    "${table_full_name}, ${primary_key}, ${unique_key} and ${field_names} stand for what each table has; "
+    "${schema_name:public} gives a value to tables that lack it.",
 )
 FORMAT = Option(
     "file_format_type",
@@ -25,7 +27,8 @@ FILE_NAME = Option(
     "file_name_expression",
     STRING,
     default="${transactionId}",
-    doc="File names, with ${transactionId}, ${now} and ${uuid}; ${transactionId}_ is put in front when it is absent.",
+    doc="File names, with ${transactionId}, ${now}, ${uuid} and, behind ${transactionId}, what path takes of tables; "
+    "${transactionId}_ is put in front when it is absent.",
 )
 TIME_FORMAT = Option(
     "filename_time_format", STRING, default="yyyy.MM.dd", doc="How ${now} is written, in Java's letters."

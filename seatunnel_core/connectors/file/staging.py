@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from attrs import frozen
@@ -162,12 +162,17 @@ class Target:
 
     # -- the save mode --------------------------------------------------------------------------------------------
 
-    def existing(self) -> Iterator[os.DirEntry[str]]:
-        """What lies in the target and does not come from this job, hidden things left out."""
-        with os.scandir(self.root) as entries:
-            for entry in entries:
-                if not entry.name.startswith(".") and not self._has_own(entry):
-                    yield entry
+    def existing(self, below: "Sequence[re.Pattern[str]]" = ()) -> Iterator[os.DirEntry[str]]:
+        """What lies in the target and does not come from this job, hidden things left out.
+
+        Args:
+            below: where the path has variables: how the folders below the target are called that count as it.
+        """
+        folders = [self.root]
+        for pattern in below:
+            found = [entry for folder in folders for entry in _visible(folder)]
+            folders = [entry.path for entry in found if pattern.fullmatch(entry.name) and entry.is_dir()]
+        return (entry for folder in folders for entry in _visible(folder) if not self._has_own(entry))
 
     def drop(self, entries: Iterable[os.DirEntry[str]]) -> None:
         """Remove them, folders with all that is in them."""
@@ -183,6 +188,11 @@ class Target:
         if not entry.is_dir(follow_symlinks=False):
             return own.search(entry.name) is not None
         return any(own.search(name) for _, _, names in os.walk(entry.path) for name in names)
+
+
+def _visible(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return [entry for entry in entries if not entry.name.startswith(".")]
 
 
 def _move(staged: str, target: str) -> None:
