@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from attrs import field, frozen
 
+from seatunnel_core.connectors.not_yet import not_yet
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.errors import UsageError
@@ -131,6 +132,10 @@ def _load(kind: str, name: str) -> type:
 
 def unknown(kinds: Sequence[str], name: str) -> str:
     """The sentence about a name that no plugin of these kinds has, with what may have been meant."""
+    for kind in kinds:
+        elsewhere = not_yet(kind, name)
+        if elsewhere is not None:
+            return elsewhere.told(with_spark="spark" in _installed(kind))
     known = {each: points[0].name for kind in kinds for each, points in _installed(kind).items()}
     close = [known[each] for each in get_close_matches(name.lower(), known, n=2)]
     hint = f"did you mean {' or '.join(close)}?" if close else f"installed are {', '.join(sorted(known.values()))}"

@@ -1,0 +1,31 @@
+"""``python -m tests.connectors.parity_page`` writes the table of what is not here into ``docs/java-parity.md``."""
+
+from itertools import groupby
+from pathlib import Path
+
+from seatunnel_core.connectors.not_yet import NotYet, all_of_them
+
+PAGE = Path(__file__).parents[2] / "docs" / "java-parity.md"
+BEGIN = "<!-- made by python -m tests.connectors.parity_page; change seatunnel_core/connectors/not_yet.py instead -->\n"
+END = "<!-- end -->"
+
+
+def page(text: str) -> str:
+    """The page with its table made anew."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + "\n" + "\n".join(_table()) + "\n\n" + END + rest.partition(END)[2]
+
+
+def _table() -> list[str]:
+    def same(each: NotYet) -> tuple[bool, str, str, str]:
+        return not each.planned, each.kind, each.why, each.instead
+
+    rows = []
+    for (later, kind, why, instead), group in groupby(sorted(all_of_them(), key=same), same):
+        names = ", ".join(f"`{each.name}`{f' (Spark: `{each.spark}`)' if each.spark else ''}" for each in group)
+        rows.append(f"| {kind} | {names} | {why} | {'not planned' if later else 'planned'} | {instead} |")
+    return ["| kind | name | what it is | state | until then |", "|---|---|---|---|---|", *rows]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
