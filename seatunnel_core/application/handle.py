@@ -1,11 +1,12 @@
 """A submitted job in the hands of the application."""
 
-from typing import Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.connectors import registry
-from seatunnel_core.errors import JobFailedError
+from seatunnel_core.errors import JobFailedError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.runtime.job_id import new_job_id
@@ -15,6 +16,13 @@ from seatunnel_core.runtime.move import ForeignSavepoint
 from seatunnel_core.runtime.open_metrics import own_page
 from seatunnel_core.runtime.report import JobOutcome, JobReport
 from seatunnel_storage_api.state import CheckpointInfo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seatunnel_core.connectors.memory.sink import MemorySink
+
+T = TypeVar("T")
 
 
 class JobHandle:
@@ -103,6 +111,27 @@ class JobHandle:
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
+    def collected(self, name: str = "", *, table: str = "") -> "pa.Table":
+        """The rows that reached a sink ``Memory`` (``Rows.collect``) and whose checkpoint is complete, in no order; all
+        of them once the job has ended. The result has the Arrow PyCapsule interface: ``polars.from_arrow`` takes it,
+        and so do pandas and DuckDB.
+
+        Args:
+            name: of the sink; may be left out when there is one.
+            table: which one, of a sink with several.
+
+        Raises:
+            UsageError: there is no such sink or table, or some of its rows went to an earlier process and are gone.
+        """
+        return _one(_one(self._memory_sinks(), name, "sink Memory").collected(), table, "table")
+
+    def _memory_sinks(self) -> "dict[str, MemorySink]":
+        from seatunnel_core.connectors.memory.sink import MemorySink
+
+        job = self._run.job
+        sinks = [sink for pipeline in job.pipelines for sink in pipeline.sinks] if job is not None else []
+        return {sink.name: sink.sink for sink in sinks if isinstance(sink.sink, MemorySink)}
+
     def metrics(self) -> JobMetrics:
         """All that is measured of the job and of each pipeline, now; after the end, as it stood then."""
         return self._run.metrics()
@@ -123,6 +152,16 @@ class JobHandle:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+
+def _one(found: "Mapping[str, T]", name: str, what: str) -> T:
+    """The one of this name, or the only one when no name is given."""
+    if not name and len(found) == 1:
+        return next(iter(found.values()))
+    if name not in found:
+        known = ", ".join(map(repr, found)) or "none so far"
+        raise UsageError(f"the job has no {what} {name!r}; it has {known}" if name else f"which {what}? It has {known}")
+    return found[name]
 
 
 def _what_failed(report: JobReport) -> str:

@@ -52,6 +52,24 @@ class Job:
         """
         return self._add(Kind.SOURCE, identifier, {**(options or {}), **more}, name, ())
 
+    def from_arrow(self, data: Any, *, name: str = "", **more: Any) -> "Rows":
+        """Add the rows of an object with the Arrow PyCapsule interface as a source: a DataFrame of pandas or Polars, a
+        relation of DuckDB, a table of pyarrow. They are copied now, and what a stream gives is taken out of it.
+
+        Args:
+            more: further options of the source ``Memory``.
+
+        Raises:
+            UsageError: it has no such interface, more than 1 GiB, or a type that SeaTunnel has not.
+        """
+        from seatunnel_core.connectors.memory.held import hold
+
+        try:
+            held = hold(data)
+        except ValueError as error:
+            raise UsageError(f"from_arrow: {error}") from error
+        return self.source("Memory", {"data": held}, name=name, **more)
+
     def _add(self, kind: Kind, identifier: str, options: dict[str, Any], name: str, inputs: Sequence["Rows"]) -> "Rows":
         name = name or self._free_name(kind, identifier)
         if name in self._names:
@@ -194,6 +212,11 @@ class Rows:
     def sql(self, query: str, *, name: str = "") -> "Rows":
         """Add a query of Spark SQL over these rows, which are a view of this node's name."""
         return self.transform("SparkSql", {"query": query}, name=name)
+
+    def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
+        """Add a sink that keeps the rows in this process, for ``JobHandle.collected``: up to 16 MB of them, or as the
+        option ``limit`` says."""
+        self.sink("Memory", options, *others, name=name)
 
     def sink(
         self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any

@@ -164,20 +164,31 @@ def test_wrong_option_is_found_before_anything_starts(tmp_path: Path, engine: Pa
 
 @pytest.mark.spark
 def test_the_page_about_it_runs(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "python-api.md"
-    script = re.search(r"<!-- run: python -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert script is not None
     (tmp_path / "cities.csv").write_text(CITIES)
-    (tmp_path / "page.py").write_text(script[1])
+    assert run_page("python", tmp_path) == "finished [('cities -> out', 3)]"
+    assert sorted(row["city"] for row in rows_in(tmp_path / "output" / "cities")) == ["BERNE", "GABORONE", "LIMA"]
+
+
+@pytest.mark.spark
+def test_tables_in_memory_go_through_spark_and_back_as_the_page_says(tmp_path: Path) -> None:
+    small = [{"city": "BERNE", "inhabitants": 134_794}, {"city": "GABORONE", "inhabitants": 246_325}]
+    assert run_page("memory", tmp_path) == str(small)
+
+
+def run_page(block: str, folder: Path) -> str:
+    """What a block of the page prints."""
+    page = Path(__file__).parents[2] / "docs" / "python-api.md"
+    script = re.search(rf"<!-- run: {block} -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert script is not None
+    (folder / "page.py").write_text(script[1])
     done = subprocess.run(
         [sys.executable, "page.py"],
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
         capture_output=True,
         text=True,
         timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "finished [('cities -> out', 3)]"
-    assert sorted(row["city"] for row in rows_in(tmp_path / "output" / "cities")) == ["BERNE", "GABORONE", "LIMA"]
+    return done.stdout.strip()

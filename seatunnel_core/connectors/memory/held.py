@@ -1,0 +1,150 @@
+"""Rows of the Arrow PyCapsule interface, copied once so that tasks can have them and nobody can change them.
+
+pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
+column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
+"""
+
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import field, frozen
+
+from seatunnel_core.rows.types import type_name
+
+LARGEST = 2**30
+"""In bytes: what is held travels to every worker."""
+
+
+@frozen(kw_only=True, slots=False)
+class Held:
+    """A copy of an object's rows. Two objects with the same rows, cut and typed alike, have the same digest."""
+
+    stream: bytes = field(repr=False)
+    """In Arrow's format for streams."""
+
+    digest: str
+    rows: int
+    columns: pa.Schema = field(repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.stream, self.digest, self.rows)
+
+
+def _arrived(stream: bytes, digest: str, rows: int) -> Held:
+    return Held(stream=stream, digest=digest, rows=rows, columns=pa.ipc.open_stream(stream).schema)
+
+
+def hold(value: Any) -> Held:
+    """The rows of an object, as they are now.
+
+    Raises:
+        ValueError: it gives no Arrow rows, is larger than ``LARGEST``, or has a column that no sink could write.
+    """
+    if isinstance(value, Held):
+        return value
+    table = _table(value)
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        raise ValueError(f"expected columns of different names, found {f'{twice} twice' if twice else 'no column'}")
+    if table.nbytes > LARGEST:
+        raise ValueError(
+            f"the object has {table.nbytes:,} bytes, and {LARGEST:,} is the most: write it to files, and read these"
+        )
+    table = _known_columns(table).combine_chunks()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    stream = sink.getvalue().to_pybytes()
+    return Held(stream=stream, digest=sha256(stream).hexdigest(), rows=table.num_rows, columns=table.schema)
+
+
+def _table(value: Any) -> pa.Table:
+    try:
+        if hasattr(value, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(value).read_all()
+        if hasattr(value, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(value)])
+    except (pa.ArrowException, TypeError) as error:
+        raise ValueError(f"the {type(value).__name__} gave no rows: {error}") from error
+    raise ValueError(
+        "expected an object with __arrow_c_stream__ or __arrow_c_array__, such as a DataFrame of pandas or Polars, in "
+        f"Python code; found a {type(value).__name__}"
+    )
+
+
+def _known_columns(table: pa.Table) -> pa.Table:
+    arrays, fields = [], []
+    for column, array in zip(table.schema, table.columns, strict=True):
+        kind = _known(column.type)
+        if kind is None:
+            raise ValueError(
+                f"column {column.name!r} has the type {column.type}, "
+                "which no sink could take; convert it or leave it out"
+            )
+        try:
+            arrays.append(array if kind == column.type else array.cast(kind))
+        except pa.ArrowException as error:
+            raise ValueError(f"column {column.name!r} cannot become {type_name(kind)}: {error}") from error
+        fields.append(pa.field(column.name, kind))
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _known(kind: pa.DataType) -> pa.DataType | None:
+    """The type of ``rows/types.py`` that holds all values of this one; ``None`` when there is none."""
+    if of.is_dictionary(kind) or of.is_run_end_encoded(kind):
+        return _known(kind.value_type)
+    if of.is_struct(kind):
+        parts = [(part.name, _known(part.type)) for part in kind]
+        return None if any(inner is None for _, inner in parts) else pa.struct(parts)
+    if of.is_map(kind):
+        key, item = _known(kind.key_type), _known(kind.item_type)
+        return None if key is None or item is None else pa.map_(key, item)
+    if of.is_fixed_size_list(kind) and kind.value_type in _VECTOR_ELEMENTS:
+        return pa.list_(kind.value_type, kind.list_size)
+    if of.is_nested(kind):
+        inner = _known(kind.value_type) if hasattr(kind, "value_type") else None
+        return None if inner is None else pa.list_(inner)
+    if of.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz else None)
+    if of.is_decimal(kind):
+        return pa.decimal256(kind.precision, kind.scale) if kind.precision > 38 else pa.decimal128(*_digits(kind))
+    if of.is_time(kind):
+        return pa.time64("us")
+    return _OTHERS.get(kind, kind if kind in _KEPT else None)
+
+
+def _digits(kind: pa.DataType) -> tuple[int, int]:
+    return kind.precision, kind.scale
+
+
+_VECTOR_ELEMENTS = (pa.float32(), pa.float16(), pa.uint16(), pa.uint8())
+
+_KEPT = frozenset(
+    (
+        pa.string(),
+        pa.bool_(),
+        pa.int8(),
+        pa.int16(),
+        pa.int32(),
+        pa.int64(),
+        pa.float32(),
+        pa.float64(),
+        pa.null(),
+        pa.binary(),
+        pa.date32(),
+    )
+)
+
+_OTHERS = {
+    **dict.fromkeys((pa.large_string(), pa.string_view()), pa.string()),
+    **dict.fromkeys((pa.large_binary(), pa.binary_view()), pa.binary()),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}

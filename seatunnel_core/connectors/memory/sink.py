@@ -1,0 +1,162 @@
+"""The sink ``Memory``: the rows of a job as a table of the Python program that runs it.
+
+Rows travel in the committables, through the driver and the checkpoints: so their size has a limit. What is committed is
+kept in the memory of the process, and goes with it.
+"""
+
+import base64
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import SIZE, Option, Options
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
+
+LIMIT = Option(
+    "limit", SIZE, default=16_000_000, unit="bytes", doc="How many bytes all rows may have in memory, 256 MB at most."
+)
+
+LARGEST = 256_000_000
+
+
+class MemorySink(Sink):
+    """Keeps the committed rows of one job in one process."""
+
+    identifier: ClassVar[str] = "Memory"
+    declared: ClassVar[tuple[Option[Any], ...]] = (LIMIT,)
+    guarantee = Guarantee.EXACTLY_ONCE
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._limit: int = options[LIMIT]
+        if self._limit > LARGEST:
+            raise UsageError(
+                f"option 'limit': {self._limit:,} bytes are more than {LARGEST:,}: the rows are part of checkpoints; "
+                "write files instead"
+            )
+        self._kept: _Kept | None = _Kept()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        assert self._kept is not None
+        self._kept.schemas.update({schema.table: schema.columns for schema in schemas})
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "MemoryWriter":
+        return MemoryWriter(self._limit, f"pipeline {place.pipeline_id}, sink Memory")
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        kept = self._kept
+        assert kept is not None
+        for committable in committables:
+            try:
+                found = [_rows(pair) for pair in stored.items(committable.body, "rows")]
+            except (StoredValueError, ValueError) as error:
+                raise CommitError(
+                    f"pipeline {place.pipeline_id}, sink Memory: the committable {ascii(committable.id)[:60]} is not "
+                    f"one that this sink made: {error}"
+                ) from error
+            with kept.lock:
+                kept.committables[committable.id] = found
+                size = sum(rows.nbytes for pairs in kept.committables.values() for _, rows in pairs)
+            if size > self._limit:
+                raise CommitError(too_much(f"pipeline {place.pipeline_id}, sink Memory", self._limit))
+
+    def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
+        assert self._kept is not None
+        self._kept.expected = committed_rows
+
+    def collected(self) -> dict[str, pa.Table]:
+        """By table: the rows of all checkpoints that are complete by now, in no order.
+
+        Raises:
+            UsageError: some went to an earlier process, and ended with it.
+        """
+        kept = self._kept
+        assert kept is not None, "only the driver keeps rows"
+        with kept.lock:
+            found = [pair for pairs in kept.committables.values() for pair in pairs]
+            schemas = dict(kept.schemas)
+        rows = sum(some.num_rows for _, some in found)
+        if kept.expected is not None and rows != kept.expected:
+            raise UsageError(
+                f"this process has {rows:,} of the {kept.expected:,} rows that were collected: the others went to a "
+                "process that has ended. Run the job anew, or write files, which stay"
+            )
+        return {
+            table: pa.concat_tables([columns.empty_table(), *(some for name, some in found if name == table)])
+            for table, columns in schemas.items()
+        }
+
+
+class _Kept:
+    """What the driver's object holds."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.schemas: dict[str, pa.Schema] = {}
+        self.committables: dict[str, list[tuple[str, pa.Table]]] = {}
+        """By their ids, so that a repeated commit changes nothing."""
+
+        self.expected: int | None = None
+
+
+class MemoryWriter(SinkWriter):
+    """Keeps the rows of a unit."""
+
+    def __init__(self, limit: int, who: str) -> None:
+        self._limit = limit
+        self._who = who
+        self._batches: dict[str, list[pa.RecordBatch]] = {}
+        self._rows = self._bytes = 0
+
+    def write(self, batch: Batch) -> None:
+        if batch.kinds is not None and any(kind != RowKind.INSERT for kind in batch.kinds.to_pylist()):
+            raise RowError(
+                f"{self._who}: the table {batch.table} has updated or deleted rows, and inserted ones only can be "
+                "collected; choose those to keep with the transform FilterRowKind"
+            )
+        self._batches.setdefault(batch.table, []).append(batch.rows)
+        self._rows += batch.rows.num_rows
+        self._bytes += batch.rows.nbytes
+        if self._bytes > self._limit:
+            raise SinkError(too_much(self._who, self._limit))
+
+    def finish(self) -> Staged:
+        rows = [[table, _text(batches)] for table, batches in self._batches.items()]
+        return Staged(body={"rows": rows}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        self._batches.clear()
+
+
+def too_much(who: str, limit: int) -> str:
+    return (
+        f"{who}: the rows have more than {limit:,} bytes, and all of them go into the memory of this program: filter "
+        "them, write files, or raise the option limit"
+    )
+
+
+def _text(batches: Sequence[pa.RecordBatch]) -> str:
+    """Rows as JSON can carry them."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, batches[0].schema, options=options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return base64.b64encode(sink.getvalue()).decode("ascii")
+
+
+def _rows(pair: Any) -> tuple[str, pa.Table]:
+    """Raises ``ValueError`` for anything that is none (Arrow's errors are such ones)."""
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+        raise ValueError("'rows' must be a list of [table, rows]")
+    return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

@@ -1,0 +1,70 @@
+"""The source ``Memory``: the rows of an object in a Python program."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import STRING, Option, Options, OptionType, within
+from seatunnel_core.connectors.memory.held import Held, hold
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.errors import SourceChangedError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
+
+DATA = Option("data", ARROW, required=True, doc="In Python code only: a DataFrame of pandas or Polars, for example.")
+TABLE = Option("table", STRING, default="default", doc="How the table is called.")
+ROWS = Option(
+    "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="How many rows a task reads at a time."
+)
+
+
+class MemorySource(Source):
+    """Carries a copy of the rows to the tasks, which read pieces of it like those of a file."""
+
+    identifier: ClassVar[str] = "Memory"
+    declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._held: Held = options[DATA]
+        self._schema = TableSchema(table=options[TABLE], columns=self._held.columns)
+        self._table: pa.Table | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "options": None, "_table": None}
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        return (self._schema,)
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        most = min(self.options[ROWS], planning.rows_per_second or self.options[ROWS])
+        starts = range(0, self._held.rows, most)
+        row_bytes = len(self._held.stream) / max(1, self._held.rows)
+        splits = []
+        for index, first in enumerate(starts):
+            rows = min(most, self._held.rows - first)
+            body = {"first": first, "rows": rows, "digest": self._held.digest}
+            splits.append(Split(index=index, weight_bytes=int(rows * row_bytes), rows=rows, body=body))
+        return Enumeration(schemas=(self._schema,), splits=tuple(splits))
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        if stored.text(split.body, "digest") != self._held.digest:
+            raise SourceChangedError(
+                "the source Memory got another object than the job began with: give it the same rows, with the same "
+                "types, or begin a new job"
+            )
+        if self._table is None:
+            self._table = pa.ipc.open_stream(self._held.stream).read_all()
+        first, rows = stored.number(split.body, "first"), stored.number(split.body, "rows", least=1)
+        for batch in self._table.slice(first, rows).to_batches(max_chunksize=65_536):
+            yield Batch(table=self._schema.table, rows=batch)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [
+            f"rows {split.body['first'] + 1} to {split.body['first'] + split.body['rows']} of the object"
+            for split in splits
+        ]
