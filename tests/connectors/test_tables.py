@@ -1,6 +1,7 @@
 """Sources of several tables: ``tables_configs`` and, for ``FakeSource``, ``table-names``."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import Place, validate
 from seatunnel_core.connectors.fake.source import FakeSource
+from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.connectors.tables import SeveralTables, source_of
 from seatunnel_core.connectors.testing import Skipped, SourceConformance, options_of, plan
@@ -196,6 +198,63 @@ def test_splits_are_described_with_their_tables() -> None:
 def test_entries_that_do_not_go_together(entries: list[Any], more: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         fake(*entries, **more)
+
+
+def files(folder: Path, **more: Any) -> Source:
+    """Orders as csv in two files, people as json without a schema."""
+    for name, text in {
+        "orders/a.csv": "1,Rome\n2,Oslo\n",
+        "orders/b.csv": '3,"Ro\nme"\n',
+        "people/a.json": '{"name": "Ada"}\n{"name": "Bob"}\n',
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    orders = {"table": "shop.orders", "fields": {"id": "int", "city": "string"}, "primaryKey": {"columns": ["id"]}}
+    entries = [
+        {"path": f"{folder}/orders", "file_format_type": "csv", "schema": orders},
+        {"path": f"{folder}/people", "file_format_type": "json", "schema": {"table": "shop.people"}},
+    ]
+    for entry in entries:
+        entry.update(more)
+    return source_of(LocalFileSource, options_of(LocalFileSource, {"tables_configs": entries}))
+
+
+@pytest.mark.parametrize("rows_per_second", [None, 1])
+def test_files_of_several_tables_are_looked_into_and_read(tmp_path: Path, rows_per_second: int | None) -> None:
+    source = files(tmp_path)
+    source.require_input()
+    found = plan(source, Planning(parallelism=2, rows_per_second=rows_per_second))
+    assert [(each.table, each.columns.names, each.primary_key) for each in found.schemas] == [
+        ("shop.orders", ["id", "city"], ("id",)),
+        ("shop.people", ["name"], ()),
+    ]
+    assert source.planned_schemas() == found.schemas
+    assert by_table(source, found) == {"shop.orders": [1, 2, 3], "shop.people": ["Ada", "Bob"]}
+    assert source.read_paths == (f"{tmp_path}/orders", f"{tmp_path}/people")
+    assert source.read_path == f"{tmp_path}/orders, {tmp_path}/people"
+    (tmp_path / "people/a.json").unlink()
+    (tmp_path / "people").rmdir()
+    with pytest.raises(SourceError, match=r"table shop\.people: .*/people"):
+        source.require_input()
+
+
+def test_a_key_of_an_entry_is_found_missing() -> None:
+    problems = Problems()
+    tree = from_code({"tables_configs": [{"path": "/a"}]})
+    assert isinstance(tree, Block)
+    validate(tree, LocalFileSource.declared, Place(what="the source LocalFile"), problems)
+    (problem,) = problems.found
+    assert problem.message.startswith("entry 1 of tables_configs in the source LocalFile needs the option 'file_format")
+
+
+def test_a_watched_folder_stands_apart_from_one_that_is_read_once(tmp_path: Path) -> None:
+    entries = [
+        {"path": f"{tmp_path}/a", "file_format_type": "csv", "discovery_mode": "continuous", "schema": ORDERS},
+        {"path": f"{tmp_path}/b", "file_format_type": "csv", "schema": {"table": "b"}},
+    ]
+    options = options_of(LocalFileSource, {"tables_configs": entries})
+    with pytest.raises(UsageError, match=r"the tables shop\.orders never end and the others do"):
+        source_of(LocalFileSource, options)
 
 
 def problems_of(block: dict[str, Any]) -> list[str]:

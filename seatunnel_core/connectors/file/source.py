@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any, ClassVar, NoReturn
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
@@ -52,7 +53,7 @@ class LocalFileSource(Source):
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
         self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
         self._table = table_name(options[opt.SCHEMA_BLOCK])
-        self._primary_key = declared.primary_key if declared else ()
+        self._declared = declared or TableSchema(table=self._table, columns=pa.schema([]))
         self._listing = Listing(
             path=named_path(options[opt.PATH]),
             recursive=options[opt.RECURSIVE],
@@ -152,11 +153,7 @@ class LocalFileSource(Source):
 
     def _schema(self, columns: pa.Schema, files: Sequence[FileVersion]) -> TableSchema:
         chosen = self._reading.wanted(columns) if columns.names else columns
-        return TableSchema(
-            table=self._table,
-            columns=self._with_partitions(chosen, self._partition_keys(files)),
-            primary_key=self._primary_key,
-        )
+        return evolve(self._declared, columns=self._with_partitions(chosen, self._partition_keys(files)))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
         """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""

@@ -15,6 +15,7 @@ from seatunnel_core.config.option import (
     OptionType,
 )
 from seatunnel_core.connectors.file.formats import READ
+from seatunnel_core.connectors.tables import TABLES, tables_option
 
 LEAST_INTERVAL_MS = 100
 
@@ -30,11 +31,14 @@ def _scan_interval(value: Any) -> int:
 
 SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interval)
 
-PATH = Option("path", STRING, required=True, doc="A file, a folder, or a pattern with *, ? and [...].")
+PATH = Option(
+    "path", STRING, required=True, unless=(TABLES,), doc="A file, a folder, or a pattern with *, ? and [...]."
+)
 FORMAT = Option(
     "file_format_type",
     ENUM(*READ),
     required=True,
+    unless=(TABLES,),
     aliases=("file_format", "format"),
     doc="What the files hold; json means one object per line.",
 )
@@ -140,7 +144,7 @@ ROW_ERRORS = Option(
     doc="What happens with a row that cannot be read: the pipeline fails, or the row is counted and left out.",
 )
 
-SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+OF_A_TABLE: tuple[Option[Any], ...] = (
     PATH,
     FORMAT,
     SCHEMA_BLOCK,
@@ -168,4 +172,8 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     SCAN_INTERVAL,
     START_MODE,
     ROW_ERRORS,
+)
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+    *OF_A_TABLE,
+    tables_option(each for each in OF_A_TABLE if each != ROW_ERRORS),
 )
