@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
+import xlsxwriter
 
 from seatunnel_core.connectors.file.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -15,7 +17,7 @@ from seatunnel_core.connectors.sink import SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SourceConformance, plan, read
 from seatunnel_core.rows.batch import Batch, TableSchema
-from tests.connectors.test_kit_on_built_in import OfFiles, OfTheFileSink
+from tests.connectors.test_kit_on_built_in import FIELDS, OfFiles, OfTheFileSink
 
 
 class InEveryShape(OfFiles):
@@ -44,6 +46,26 @@ class TestOrcSink(OfTheFileSink):
 
     def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
         return orc.ORCFile(path).read().to_pylist()  # type: ignore[no-any-return]
+
+
+class TestExcel(InEveryShape):
+    format = "excel"
+    more: ClassVar[Mapping[str, Any]] = {"schema": FIELDS, "skip_header_row_number": 1}
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        book = xlsxwriter.Workbook(str(path))
+        sheet = book.add_worksheet()
+        for number, row in enumerate([{"id": "id", "name": "name"}, *rows]):
+            sheet.write_row(number, 0, row.values())
+        book.close()
+
+
+class TestExcelSink(OfTheFileSink):
+    format = "excel"
+
+    def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
+        names, *rows = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 class TestBinary(SourceConformance):

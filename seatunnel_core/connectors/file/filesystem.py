@@ -5,7 +5,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from attrs import frozen
@@ -54,6 +54,10 @@ class OpenFile(ABC):
     @abstractmethod
     def stream(self, start: int = 0) -> pa.NativeFile:
         """The bytes from ``start`` to the end, as an Arrow input stream."""
+
+    @abstractmethod
+    def python_file(self) -> BinaryIO:
+        """The whole file as Python's libraries read it, from its beginning; a context manager."""
 
     @abstractmethod
     def descriptor(self) -> int:
@@ -105,6 +109,12 @@ class LocalOpenFile(OpenFile):
             raise self._changed("another file took its place")
         stream.seek(start)
         return stream
+
+    def python_file(self) -> BinaryIO:
+        # Opened once more, for a place of its own in the file.
+        found = os.fdopen(os.open(f"/dev/fd/{self._descriptor}", os.O_RDONLY | os.O_CLOEXEC), "rb")
+        found.seek(0)
+        return found
 
     def descriptor(self) -> int:
         return self._descriptor

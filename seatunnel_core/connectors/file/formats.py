@@ -25,6 +25,7 @@ FORMATS: Mapping[str, Format] = {
     "text": Format(f"{_HERE}.text_ranges:Text", f"{_HERE}.delimited_writer:TextFileWriter"),
     "json": Format(f"{_HERE}.text_ranges:JsonLines", f"{_HERE}.json_writer:JsonFileWriter"),
     "binary": Format(f"{_HERE}.binary:Binary", f"{_HERE}.binary:BinaryFileWriter"),
+    "excel": Format(f"{_HERE}.excel:Excel", f"{_HERE}.excel:ExcelFileWriter"),
     "orc": Format(f"{_HERE}.orc:Orc", f"{_HERE}.orc:OrcFileWriter"),
     "parquet": Format(f"{_HERE}.parquet:Parquet", f"{_HERE}.parquet:ParquetFileWriter"),
 }

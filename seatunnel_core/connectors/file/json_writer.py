@@ -25,6 +25,11 @@ class JsonFileWriter(FileWriter):
         write_lines(self.stream, [pc.binary_join_element_wise(*parts, ends, "")], "", self.style.line_end)
 
 
+def json_text(value: Any, kind: pa.DataType) -> str:
+    """A value that is not null as JSON, on one line."""
+    return _json_value(_plain_value(value, kind))
+
+
 def _json_text(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):

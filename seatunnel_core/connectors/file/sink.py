@@ -202,7 +202,8 @@ class LocalFileSinkWriter(SinkWriter):
         self._columns = {schema.table: self._written(schema) for schema in schemas}
         self._places = {schema.table: sink.place_of(schema) for schema in schemas}
         single = sink.options[opt.SINGLE_FILE]
-        self._rows_per_file = 2**62 if single else sink.options[opt.BATCH_SIZE]
+        most = sink.style.writer.most_rows
+        self._rows_per_file = most if single else min(sink.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[tuple[str, str], _OpenFile] = OrderedDict()
         """By the folder and the pattern of the name."""
 
@@ -321,10 +322,13 @@ def _style(options: Options) -> FileStyle:
         raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
     line_end = options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n")
     shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
-    return FileStyle(
+    found = FileStyle(
+        sheet_name=options[opt.SHEET_NAME],
         delimiter=check_delimiter(options[opt.FIELD_DELIMITER] or ("\x01" if format == "text" else ",")),
         header=options[opt.HEADER],
         quote_all=options[opt.QUOTE_MODE] == "ALL",
         codec=None if codec == "none" else codec,
         **shared,
     )
+    writer.check(found)
+    return found

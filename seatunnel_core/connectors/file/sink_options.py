@@ -69,12 +69,24 @@ COMPRESS = Option(
     ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli"),
     doc="How files are packed; snappy for parquet and orc and none for the others when it is not set.",
 )
-HEADER = Option("enable_header_write", BOOLEAN, default=False, doc="Whether csv and text files begin with the names.")
+HEADER = Option(
+    "enable_header_write",
+    BOOLEAN,
+    default=False,
+    doc="Whether csv and text files begin with the names, as excel files always do.",
+)
 QUOTE_MODE = Option(
     "csv_string_quote_mode",
     ENUM("MINIMAL", "ALL"),
     default="MINIMAL",
     doc="MINIMAL quotes texts, so that null and the empty text differ; ALL quotes everything that is not null.",
+)
+SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="The name of the sheet of excel files.")
+MAX_ROWS = Option(
+    "max_rows_in_memory",
+    within(1, 2**31 - 1),
+    no_effect="no more than a batch of rows is held in memory",
+    doc="How many rows SeaTunnel holds in memory while it writes excel files.",
 )
 ENCODING = Option("encoding", ENUM("UTF-8"), default="UTF-8", doc="The character encoding of text files.")
 DATA_SAVE_MODE = Option(
@@ -119,6 +131,8 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     COMPRESS,
     HEADER,
     QUOTE_MODE,
+    SHEET_NAME,
+    MAX_ROWS,
     ENCODING,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,

@@ -58,7 +58,13 @@ ROW_DELIMITER = Option(
     default="\n",
     doc="The line end. All usual ones are recognised.",
 )
-SKIP_HEADER = Option("skip_header_row_number", LONG, default=0, doc="How many lines to skip at the start of each file.")
+SKIP_HEADER = Option(
+    "skip_header_row_number",
+    LONG,
+    default=0,
+    doc="How many lines, or rows of a sheet, to skip at the start of each file.",
+)
+SHEET_NAME = Option("sheet_name", STRING, doc="The sheet of an excel file to read; the first one when it is not set.")
 USE_HEADER = Option(
     "csv_use_header_line",
     BOOLEAN,
@@ -152,6 +158,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     FIELD_DELIMITER,
     ROW_DELIMITER,
     SKIP_HEADER,
+    SHEET_NAME,
     USE_HEADER,
     QUOTE,
     ESCAPE,

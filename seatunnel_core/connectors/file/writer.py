@@ -23,6 +23,7 @@ class FileStyle:
     quote_all: bool = False
     codec: str | None = None
     extension: str | None = None
+    sheet_name: str = "Sheet1"
 
     @property
     def writer(self) -> "type[FileWriter]":
@@ -59,6 +60,9 @@ class FileWriter(ABC):
     packs_itself: ClassVar[bool] = False
     """Whether the codec is a matter of the format, and the stream is not packed."""
 
+    most_rows: ClassVar[int] = 2**62
+    """How many rows a file can have at most."""
+
     keeps_names: ClassVar[bool] = False
     """Whether the files are copies, whose names the rows tell."""
 
@@ -72,6 +76,10 @@ class FileWriter(ABC):
         self.stream: pa.NativeFile = pa.OSFile(path, "wb")
         if style.codec and not self.packs_itself:
             self.stream = pa.CompressedOutputStream(self.stream, style.codec)
+
+    @classmethod
+    def check(cls, style: FileStyle) -> None:
+        """Raise ``UsageError`` for an option that the format cannot follow."""
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:

@@ -1,0 +1,256 @@
+"""Excel files: what cells can hold, sheets, and files that are not what they should be."""
+
+import datetime as dt
+import math
+import random
+import shutil
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import xlsxwriter
+
+from seatunnel_core.connectors.file import xlsx
+from seatunnel_core.connectors.file.excel import ExcelFileWriter
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.connectors.testing import Skipped, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type
+
+XLS = Path(__file__).parent / "data" / "orders.xls"
+
+TYPES = {
+    "a_text": "string",
+    "a_flag": "boolean",
+    "tiny": "tinyint",
+    "big": "bigint",
+    "single": "float",
+    "wide": "double",
+    "exact": "decimal(30, 8)",
+    "raw": "bytes",
+    "day": "date",
+    "clock": "time",
+    "local": "timestamp",
+    "moment": "timestamp_tz",
+    "list": "array<int>",
+    "pairs": "map<string, array<int>>",
+    "inner": "{a = int, b = string}",
+    "nothing": "null",
+}
+
+
+def source(path: Path, **options: Any) -> LocalFileSource:
+    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "excel", **options}))
+
+
+def sink(path: Path, **options: Any) -> LocalFileSink:
+    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "excel", **options}))
+    made.prepare(sink_place(place()))
+    return made
+
+
+def write(path: Path, types: dict[str, str], rows: list[dict[str, Any]], **options: Any) -> None:
+    made = sink(path, **options)
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
+    schema = TableSchema(table="default", columns=columns)
+    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+
+
+def sheet(path: Path, *rows: tuple[Any, ...]) -> None:
+    book = xlsxwriter.Workbook(str(path))
+    made = book.add_worksheet()
+    for number, row in enumerate(rows):
+        made.write_row(number, 0, row)
+    book.close()
+
+
+def a_row(chance: random.Random) -> dict[str, Any]:
+    moment = dt.datetime(1, 1, 1) + dt.timedelta(microseconds=chance.randrange(3 * 10**17))
+    recent = dt.datetime(1900, 1, 1) + dt.timedelta(milliseconds=chance.randrange(10**13))
+    number = chance.choice([chance.uniform(-1e9, 1e9), 0.1 + 0.2, 5e-324, 1.7976931348623157e308, math.inf, -0.5])
+    return {
+        "a_text": "".join(chance.choices("ab 1,;\"'\n\txñ漢\U0001f600=+", k=chance.randrange(1, 12))),
+        "a_flag": chance.random() < 0.5,
+        "tiny": chance.randrange(-128, 128),
+        "big": chance.choice([2**63 - 1, -(2**63), 2**53, 2**53 + 1, chance.randrange(10**6)]),
+        "single": float(pa.scalar(chance.uniform(-1, 1), pa.float32()).as_py()),
+        "wide": number,
+        "exact": Decimal(chance.choice(["12345678901234567890.12345678", "-0.10000000", "7.00000000", "1E-8"])),
+        "raw": chance.randbytes(5),
+        "day": chance.choice([moment.date(), recent.date()]),
+        "clock": chance.choice([moment.time(), recent.time()]),
+        "local": chance.choice([moment, recent]),
+        "moment": moment.replace(tzinfo=dt.UTC),
+        "list": [1, None],
+        "pairs": [("a", [1]), ("b", None)],
+        "inner": {"a": 1, "b": 'x"y'},
+        "nothing": None,
+    }
+
+
+def test_every_type_comes_back(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    rows = [*(a_row(chance) for _ in range(100)), {**dict.fromkeys(TYPES), "tiny": 1}]
+    write(tmp_path, TYPES, rows, sheet_name="Data")
+    made = source(tmp_path, schema={"fields": TYPES}, sheet_name="Data", skip_header_row_number=1)
+    found = read(made, plan(made))
+    for wanted, row in zip(rows, found, strict=True):
+        assert row == wanted
+
+
+def test_an_empty_text_is_an_empty_cell_and_so_null(tmp_path: Path) -> None:
+    write(tmp_path, {"id": "int", "name": "string"}, [{"id": 1, "name": ""}])
+    made = source(tmp_path, schema={"fields": {"id": "int", "name": "string"}}, skip_header_row_number=1)
+    assert read(made, plan(made)) == [{"id": 1, "name": None}]
+
+
+ORDERS = {"id": "int", "name": "string", "price": "decimal(10, 2)", "day": "date", "at": "timestamp", "clock": "time"}
+
+
+def test_the_older_format_is_read_too(tmp_path: Path) -> None:
+    shutil.copy(XLS, tmp_path)
+    made = source(tmp_path, schema={"fields": {**ORDERS, "flag": "boolean"}}, skip_header_row_number=1)
+    nothing = dict.fromkeys((*ORDERS, "flag"))
+    assert read(made, plan(made)) == [
+        {
+            "id": 1,
+            "name": "näme",
+            "price": Decimal("12.50"),
+            "day": dt.date(2020, 2, 29),
+            "at": dt.datetime(2020, 2, 29, 12, 30, 5),
+            "clock": dt.time(12, 30, 5),
+            "flag": True,
+        },
+        {**nothing, "id": 2, "price": Decimal("-0.25")},
+    ]
+
+
+def test_columns_of_texts_hold_what_excel_shows(tmp_path: Path) -> None:
+    shutil.copy(XLS, tmp_path)
+    made = source(tmp_path, schema={"fields": dict.fromkeys((*ORDERS, "flag"), "string")}, skip_header_row_number=1)
+    first = read(made, plan(made))[0]
+    assert list(first.values()) == ["1", "näme", "12.5", "2020-02-29", "2020-02-29 12:30:05", "12:30:05", "true"]
+
+
+def test_columns_are_chosen_by_their_place_and_read_columns(tmp_path: Path) -> None:
+    sheet(tmp_path / "a.xlsx", ("id", "name"), (1, "a", "beside the table"), (), (None, "b"))
+    made = source(
+        tmp_path, schema={"fields": {"k": "int", "v": "string"}}, read_columns=["v"], skip_header_row_number=1
+    )
+    assert read(made, plan(made)) == [{"v": "a"}, {"v": "b"}]
+
+
+def test_a_sheet_that_does_not_begin_in_its_corner(tmp_path: Path) -> None:
+    book = xlsxwriter.Workbook(str(tmp_path / "a.xlsx"))
+    made = book.add_worksheet()
+    made.write_row(2, 1, ("x", 7))
+    book.close()
+    found = source(tmp_path, schema={"fields": {"a": "string", "b": "string", "c": "int"}})
+    assert read(found, plan(found)) == [{"a": None, "b": "x", "c": 7}]
+    skipping = source(tmp_path, schema={"fields": {"a": "string", "b": "string", "c": "int"}}, skip_header_row_number=3)
+    assert read(skipping, plan(skipping)) == []
+
+
+def test_texts_may_hold_dates_in_the_form_that_the_options_say(tmp_path: Path) -> None:
+    sheet(tmp_path / "a.xlsx", ("29/02/2020", "2020.02.29 12:30:05", "2020-02-29T01:00:00"))
+    formats = {"date_format": "dd/MM/yyyy", "datetime_format": "yyyy.MM.dd HH:mm:ss"}
+    made = source(tmp_path, schema={"fields": {"a": "date", "b": "timestamp", "c": "timestamp"}}, **formats)
+    assert [str(value) for value in read(made, plan(made))[0].values()] == [
+        *("2020-02-29", "2020-02-29 12:30:05", "2020-02-29 01:00:00")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("int", "x", r"a\.xlsx, sheet 'Sheet1', row 2, column 'v': 'x' is not of type int"),
+        ("int", 2.5, "row 2, column 'v': 2.5 is not of type int"),
+        ("tinyint", 300, "row 2, column 'v': 300 is not of type tinyint"),
+        ("date", "29/02/2020", "row 2, column 'v': '29/02/2020' is not of type date, of the form yyyy-MM-dd"),
+        ("decimal(5, 1)", 0.25, "row 2, column 'v': '0.25' is not of type decimal"),
+        ("boolean", 1, "row 2, column 'v': 1 is not of type boolean"),
+    ],
+)
+def test_a_bad_cell_names_sheet_row_column_value_and_type(tmp_path: Path, kind: str, value: Any, message: str) -> None:
+    sheet(tmp_path / "a.xlsx", (1, None), (2, value), (3, None))
+    made = source(tmp_path, schema={"fields": {"id": "int", "v": kind}})
+    with pytest.raises(RowError, match=message):
+        read(made, plan(made))
+    skipped = Skipped(fail=False)
+    assert [row["id"] for row in read(made, plan(made), context=skipped)] == [1, 3]
+    assert len(skipped.errors) == 1
+
+
+def test_not_nullable_is_held(tmp_path: Path) -> None:
+    sheet(tmp_path / "a.xlsx", (1, None))
+    columns = [{"name": "id", "type": "int"}, {"name": "v", "type": "string", "nullable": False}]
+    made = source(tmp_path, schema={"columns": columns})
+    with pytest.raises(RowError, match="row 1, column 'v': is null, and the schema says nullable = false"):
+        read(made, plan(made))
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    sheet(tmp_path / "a.xlsx", (1,))
+    made = source(tmp_path, schema={"fields": {"id": "int"}}, sheet_name="Orders")
+    with pytest.raises(SourceError, match=r"a\.xlsx has no sheet 'Orders' \(sheet_name\); it has Sheet1"):
+        read(made, plan(made))
+    with pytest.raises(UsageError, match="option 'schema': excel needs it"):
+        source(tmp_path)
+
+
+def test_damaged_files_are_errors(tmp_path: Path) -> None:
+    sheet(tmp_path / "a.xlsx", *((number, "x" * number) for number in range(50)))
+    originals = {"a.xlsx": (tmp_path / "a.xlsx").read_bytes(), "a.xls": XLS.read_bytes()}
+    chance = random.Random(3)
+    refused = []
+    for name, whole in originals.items():
+        for trial in range(40):
+            damaged = bytearray(whole)
+            for _ in range(chance.choice([1, 10, 100])):
+                damaged[chance.randrange(len(whole))] = chance.randrange(256)
+            path = tmp_path / f"{trial}{name}"
+            path.write_bytes(damaged[: chance.choice([len(whole), len(whole) // 2])])
+            made = source(path, schema={"fields": {"id": "string", "name": "string"}})
+            try:
+                read(made, plan(made))
+            except SourceError as error:
+                refused.append(str(error))
+    assert len(refused) > 20
+    assert all("a.xls" in message for message in refused)
+
+
+def test_more_rows_than_a_sheet_has_make_a_further_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExcelFileWriter, "most_rows", 2)
+    write(tmp_path, {"id": "int"}, [{"id": number} for number in range(5)], single_file_mode=True)
+    assert len(list(tmp_path.glob("*.xlsx"))) == 3
+
+
+def test_a_text_that_is_too_long_for_a_cell_is_an_error_of_its_row(tmp_path: Path) -> None:
+    with pytest.raises(RowError, match=r"sink LocalFile, column 'v': 'xxx.* has 32768 characters, and a cell"):
+        write(tmp_path, {"v": "string"}, [{"v": "x" * 32_768}])
+
+
+def test_what_a_sheet_cannot_be_is_refused_before_data_moves(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"option 'sheet_name': 'a/b' cannot be"):
+        sink(tmp_path, sheet_name="a/b")
+    with pytest.raises(UsageError, match="option 'compress_codec': gzip does not go with excel; leave it out"):
+        sink(tmp_path, compress_codec="gzip")
+    wide = pa.schema([(f"c{number}", pa.int32()) for number in range(16_385)])
+    with pytest.raises(SinkError, match="at most 16384 columns"):
+        sink(tmp_path).check_schema(TableSchema(table="default", columns=wide))
+
+
+def test_what_xml_cannot_hold_is_written_as_excel_writes_it() -> None:
+    """The library that reads them does not take all of these back, so the text itself is looked at."""
+    assert xlsx.text("a\x01_x0001_ <b>").removeprefix('<c t="inlineStr"><is><t xml:space="preserve">') == (
+        "a_x0001__x005F_x0001_ &lt;b&gt;</t></is></c>"
+    )
+
+
+def test_columns_have_letters() -> None:
+    assert [xlsx.letters(column) for column in (0, 25, 26, 701, 702, 16_383)] == ["A", "Z", "AA", "ZZ", "AAA", "XFD"]
