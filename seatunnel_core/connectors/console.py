@@ -1,7 +1,8 @@
 """The sink ``Console``: prints rows when their checkpoint is complete.
 
 The text of the first rows of a unit travels in its committable; the rest is only counted. Nothing is staged, so a
-commit that is repeated after a crash prints again.
+commit that is repeated after a crash prints again. A row looks as in SeaTunnel, where ``subtaskIndex`` is the number of
+the unit here, and ``rowIndex`` counts the rows of the unit.
 """
 
 import sys
@@ -43,15 +44,14 @@ class ConsoleSink(Sink):
     guarantee = Guarantee.AT_LEAST_ONCE
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "ConsoleWriter":
-        return ConsoleWriter(self.options)
+        return ConsoleWriter(self.options, place.unit)
 
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         for committable in committables:
             rows = stored.texts(committable.body, "lines")
             lines = [*stored.texts(committable.body, "schemas"), *rows]
-            left_out = committable.rows - len(rows)
-            if left_out and rows:
-                lines.append(f"… and {left_out} more rows")
+            left_out = stored.below(committable.body, "left_out") if rows and "left_out" in committable.body else {}
+            lines += [f"… and more rows of {_shown(table)} that are not shown: {left_out[table]}" for table in left_out]
             if lines:
                 sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
@@ -60,32 +60,42 @@ class ConsoleSink(Sink):
 class ConsoleWriter(SinkWriter):
     """Keeps the text of the first rows."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, unit: int) -> None:
+        self._unit = unit
         self._limit: int = options[ROWS] if options[PRINT] else 0
         self._schemas: dict[str, str] = {}
         self._lines: list[str] = []
+        self._left_out: dict[str, int] = {}
         self._characters = self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
         if batch.table not in self._schemas and self._limit:
             columns = ", ".join(f"{column.name}<{type_name(column.type)}>" for column in batch.rows.schema)
-            self._schemas[batch.table] = f"table {batch.table}: {columns}"
+            self._schemas[batch.table] = f"table {_shown(batch.table)}: {columns}"
         wanted = self._limit - len(self._lines) if self._characters < UNIT_CHARACTERS else 0
+        kept = 0
         for number, row in enumerate(batch.rows.slice(0, max(wanted, 0)).to_pylist()):
             kind = RowKind(batch.kinds[number].as_py()) if batch.kinds is not None else RowKind.INSERT
             line = (
-                f"row={self._rows + number + 1} kind={kind.name}: {', '.join(_shown(value) for value in row.values())}"
+                f"subtaskIndex={self._unit}  rowIndex={self._rows + number + 1}:  "
+                f"SeaTunnelRow#tableId={_shown(batch.table)} SeaTunnelRow#kind={kind.name} : "
+                + ", ".join(_shown(value) for value in row.values())
             )
+            kept = number + 1
             line = line if len(line) <= LINE_CHARACTERS else line[:LINE_CHARACTERS] + "…"
             self._lines.append(line)
             self._characters += len(line)
             if self._characters >= UNIT_CHARACTERS:
                 break
+        if kept < batch.rows.num_rows:
+            self._left_out[batch.table] = self._left_out.get(batch.table, 0) + batch.rows.num_rows - kept
         self._rows += batch.rows.num_rows
         self._bytes += batch.rows.nbytes
 
     def finish(self) -> Staged:
         body: dict[str, Any] = {"schemas": list(self._schemas.values()), "lines": self._lines}
+        if self._left_out:
+            body["left_out"] = self._left_out
         return Staged(body=body, rows=self._rows, bytes=self._bytes)
 
     def abort(self) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.assertion.sink import AssertSink
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
-from seatunnel_core.rows.batch import ConstraintKey, TableSchema
+from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.rows.types import arrow_type
 
 SCHEMA = TableSchema(
@@ -43,9 +44,32 @@ def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFi
     commit(sink, [committable], place())
     assert capsys.readouterr().out.splitlines() == [
         "table people: name<string>, age<int>, tags<map<string, int>>, pay<decimal(10, 2)>",
-        "row=1 kind=INSERT: Ada, 36, [('a', 1), ('b', 2)], null",
-        r"row=2 kind=INSERT: Bob\x1b[2J, null, null, null",
-        "… and 2 more rows",
+        "subtaskIndex=1  rowIndex=1:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
+        "Ada, 36, [('a', 1), ('b', 2)], null",
+        "subtaskIndex=1  rowIndex=2:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
+        r"Bob\x1b[2J, null, null, null",
+        "… and more rows of people that are not shown: 2",
+    ]
+
+
+def test_the_console_tells_tables_and_kinds_and_what_it_left_out_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 3}))
+    columns = pa.schema([("id", pa.int64())])
+    schemas = [TableSchema(table=table, columns=columns) for table in ("a", "b")]
+    writer = sink.open_writer(schemas, place(unit=7))
+    for table, size in (("a", 2), ("b", 4), ("a", 1)):
+        rows = pa.RecordBatch.from_pylist([{"id": number} for number in range(size)], columns)
+        writer.write(Batch(table=table, rows=rows, kinds=pa.array([3] * size, pa.int8())))
+    staged = writer.finish()
+    commit(sink, [Committable(id="0-1-7", epoch=1, unit=7, source="s", rows=7, bytes=1, body=staged.body)], place())
+    assert capsys.readouterr().out.splitlines() == [
+        "table a: id<bigint>",
+        "table b: id<bigint>",
+        "subtaskIndex=7  rowIndex=1:  SeaTunnelRow#tableId=a SeaTunnelRow#kind=DELETE : 0",
+        "subtaskIndex=7  rowIndex=2:  SeaTunnelRow#tableId=a SeaTunnelRow#kind=DELETE : 1",
+        "subtaskIndex=7  rowIndex=3:  SeaTunnelRow#tableId=b SeaTunnelRow#kind=DELETE : 0",
+        "… and more rows of b that are not shown: 3",
+        "… and more rows of a that are not shown: 1",
     ]
 
 
