@@ -269,6 +269,7 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "Filter": {"include_fields": ["a"]},
     "FilterRowKind": {"include_kinds": ["INSERT"]},
     "Copy": {"fields": {"b": "a"}},
+    "Sql": {"query": "SELECT a FROM t"},
     "DataValidator": {"field_rules": [{"field_name": "a", "rule_type": "NOT_NULL"}]},
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
 }

@@ -1,0 +1,261 @@
+"""Functions of ours over Arrow columns, which DataFusion calls with a whole batch."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.transforms.sql.value import (
+    INT,
+    NULL,
+    STRING,
+    RowError,
+    SqlError,
+    Value,
+    constant,
+    is_simple,
+)
+
+ArrowFunction = Callable[..., Any]
+"""Takes a column or, for what is the same in all rows, a scalar per argument, and returns a column."""
+
+BAD_VALUES = (pa.ArrowException, ValueError, ArithmeticError)
+"""How an Arrow function says that a row has no result."""
+
+
+@frozen(kw_only=True)
+class EngineFunction:
+    """A function of ours as DataFusion knows it."""
+
+    name: str
+    types: tuple[pa.DataType, ...]
+    result: pa.DataType
+    run: Callable[..., pa.Array] = field(repr=False, eq=False)
+
+
+class EngineFunctions:
+    """Those that one statement calls."""
+
+    def __init__(self) -> None:
+        self.made: list[EngineFunction] = []
+
+    def call(
+        self, what: str, function: ArrowFunction, args: Sequence[Value], kind: pa.DataType, *, fails: bool = True
+    ) -> Value:
+        """The value of a function for these arguments, found at once when all of them are the same in all rows.
+
+        Args:
+            what: names the function and its place, for messages.
+            function: what computes it.
+            args: at least one.
+            kind: the type of its values.
+            fails: whether it raises one of ``BAD_VALUES`` for some values.
+        """
+        bound = [each.constant for each in args]
+        if all(each is not None for each in bound):
+            known = _known(function, bound, kind)
+            if known is not None:
+                return constant(known)
+            bound[0] = None
+        name = f"f{len(self.made)}"
+        live = [each for each, known in zip(args, bound, strict=True) if known is None]
+
+        def run(*columns: pa.Array) -> pa.Array:
+            rest = map(_from_zero, columns)
+            return _evaluated(what, function, [next(rest) if each is None else each for each in bound], kind)
+
+        self.made.append(EngineFunction(name=name, types=tuple(each.type for each in live), result=kind, run=run))
+        text = f"{name}({', '.join(each.sql for each in live)})"
+        return Value(sql=text, type=kind, fails=fails or any(each.fails for each in live))
+
+
+def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
+    """The value for arguments that are the same in all rows; a failure waits until somebody asks for the value."""
+    if not is_simple(kind):
+        return None
+    try:
+        return _column(function(pa.repeat(bound[0], 1), *bound[1:]), kind)[0]
+    except BAD_VALUES:
+        return None
+
+
+def _evaluated(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return _column(function(*columns), kind)
+    except BAD_VALUES as error:
+        raise RowError(_told(what, function, columns, kind, error)) from None
+
+
+def _column(found: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(found, pa.ChunkedArray):
+        found = found.combine_chunks()
+    return _from_zero(found if found.type == kind else found.cast(kind))
+
+
+def _from_zero(column: pa.Array) -> pa.Array:
+    """A copy of a column that may begin inside its buffers: with texts from DataFusion some kernels of Arrow do not
+    expect that, and with other columns DataFusion does not.
+    """
+    if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return pa.concat_arrays([column.slice(0, 0), column])
+    return column
+
+
+def _told(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
+    """The message with the arguments of the first row that fails."""
+    size = next(len(each) for each in columns if isinstance(each, pa.Array))
+    if not size:
+        return f"{what}: {error}"
+    while size > 1:
+        half = size // 2
+        first = [each.slice(0, half) if isinstance(each, pa.Array) else each for each in columns]
+        try:
+            _column(function(*first), kind)
+        except BAD_VALUES as found:
+            columns, size, error = first, half, found
+        else:
+            columns = [each.slice(half) if isinstance(each, pa.Array) else each for each in columns]
+            size -= half
+    values = [(each[0] if isinstance(each, pa.Array) else each).as_py() for each in columns]
+    return f"{what} has no result for {', '.join(map(_short, values))}: {error}"
+
+
+def _short(value: Any) -> str:
+    text = "null" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
+    """An Arrow function that calls a Python function for each row; null where an argument is null."""
+
+    def run(*columns: Any) -> pa.Array:
+        return pa.array((None if None in row else function(*row) for row in rows(columns)), kind)
+
+    return run
+
+
+def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """The values of each row."""
+    lists = (each.to_pylist() if isinstance(each, pa.Array) else itertools.repeat(each.as_py()) for each in columns)
+    return zip(*lists, strict=False)
+
+
+def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
+    """The function with null for each row that it fails for."""
+
+    def run(*columns: Any) -> pa.Array:
+        try:
+            return _column(function(*columns), kind)
+        except BAD_VALUES:
+            size = next(len(each) for each in columns if isinstance(each, pa.Array))
+            if size == 1:
+                return pa.nulls(1, kind)
+            half = size // 2
+            parts = ((0, half), (half, size - half))
+            return pa.concat_arrays(
+                run(*(each.slice(*part) if isinstance(each, pa.Array) else each for each in columns)) for part in parts
+            )
+
+    return run
+
+
+@frozen(kw_only=True)
+class Call:
+    """A function in a statement, with its arguments compiled."""
+
+    name: str
+    at: str
+    """Its place, for messages."""
+
+    args: tuple[Value, ...]
+    functions: EngineFunctions = field(repr=False)
+
+    @property
+    def what(self) -> str:
+        return f"{self.name} at {self.at}"
+
+    def make(
+        self, function: ArrowFunction, kind: pa.DataType, args: Sequence[Value] | None = None, *, fails: bool = True
+    ) -> Value:
+        return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
+
+    def text(self, at: int) -> Value:
+        """An argument as a text; numbers, dates and so on become one as CAST makes it."""
+        return self.cast(at, STRING)
+
+    def whole(self, at: int, kind: pa.DataType = INT) -> Value:
+        return self.cast(at, kind)
+
+    def number(self, at: int) -> Value:
+        """An argument that is a number, or a text of one."""
+        from seatunnel_core.transforms.sql.value import DOUBLE, is_number
+
+        value = self.args[at]
+        if is_number(value.type):
+            return value
+        if value.type in (STRING, NULL):
+            return self.cast(at, DOUBLE)
+        raise self.wrong(at, "a number")
+
+    def cast(self, at: int, kind: pa.DataType) -> Value:
+        from seatunnel_core.transforms.sql.casts import cast
+
+        return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
+
+    def known(self, at: int, wanted: str, default: str | None = None) -> str:
+        """An argument that has to be a text of the statement itself, for example a format."""
+        if at >= len(self.args) and default is not None:
+            return default
+        value = self.args[at].constant
+        if value is None or value.type != STRING or not value.is_valid:
+            raise SqlError(f"Sql: {self.what}: argument {at + 1} has to be {wanted} in quotes")
+        return str(value.as_py())
+
+    def wrong(self, at: int, wanted: str) -> SqlError:
+        found = type_name(self.args[at].type)
+        return SqlError(f"Sql: {self.what}: argument {at + 1} is {found}, and has to be {wanted}")
+
+
+@frozen(kw_only=True)
+class Function:
+    """One entry of the list of functions."""
+
+    least: int
+    most: int
+    compiled: Callable[[Call], Value]
+
+
+FUNCTIONS: dict[str, Function] = {}
+"""By name, in upper case."""
+
+_Compiled = TypeVar("_Compiled", bound=Callable[[Call], Value])
+
+
+def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[_Compiled], _Compiled]:
+    """Registers what compiles a function, with the number of its arguments."""
+
+    def register(compiled: _Compiled) -> _Compiled:
+        for name in names:
+            FUNCTIONS[name] = Function(least=least, most=least if most is None else most, compiled=compiled)
+        return compiled
+
+    return register
+
+
+MANY = 1_000_000
+"""As many arguments as somebody wants."""
+
+
+def null_where_any(columns: Sequence[Any], found: pa.Array) -> pa.Array:
+    """The column with null where an argument is null."""
+    for each in columns:
+        if isinstance(each, pa.Scalar):
+            if not each.is_valid:
+                return pa.nulls(len(found), found.type)
+        elif each.null_count:
+            found = pc.if_else(each.is_valid(), found, pa.scalar(None, found.type))
+    return found

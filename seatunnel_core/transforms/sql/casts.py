@@ -1,0 +1,296 @@
+"""``CAST`` and ``TRY_CAST``, with H2's rules of rounding and of reading texts."""
+
+import datetime as dt
+import decimal
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, value_by_value
+from seatunnel_core.transforms.sql.value import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SqlError,
+    Value,
+    engine_cast,
+    is_number,
+    nothing,
+)
+
+_NEAREST = "half_towards_infinity"
+"""Half away from zero, which Java calls HALF_UP."""
+
+
+def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
+    """The value as another type.
+
+    Args:
+        functions: those of the statement.
+        value: what is converted.
+        kind: into what.
+        what: names the place, for messages.
+        tolerant: null for a row whose value cannot be converted, in place of a failure.
+
+    Raises:
+        SqlError: no value of this type can become one of that.
+    """
+    if value.type == kind:
+        return value
+    if value.type == NULL:
+        return nothing(kind)
+    if _never_fails(value.type, kind) and value.constant is None:
+        return Value(sql=engine_cast(value.sql, kind), type=kind, fails=value.fails)
+    function = conversion(value.type, kind)
+    if function is None:
+        raise SqlError(f"Sql: {what} cannot turn {type_name(value.type)} into {type_name(kind)}")
+    if tolerant:
+        function = value_by_value(function, kind)
+    return functions.call(what, function, [value], kind, fails=not tolerant)
+
+
+def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
+    """Whether DataFusion's own conversion means the same and has a result for every value."""
+    if pa.types.is_integer(given):
+        if pa.types.is_integer(kind):
+            return bool(kind.bit_width > given.bit_width)
+        return bool(pa.types.is_floating(kind) or kind == STRING)
+    return bool(given == pa.float32() and kind == pa.float64()) or bool(pa.types.is_date(given) and kind == TIMESTAMP)
+
+
+def conversion(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    """What turns a column of one type into one of another; ``None`` when nothing does."""
+    for matches, make in _TO:
+        if matches(kind):
+            return make(given, kind)
+    return None
+
+
+def _to_whole(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        return lambda texts: pc.cast(_number_text(texts), kind)
+    if pa.types.is_floating(given) or pa.types.is_decimal(given):
+        return lambda numbers: pc.cast(_nearest(numbers), kind)
+    return _arrow(kind) if pa.types.is_integer(given) or given == BOOLEAN else None
+
+
+def _nearest(numbers: Any) -> Any:
+    if pa.types.is_decimal(numbers.type):  # room for the digit that rounding up may need
+        numbers = pc.cast(numbers, pa.decimal256(76, numbers.type.scale))
+    return pc.round(numbers, round_mode=_NEAREST)
+
+
+def _to_floating(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        return lambda texts: pc.cast(_number_text(texts), kind)
+    if pa.types.is_decimal(given):  # Arrow's own conversion is off by the last digit now and then
+        return lambda numbers: pc.cast(pc.cast(numbers, STRING), kind)
+    return _arrow(kind, safe=False) if is_number(given) or given == BOOLEAN else None
+
+
+def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    exact = by_row(lambda value: rounded_decimal(value, kind), kind)
+    if given == STRING:
+
+        def run(texts: Any) -> pa.Array:
+            try:
+                return pc.cast(_number_text(texts), kind)
+            except pa.ArrowInvalid:
+                return exact(texts)
+
+        return run
+    if pa.types.is_integer(given):
+        return lambda numbers: pc.cast(pc.cast(numbers, pa.decimal256(76, 0)), kind)
+    if pa.types.is_decimal(given):
+        return lambda numbers: _rescaled(numbers, kind)
+    return exact if pa.types.is_floating(given) else None
+
+
+def _rescaled(numbers: Any, kind: pa.DataType) -> pa.Array:
+    given = numbers.type
+    if kind.scale < given.scale:
+        wide = pc.cast(numbers, pa.decimal256(76, given.scale))
+        numbers = pc.round(wide, ndigits=kind.scale, round_mode=_NEAREST)
+    return pc.cast(pc.cast(numbers, pa.decimal256(76, kind.scale)), kind)
+
+
+def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
+    """A number or its text with as many digits behind the point as the type has.
+
+    Raises:
+        ValueError: it is none, or has more digits before the point than the type.
+    """
+    try:
+        number = decimal.Decimal(value.strip() if isinstance(value, str) else repr(value))
+        with decimal.localcontext(prec=80, rounding=decimal.ROUND_HALF_UP):
+            exact = number.quantize(decimal.Decimal(1).scaleb(-kind.scale))
+    except decimal.InvalidOperation:
+        raise ValueError(f"it is not a number that fits {type_name(kind)}") from None
+    if len(exact.as_tuple().digits) > kind.precision:
+        raise ValueError(f"it has more digits than {type_name(kind)}")
+    return exact
+
+
+def _to_text(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if pa.types.is_floating(given):
+        single = given == pa.float32()
+        return by_row(lambda number: java_text(number, single=single), STRING)
+    if pa.types.is_timestamp(given):
+        zone = "+00" if given.tz else ""
+        return lambda moments: pc.binary_join_element_wise(
+            _plain_fraction(pc.cast(pc.cast(moments, TIMESTAMP), STRING)), zone, ""
+        )
+    if given == TIME:
+        return lambda times: _plain_fraction(pc.cast(times, STRING))
+    return _arrow(STRING) if given in (DATE, BOOLEAN, BYTES) or is_number(given) else None
+
+
+def _plain_fraction(texts: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(texts, pattern=r"(\.\d*[1-9])0+$|\.0+$", replacement=r"\1")
+
+
+def java_text(number: float, *, single: bool = False) -> str:
+    """A number as Java's ``Double.toString`` writes it; ``single`` for one of 32 bits."""
+    if number != number or number in (float("inf"), float("-inf")):
+        return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
+    text = pa.scalar(number, pa.float32()).cast(STRING).as_py() if single else repr(number)
+    sign, figures, exponent = decimal.Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    written = "".join(map(str, figures)).rstrip("0") or "0"
+    point = len(figures) + exponent
+    minus = "-" if sign else ""
+    if written == "0":
+        return f"{minus}0.0"
+    if -3 < point <= 7:
+        if point <= 0:
+            return f"{minus}0.{'0' * -point}{written}"
+        written = written.ljust(point, "0")
+        return f"{minus}{written[:point]}.{written[point:] or '0'}"
+    return f"{minus}{written[0]}.{written[1:] or '0'}E{point - 1}"
+
+
+def _to_boolean(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        return by_row(_truth, BOOLEAN)
+    return (
+        by_row(lambda number: _truth(str(int(number) if number == int(number) else number)), BOOLEAN)
+        if (is_number(given))
+        else None
+    )
+
+
+def _truth(text: str) -> bool:
+    known = {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
+    if known is None:
+        raise ValueError("a boolean is true or false, 1 or 0")
+    return known
+
+
+def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    return _arrow(BYTES) if given == STRING else None
+
+
+def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        return _first(_arrow(DATE), lambda text: _moment(text).date(), DATE)
+    return (
+        (lambda moments: pc.cast(pc.floor_temporal(pc.cast(moments, TIMESTAMP), unit="day"), DATE))
+        if (pa.types.is_timestamp(given))
+        else None
+    )
+
+
+def _to_time(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        return by_row(_time_of_day, TIME)
+    return (lambda moments: pc.cast(pc.cast(moments, TIMESTAMP), TIME)) if pa.types.is_timestamp(given) else None
+
+
+def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
+    if given == STRING:
+        if kind.tz:
+            return by_row(lambda text: _moment(text).replace(tzinfo=_zone(text)), kind)
+        return _first(_arrow(TIMESTAMP), _moment, TIMESTAMP)
+    if pa.types.is_timestamp(given) and kind.tz and not given.tz:
+        return lambda moments: pc.assume_timezone(moments, "UTC")
+    return _arrow(kind) if pa.types.is_timestamp(given) or pa.types.is_date(given) else None
+
+
+def _first(quick: ArrowFunction, slow: Callable[[str], Any], kind: pa.DataType) -> ArrowFunction:
+    """Arrow's reading of texts; each text by itself where it does not know one of them."""
+    by_itself = by_row(slow, kind)
+
+    def run(texts: Any) -> pa.Array:
+        try:
+            return quick(texts)
+        except pa.ArrowInvalid:
+            return by_itself(texts)
+
+    return run
+
+
+_MOMENT = re.compile(
+    r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"
+    r"\s*(Z|[+-]\d{1,2}(?::?\d{2})?)?\s*"
+)
+_TIME_OF_DAY = re.compile(r"\s*(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*")
+
+
+def _moment(text: str) -> dt.datetime:
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError("a date is written 2020-02-29, a timestamp 2020-02-29 10:11:12")
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    moment = dt.datetime(year, month, day, hour, minute, second)
+    return moment + dt.timedelta(microseconds=_micros(found[7]))
+
+
+def _time_of_day(text: str) -> dt.time:
+    found = _TIME_OF_DAY.fullmatch(text)
+    if found is None:
+        raise ValueError("a time is written 10:11:12")
+    hour, minute, second = (int(part or 0) for part in found.groups()[:3])
+    return dt.time(hour, minute, second, min(_micros(found[4]), 999_999))
+
+
+def _micros(fraction: str | None) -> int:
+    """A fraction of a second, rounded to what a timestamp holds."""
+    return (int((fraction or "").ljust(9, "0")) + 500) // 1000
+
+
+def _zone(text: str) -> dt.timezone:
+    found = _MOMENT.fullmatch(text)
+    zone = found[8] if found else None
+    if not zone or zone == "Z":
+        return dt.UTC
+    minutes = int(zone[1:3].rstrip(":")) * 60 + int(zone[-2:] if len(zone) > 3 else 0)
+    return dt.timezone(dt.timedelta(minutes=minutes if zone[0] == "+" else -minutes))
+
+
+def _number_text(texts: Any) -> Any:
+    return pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), pattern=r"^\+", replacement="")
+
+
+def _arrow(kind: pa.DataType, *, safe: bool = True) -> ArrowFunction:
+    return lambda column: pc.cast(column, kind, safe=safe)
+
+
+_TO: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType, pa.DataType], ArrowFunction | None]], ...] = (
+    (pa.types.is_integer, _to_whole),
+    (pa.types.is_floating, _to_floating),
+    (pa.types.is_decimal, _to_decimal),
+    (pa.types.is_string, _to_text),
+    (pa.types.is_boolean, _to_boolean),
+    (pa.types.is_binary, _to_bytes),
+    (pa.types.is_date, _to_date),
+    (pa.types.is_time, _to_time),
+    (pa.types.is_timestamp, _to_timestamp),
+)

@@ -1,0 +1,48 @@
+"""Conditions that look at a value only where an earlier one leaves it open, as DataFusion does not always."""
+
+from collections.abc import Sequence
+
+from seatunnel_core.transforms.sql.value import BOOLEAN, Value
+
+
+def compared(sign: str, one: Value, other: Value) -> Value:
+    return Value(sql=f"({one.sql} {sign} {other.sql})", type=BOOLEAN, fails=one.fails or other.fails)
+
+
+def negated(value: Value) -> Value:
+    return Value(sql=f"(NOT {value.sql})", type=BOOLEAN, fails=value.fails)
+
+
+def both(one: Value, other: Value) -> Value:
+    return _connected("AND", "FALSE", one, other)
+
+
+def either(one: Value, other: Value) -> Value:
+    return _connected("OR", "TRUE", one, other)
+
+
+def _connected(word: str, decided: str, one: Value, other: Value) -> Value:
+    sql = f"({one.sql} {word} {other.sql})"
+    if other.fails:
+        sql = _lazy(f"CASE WHEN {one.sql} IS {decided} THEN {_number(decided)} ELSE {_number(sql)} END")
+    return Value(sql=sql, type=BOOLEAN, fails=one.fails or other.fails)
+
+
+def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -> Value:
+    """The value of the first condition that is true. All values are of one type."""
+    kind = default.type
+    guarded = kind == BOOLEAN and any(each.fails for each in (*conditions, *values, default))
+    texts = [_number(each.sql) if guarded else each.sql for each in (*values, default)]
+    whens = " ".join(f"WHEN {test.sql} THEN {text}" for test, text in zip(conditions, texts, strict=False))
+    sql = f"CASE {whens} ELSE {texts[-1]} END"
+    fails = any(each.fails for each in (*conditions, *values, default))
+    return Value(sql=_lazy(sql) if guarded else f"({sql})", type=kind, fails=fails)
+
+
+def _lazy(sql: str) -> str:
+    """Numbers in place of truth values: DataFusion turns a CASE of conditions into AND and OR, which look at all."""
+    return f"arrow_cast({sql}, 'Boolean')"
+
+
+def _number(sql: str) -> str:
+    return f"arrow_cast({sql}, 'Int8')"

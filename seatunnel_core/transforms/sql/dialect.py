@@ -1,0 +1,127 @@
+"""SeaTunnel's dialect of SQL, read by sqlglot: every function is a plain call, and gets its meaning here.
+
+Imports sqlglot: loaded when a job has a transform ``Sql``, and not before.
+"""
+
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+import sqlglot
+from attrs import field, frozen
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from seatunnel_core.errors import UsageError
+
+
+class SeaTunnel(Dialect):
+    """Backquotes and double quotes around names, single quotes around texts, as JSqlParser takes them."""
+
+    class Tokenizer(sqlglot.Tokenizer):
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
+        HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("X'", "'"), ("x'", "'")]
+
+    class Parser(sqlglot.Parser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser
+            for name, parser in sqlglot.Parser.FUNCTION_PARSERS.items()
+            if name in ("CAST", "TRY_CAST", "EXTRACT")
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": sqlglot.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+
+
+@frozen(kw_only=True)
+class Statement:
+    """``SELECT … FROM t [LATERAL VIEW …] [WHERE …]``."""
+
+    text: str = field(repr=False)
+    outputs: tuple[exp.Expression, ...] = field(repr=False)
+    """What stands between SELECT and FROM, with its aliases."""
+
+    explodes: tuple[exp.Expression, ...] = field(repr=False)
+    """The lateral views, in their order."""
+
+    where: exp.Expression | None = field(repr=False)
+    tables: tuple[str, ...]
+    """What may stand before a column and a point: the table's name, and its alias."""
+
+
+def read(text: str) -> Statement:
+    """Parse one statement and check its shape; what its expressions mean is checked with the columns at hand.
+
+    Raises:
+        UsageError: it is not SQL, or more than one SELECT over one table.
+    """
+    try:
+        parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]
+    except sqlglot.errors.SqlglotError as error:
+        raise UsageError(f"option 'query': it cannot be read: {_readable(error)}") from None
+    if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
+        raise UsageError("option 'query': it has to be one statement SELECT … FROM t [WHERE …]")
+    select = parsed[0]
+    for name, part in select.args.items():
+        if part and name not in ("expressions", "from_", "where", "laterals", "kind"):
+            raise UsageError(f"option 'query': {_word(name)} is not possible: {_ONE_ROW}")
+    source = select.args.get("from_")
+    if source is None:
+        raise UsageError("option 'query': it has no FROM; write SELECT … FROM t")
+    if not isinstance(source.this, exp.Table) or not source.this.name or source.this.args.get("joins"):
+        raise UsageError(f"option 'query': a query inside of FROM is not possible: {_ONE_ROW}")
+    where = select.args.get("where")
+    statement = Statement(
+        text=text,
+        outputs=tuple(select.expressions),
+        explodes=tuple(select.args.get("laterals") or ()),
+        where=where.this if where else None,
+        tables=tuple({source.this.name: None, source.this.alias_or_name: None}),
+    )
+    _check_functions(select)
+    return statement
+
+
+def place(node: exp.Expression) -> str:
+    """Where a part of the statement stands, for a message."""
+    for part in node.walk(bfs=False):
+        if "line" in part.meta:
+            line, last = part.meta["line"], part.meta["col"]
+            first = last - (part.meta["end"] - part.meta["start"])
+            return f"line {line}, column {first}"
+    return "the query"
+
+
+def shown(node: exp.Expression) -> str:
+    """A part of the statement as a text."""
+    return str(node.sql(dialect=SeaTunnel, comments=False, normalize_functions=False))
+
+
+_OVER_ROWS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ROW_NUMBER", "RANK", "LAG", "LEAD")
+_ONE_ROW = "a transform Sql makes rows of single rows of one table; SparkSql runs whatever Spark SQL can"
+
+
+def _check_functions(select: exp.Select) -> None:
+    from seatunnel_core.transforms.sql.functions import FUNCTIONS
+
+    for call in select.find_all(exp.Anonymous):
+        name = call.name.upper()
+        if name not in FUNCTIONS and name != "EXPLODE":
+            if name in _OVER_ROWS:
+                raise UsageError(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
+            near = get_close_matches(name, FUNCTIONS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "docs/transforms.md lists the functions"
+            raise UsageError(f"option 'query': {place(call)}: there is no function {name}; {hint}")
+
+
+def _word(name: str) -> str:
+    return {"joins": "a JOIN or a second table", "group": "GROUP BY", "order": "ORDER BY", "with_": "WITH"}.get(
+        name, name.rstrip("_").upper()
+    )
+
+
+def _readable(error: Exception) -> str:
+    found = getattr(error, "errors", None)
+    if not found:
+        return str(error).splitlines()[0]
+    first = found[0]
+    return f"line {first['line']}, column {first['col']}: {first['description']}, at {first['highlight']!r}"

@@ -1,0 +1,95 @@
+"""Runs a compiled statement over one batch with DataFusion: one partition, in one piece.
+
+Imports datafusion: loaded when a job with a transform ``Sql`` runs, and not before.
+"""
+
+import datetime as dt
+
+import pyarrow as pa
+from attrs import field, frozen
+from datafusion import SessionConfig, SessionContext, udf
+
+from seatunnel_core.errors import SeaTunnelError, TransformError
+from seatunnel_core.transforms.sql.call import EngineFunction
+
+TABLE, KINDS, NOW = "rows", "#kinds", "#now"
+"""The names that the engine's SQL uses: of the table, of the row kinds, and of the moment at which a batch comes."""
+
+_BATCH_ROWS = 2**20
+"""DataFusion hands so many rows at once to a function of ours; a batch has fewer."""
+
+
+@frozen(kw_only=True)
+class Query:
+    """A statement in DataFusion's SQL."""
+
+    sql: str = field(repr=False)
+    functions: tuple[EngineFunction, ...] = field(repr=False)
+    columns: pa.Schema
+    """Those of the result."""
+
+    timed: bool
+    """Whether it asks for ``NOW``."""
+
+
+class Engine:
+    """One statement, ready to run. Not for two threads at once, and not picklable."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._failure: SeaTunnelError | None = None
+        self._context = SessionContext(SessionConfig().with_target_partitions(1).with_batch_size(_BATCH_ROWS))
+        for each in query.functions:
+            self._context.register_udf(udf(self._noting(each), list(each.types), each.result, "immutable", each.name))
+
+    def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
+        """The rows of the result, and their kinds.
+
+        Raises:
+            TransformError: a row has no result.
+        """
+        rows = pa.RecordBatch.from_arrays([_whole(column) for column in rows.columns], schema=rows.schema)
+        rows = rows.append_column(KINDS, pa.nulls(rows.num_rows, pa.int8()) if kinds is None else kinds)
+        if self._query.timed:
+            rows = rows.append_column(NOW, pa.repeat(pa.scalar(dt.datetime.now(), pa.timestamp("us")), rows.num_rows))
+        self._failure = None
+        try:
+            self._context.register_record_batches(TABLE, [[rows]])
+            try:
+                found = self._context.sql(self._query.sql).to_arrow_table()
+            finally:
+                self._context.deregister_table(TABLE)
+        except Exception as error:
+            if self._failure is not None:
+                raise self._failure from None
+            raise TransformError(f"Sql: the statement failed: {error}") from error
+        found = found.combine_chunks()
+        columns = [_column(found.column(at), kind.type) for at, kind in enumerate(self._query.columns)]
+        after = pa.RecordBatch.from_arrays(columns, schema=self._query.columns)
+        return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
+
+    def _noting(self, function: EngineFunction):  # type: ignore[no-untyped-def]
+        """DataFusion keeps the text of an error only."""
+
+        def run(*columns: pa.Array) -> pa.Array:
+            try:
+                return function.run(*columns)
+            except SeaTunnelError as error:
+                self._failure = error
+                raise
+
+        return run
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    """A copy of a slice of a nested column: DataFusion's import of one ends the thread."""
+    if column.offset and pa.types.is_nested(column.type):
+        return pa.concat_arrays([column.slice(0, 0), column])
+    return column
+
+
+def _column(found: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    column = found.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], found.type)
+    return column if column.type == kind else column.cast(kind)

@@ -1,0 +1,326 @@
+"""Compiles the expressions of a statement, with the types of the columns at hand, into DataFusion's SQL."""
+
+import decimal
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from seatunnel_core.transforms.sql import arithmetic, nested
+from seatunnel_core.transforms.sql.call import Call, EngineFunctions
+from seatunnel_core.transforms.sql.casts import cast
+from seatunnel_core.transforms.sql.conditions import both, case, compared, either, negated
+from seatunnel_core.transforms.sql.dialect import place, shown
+from seatunnel_core.transforms.sql.functions import FUNCTIONS
+from seatunnel_core.transforms.sql.kinds import cast_type, common, compared_as
+from seatunnel_core.transforms.sql.value import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    INT,
+    STRING,
+    SqlError,
+    Value,
+    constant,
+    exact_number,
+    nothing,
+    quoted_name,
+)
+
+NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
+
+
+class Expressions:
+    """Compiles expressions over the columns of one table."""
+
+    def __init__(self, columns: pa.Schema, tables: Sequence[str]) -> None:
+        self.columns = columns
+        self.tables = tables
+        self.functions = EngineFunctions()
+
+    def value(self, node: exp.Expression) -> Value:
+        """Compile one expression.
+
+        Raises:
+            SqlError: it has no meaning for these columns; says where and why.
+        """
+        compiled = _NODES.get(type(node))
+        known = _PARTS.get(type(node), ()) + _USUAL_PARTS
+        if compiled is None or any(part for name, part in node.args.items() if name not in known):
+            raise SqlError(f"Sql: {place(node)}: {shown(node)} is not possible in a transform Sql")
+        return compiled(self, node)
+
+    def condition(self, node: exp.Expression) -> Value:
+        return self.converted(self.value(node), BOOLEAN, node)
+
+    def converted(self, value: Value, kind: pa.DataType, node: exp.Expression) -> Value:
+        return cast(self.functions, value, kind, f"{shown(node)} at {place(node)}")
+
+    def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
+        known = FUNCTIONS[name]
+        if not known.least <= len(args) <= known.most:
+            wanted = f"{known.least}" if known.least == known.most else f"{known.least} to {known.most}"
+            if known.most > 1000:
+                wanted = f"at least {known.least}"
+            raise SqlError(f"Sql: {name} at {place(node)} has {len(args)} arguments and takes {wanted}")
+        return known.compiled(Call(name=name, at=place(node), args=tuple(args), functions=self.functions))
+
+    def column(self, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
+        """A column, or a part of one: ``a``, ``t.a``, ``a.b``, ``t.a.b.c``."""
+        names = [part.name for part in path]
+        first = 0
+        if names[0] not in self.columns.names:
+            if len(names) > 1 and names[0] in self.tables:
+                first = 1
+            elif len(names) == 1 and names[0].upper() in NO_PARENTHESES and not path[0].args.get("quoted"):
+                return self.call(names[0].upper(), node, ())
+        at = self.columns.get_field_index(names[first])
+        if at < 0:
+            raise self._unknown(names[first], node)
+        found = Value(sql=quoted_name(names[first]), type=self.columns.field(at).type)
+        for name in names[first + 1 :]:
+            found = nested.part(self.functions, found, constant(pa.scalar(name)), f"{shown(node)} at {place(node)}")
+        return found
+
+    def _unknown(self, name: str, node: exp.Expression) -> SqlError:
+        near = get_close_matches(name.lower(), [each.lower() for each in self.columns.names], n=1)
+        meant = [each for each in self.columns.names if near and each.lower() == near[0]]
+        hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(self.columns.names)}"
+        return SqlError(f"Sql: {place(node)}: there is no column {name}; {hint}")
+
+    def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:
+        """The values as one type."""
+        kind = reduce(lambda one, other: common(one, other, place(nodes[0])), (each.type for each in values))
+        return [self.converted(value, kind, node) for node, value in zip(nodes, values, strict=True)]
+
+    def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
+        values = [self.value(node) for node in nodes]
+        kind = reduce(lambda one, other: compared_as(one, other, place(nodes[0])), (each.type for each in values))
+        return [self.converted(value, kind, node) for node, value in zip(nodes, values, strict=True)]
+
+
+def _column(own: Expressions, node: exp.Expression) -> Value:
+    path: list[Any] = []
+    while isinstance(node, exp.Dot):
+        path.insert(0, node.expression)
+        node = node.this
+    if not isinstance(node, exp.Column):
+        found = own.value(node)
+        for part in path:
+            found = nested.part(own.functions, found, constant(pa.scalar(part.name)), f"{shown(node)} at {place(node)}")
+        return found
+    if isinstance(node.this, exp.Star):
+        raise SqlError(f"Sql: {place(node)}: * can only stand by itself")
+    parts: list[Any] = [*node.parts, *path]
+    return own.column(parts, node)
+
+
+def _bracket(own: Expressions, node: exp.Expression) -> Value:
+    if len(node.expressions) != 1:
+        raise SqlError(f"Sql: {place(node)}: {shown(node)}: one key or number stands in the brackets")
+    return nested.part(
+        own.functions, own.value(node.this), own.value(node.expressions[0]), f"{shown(node)} at {place(node)}"
+    )
+
+
+def _literal(own: Expressions, node: exp.Expression) -> Value:
+    return constant(pa.scalar(node.this, STRING)) if node.args["is_string"] else _number(node.this)
+
+
+def _hexadecimal(own: Expressions, node: exp.Expression) -> Value:
+    """sqlglot keeps the digits as the number that they are, or as they stand."""
+    text = str(node.this)
+    try:
+        return constant(pa.scalar(bytes.fromhex(text), BYTES))
+    except ValueError:
+        raise SqlError(f"Sql: {place(node)}: X'{text}' is not made of pairs of hexadecimal digits") from None
+
+
+def _number(text: str) -> Value:
+    """A number of the statement: exact, as in H2, with the digits that are written; with an exponent it is a double."""
+    if text.isdigit():
+        whole = int(text)
+        for kind in (INT, BIGINT):
+            if whole < 2 ** (kind.bit_width - 1):
+                return constant(pa.scalar(whole, kind))
+    if "e" in text.lower():
+        return constant(pa.scalar(float(text)))
+    number = decimal.Decimal(text)
+    _, figures, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(-exponent, 0)
+    if len(figures) + max(exponent, 0) > 38 or scale > 38:
+        raise SqlError(f"Sql: {text} has more than 38 digits")
+    return constant(pa.scalar(number, exact_number(max(len(figures) + max(exponent, 0), scale), scale)))
+
+
+def _negative(own: Expressions, node: exp.Expression) -> Value:
+    if isinstance(node.this, exp.Literal) and not node.this.args["is_string"]:
+        text = node.this.this
+        if text.isdigit() and int(text) in (2**31, 2**63):
+            return constant(pa.scalar(-int(text), INT if int(text) == 2**31 else BIGINT))
+    return arithmetic.negative(own.functions, own.value(node.this), f"{shown(node)} at {place(node)}")
+
+
+def _arithmetic(own: Expressions, node: exp.Expression) -> Value:
+    sign = _SIGNS[type(node)]
+    what = f"{shown(node)} at {place(node)}"
+    if isinstance(node.expression, exp.Interval):
+        return _with_interval(own, node, sign)
+    return arithmetic.arithmetic(own.functions, sign, own.value(node.this), own.value(node.expression), what)
+
+
+def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
+    """``d + INTERVAL '1' DAY``, as DATEADD."""
+    interval = node.expression
+    if sign not in "+-" or interval.this is None or interval.unit is None:
+        raise SqlError(f"Sql: {place(node)}: {shown(node)}: an interval can be added to a date, or taken from it")
+    count = own.converted(own.value(interval.this), BIGINT, node)
+    if sign == "-":
+        count = arithmetic.negative(own.functions, count, shown(node))
+    return own.call("DATEADD", node, (own.value(node.this), count, constant(pa.scalar(interval.unit.name))))
+
+
+def _joined(own: Expressions, node: exp.Expression) -> Value:
+    """``||``: null as soon as one side is, unlike CONCAT."""
+    parts = [own.converted(own.value(each), STRING, each) for each in (node.this, node.expression)]
+    sql = f"({parts[0].sql} || {parts[1].sql})"
+    return Value(sql=sql, type=STRING, fails=any(each.fails for each in parts))
+
+
+def _comparison(own: Expressions, node: exp.Expression) -> Value:
+    return compared(_COMPARISONS[type(node)], *own.comparable((node.this, node.expression)))
+
+
+def _between(own: Expressions, node: exp.Expression) -> Value:
+    value, low, high = own.comparable((node.this, node.args["low"], node.args["high"]))
+    return both(compared(">=", value, low), compared("<=", value, high))
+
+
+def _in(own: Expressions, node: exp.Expression) -> Value:
+    if not node.expressions:
+        raise SqlError(f"Sql: {place(node)}: IN takes a list of values, (1, 2)")
+    value, *others = own.comparable((node.this, *node.expressions))
+    sql = f"({value.sql} IN ({', '.join(each.sql for each in others)}))"
+    return Value(sql=sql, type=BOOLEAN, fails=value.fails or any(each.fails for each in others))
+
+
+def _like(own: Expressions, node: exp.Expression, escape: str = "\\") -> Value:
+    value, pattern = (own.converted(own.value(each), STRING, each) for each in (node.this, node.expression))
+    if escape != "\\":
+        if pattern.constant is None:
+            raise SqlError(f"Sql: {place(node)}: the pattern of LIKE … ESCAPE has to be a text in quotes")
+        text = pattern.constant.as_py() or ""
+        pattern = constant(pa.scalar(_with_backslashes(text, escape)))
+    word = "NOT LIKE" if node.args.get("negate") else "LIKE"
+    return Value(sql=f"({value.sql} {word} {pattern.sql})", type=BOOLEAN, fails=value.fails or pattern.fails)
+
+
+def _with_backslashes(pattern: str, escape: str) -> str:
+    """A pattern of LIKE whose escape is the backslash, DataFusion's."""
+    written, signs = "", iter(pattern)
+    for sign in signs:
+        if sign == escape:
+            following = next(signs, "")
+            written += f"\\{following}" if following in "%_\\" else following
+        else:
+            written += sign.replace("\\", "\\\\")
+    return written
+
+
+def _escaped(own: Expressions, node: exp.Expression) -> Value:
+    escape = node.expression
+    if not isinstance(node.this, exp.Like) or not isinstance(escape, exp.Literal) or len(escape.this) > 1:
+        raise SqlError(f"Sql: {place(node)}: ESCAPE takes one character, and stands behind LIKE")
+    return _like(own, node.this, escape.this)
+
+
+def _regexp(own: Expressions, node: exp.Expression) -> Value:
+    return own.call("REGEXP_LIKE", node, (own.value(node.this), own.value(node.expression)))
+
+
+def _is(own: Expressions, node: exp.Expression) -> Value:
+    value = own.value(node.this)
+    if isinstance(node.expression, exp.Null):
+        return Value(sql=f"({value.sql} IS NULL)", type=BOOLEAN, fails=value.fails)
+    if isinstance(node.expression, exp.Boolean):
+        truth = own.converted(value, BOOLEAN, node.this)
+        return Value(sql=f"({truth.sql} IS {str(node.expression.this).upper()})", type=BOOLEAN, fails=truth.fails)
+    raise SqlError(f"Sql: {place(node)}: {shown(node)}: IS stands before NULL, TRUE or FALSE")
+
+
+def _case(own: Expressions, node: exp.Expression) -> Value:
+    branches = node.args["ifs"]
+    default = node.args.get("default")
+    if node.this is None:
+        conditions = [own.condition(each.this) for each in branches]
+    else:
+        conditions = [compared("=", *own.comparable((node.this, each.this))) for each in branches]
+    nodes = [each.args["true"] for each in branches] + ([default] if default else [])
+    values = own.together(nodes, [own.value(each) for each in nodes])
+    return case(conditions, values[: len(branches)], values[-1] if default else nothing(values[0].type))
+
+
+def _cast(own: Expressions, node: exp.Expression) -> Value:
+    tolerant = isinstance(node, exp.TryCast)
+    value, kind = own.value(node.this), cast_type(node.args["to"], place(node))
+    return cast(own.functions, value, kind, f"{shown(node)} at {place(node)}", tolerant=tolerant)
+
+
+def _extract(own: Expressions, node: exp.Expression) -> Value:
+    return own.call("EXTRACT", node, (constant(pa.scalar(node.this.name)), own.value(node.expression)))
+
+
+def _function(own: Expressions, node: exp.Expression) -> Value:
+    return own.call(node.name.upper(), node, [own.value(each) for each in node.expressions])
+
+
+_SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_COMPARISONS: dict[type, str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+
+_USUAL_PARTS = ("this", "expression", "expressions")
+_PARTS: dict[type, tuple[str, ...]] = {
+    exp.Column: ("table", "db", "catalog"),
+    exp.Identifier: ("quoted",),
+    exp.Literal: ("is_string",),
+    exp.Like: ("negate",),
+    exp.DPipe: ("safe",),
+    exp.Div: ("typed", "safe"),
+    exp.Between: ("low", "high"),
+    exp.Case: ("ifs", "default"),
+    exp.Cast: ("to",),
+    exp.TryCast: ("to", "safe"),
+}
+"""What a node may have besides; anything else would change its meaning."""
+
+_NODES: dict[type, Callable[[Expressions, Any], Value]] = {
+    exp.Column: _column,
+    exp.Dot: _column,
+    exp.Bracket: _bracket,
+    exp.Literal: _literal,
+    exp.HexString: _hexadecimal,
+    exp.Null: lambda own, node: nothing(),
+    exp.Boolean: lambda own, node: constant(pa.scalar(bool(node.this))),
+    exp.Paren: lambda own, node: own.value(node.this),
+    exp.Neg: _negative,
+    exp.DPipe: _joined,
+    exp.And: lambda own, node: both(own.condition(node.this), own.condition(node.expression)),
+    exp.Or: lambda own, node: either(own.condition(node.this), own.condition(node.expression)),
+    exp.Not: lambda own, node: negated(own.condition(node.this)),
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Like: _like,
+    exp.Escape: _escaped,
+    exp.RegexpLike: _regexp,
+    exp.Is: _is,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Extract: _extract,
+    exp.Anonymous: _function,
+    **dict.fromkeys(_SIGNS, _arithmetic),
+    **dict.fromkeys(_COMPARISONS, _comparison),
+}

@@ -1,0 +1,97 @@
+"""Which type the branches of a CASE, the sides of a comparison and the target of a CAST have."""
+
+import pyarrow as pa
+from sqlglot import exp
+
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.transforms.sql.value import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SqlError,
+    common_number,
+    is_moment,
+    is_number,
+    is_simple,
+)
+
+_CASTS = {
+    "TEXT": STRING,
+    "VARCHAR": STRING,
+    "CHAR": STRING,
+    "NVARCHAR": STRING,
+    "BOOLEAN": BOOLEAN,
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "FLOAT": pa.float32(),
+    "DOUBLE": DOUBLE,
+    "DATE": DATE,
+    "TIME": TIME,
+    "TIMESTAMP": TIMESTAMP,
+    "DATETIME": TIMESTAMP,
+    "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
+    "BINARY": BYTES,
+    "VARBINARY": BYTES,
+    "BLOB": BYTES,
+}
+
+
+def cast_type(target: exp.Expression, at: str) -> pa.DataType:
+    """The type that ``CAST(… AS type)`` names.
+
+    Raises:
+        SqlError: there is no such type; lists those that there are.
+    """
+    name = str(target.args.get("kind") or target.this.value).upper()
+    if name == "BYTES":
+        return BYTES
+    if name == "DECIMAL":
+        numbers = [int(each.name) for each in target.expressions if each.name.isdigit()]
+        precision, scale = (*numbers, 0)[:2] if numbers else (38, 18)
+        if not 1 <= precision <= 38 or scale > precision:
+            raise SqlError(f"Sql: {at}: DECIMAL({precision}, {scale}): at most 38 digits, of which {scale} at the end")
+        return pa.decimal128(precision, scale)
+    if name not in _CASTS:
+        raise SqlError(
+            f"Sql: {at}: {name} is not a type of CAST; there are STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, "
+            "FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME, TIMESTAMP and BYTES"
+        )
+    return _CASTS[name]
+
+
+def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
+    """The type to which two results of one expression are turned.
+
+    Raises:
+        SqlError: they have none.
+    """
+    if one == other or other == NULL:
+        return one
+    if one == NULL:
+        return other
+    if is_number(one) and is_number(other):
+        return common_number(one, other)
+    if is_moment(one) and is_moment(other):
+        return one if (pa.types.is_timestamp(one) and one.tz) or not pa.types.is_timestamp(other) else other
+    if STRING in (one, other) and is_simple(one) and is_simple(other):
+        return STRING
+    raise SqlError(f"Sql: {at}: {type_name(one)} and {type_name(other)} have no type in common; use CAST")
+
+
+def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
+    """The type in which two values are compared: a text becomes what stands on the other side, as in H2."""
+    for kind in (one, other):
+        if not is_simple(kind):
+            raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")
+    if STRING in (one, other) and NULL not in (one, other):
+        return other if one == STRING else one
+    return common(one, other, at)

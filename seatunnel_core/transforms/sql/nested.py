@@ -1,0 +1,65 @@
+"""Parts of rows, maps and arrays."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.transforms.sql.call import EngineFunctions, by_row
+from seatunnel_core.transforms.sql.casts import cast
+from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value
+
+
+def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
+    """A field of a row, the value of a key of a map, or an element of an array, counted from 0; null where none is.
+
+    Raises:
+        SqlError: the value has no such parts.
+    """
+    if pa.types.is_struct(value.type):
+        return _field(functions, value, key, what)
+    if pa.types.is_map(value.type):
+        return _looked_up(functions, value, key, what)
+    if pa.types.is_list(value.type) or pa.types.is_large_list(value.type) or pa.types.is_fixed_size_list(value.type):
+        return _element(functions, value, key, what)
+    raise SqlError(f"Sql: {what}: {type_name(value.type)} has no parts; a row, a map and an array have")
+
+
+def _field(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
+    names = [each.name for each in value.type]
+    name = key.constant.as_py() if key.constant is not None else None
+    if name not in names:
+        raise SqlError(f"Sql: {what}: the row has no field {name}; it has {', '.join(names)}")
+    # DataFusion's own access gives 0 or an empty text for the field of a row that is null.
+    kind = value.type.field(name).type
+    return functions.call(what, lambda rows: pc.struct_field(rows, name), [value], kind, fails=False)
+
+
+def _looked_up(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
+    key = cast(functions, key, value.type.key_type, what)
+    kind = value.type.item_type
+    if key.constant is not None:
+        wanted = key.constant
+        return functions.call(what, lambda maps: pc.map_lookup(maps, wanted, "first"), [value], kind, fails=False)
+
+    def found(entries: Any, wanted: Any) -> Any:
+        return next((item for known, item in entries if known == wanted), None)
+
+    return functions.call(what, by_row(found, kind), (value, key), kind, fails=False)
+
+
+def _element(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
+    key = cast(functions, key, BIGINT, what)
+    kind = value.type.value_type
+
+    def element(lists: Any, at: Any) -> Any:
+        if isinstance(at, pa.Array):
+            return by_row(lambda items, one: items[one] if 0 <= one < len(items) else None, kind)(lists, at)
+        wanted = at.as_py()
+        if wanted is None or wanted < 0:
+            return pa.nulls(len(lists), kind)
+        long = pc.fill_null(pc.greater(pc.list_value_length(lists), wanted), False)
+        return pc.list_element(pc.if_else(long, lists, pa.scalar(None, lists.type)), wanted)
+
+    return functions.call(what, element, (value, key), kind, fails=False)

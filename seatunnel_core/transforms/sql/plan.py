@@ -1,0 +1,96 @@
+"""A statement and the columns it gets, compiled: what it gives, and what runs it."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from attrs import field, frozen
+from sqlglot import exp
+
+from seatunnel_core.transforms.sql.dialect import Statement, shown
+from seatunnel_core.transforms.sql.engine import KINDS, NOW, TABLE, Engine, Query
+from seatunnel_core.transforms.sql.expression import Expressions
+from seatunnel_core.transforms.sql.value import SqlError, Value, quoted_name
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What became of a statement for one table."""
+
+    columns: pa.Schema
+    """What it gives."""
+
+    passed: Mapping[str, str]
+    """Columns that it gives as they are: their names before, and after."""
+
+    engine: Engine = field(repr=False)
+
+    def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
+        """The rows and kinds of the result. Raises ``TransformError`` when a row has none."""
+        return self.engine.run(rows, kinds)
+
+    def key(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The primary key under its new names; none when a column of it is left out or changed."""
+        return tuple(self.passed[name] for name in names) if all(name in self.passed for name in names) else ()
+
+
+def planned(statement: Statement, columns: pa.Schema) -> Plan:
+    """Compile a statement for a table.
+
+    Raises:
+        SqlError: it does not fit the columns.
+    """
+    expressions = Expressions(columns, statement.tables)
+    outputs, passed = _outputs(statement, expressions)
+    _check_names([name for name, *_ in outputs])
+    schema = pa.schema([_field(columns, name, value, source) for name, value, source in outputs])
+    selected = [f"{value.sql} AS {quoted_name(name)}" for name, value, _ in outputs]
+    sql = f"SELECT {', '.join([*selected, quoted_name(KINDS)])} FROM {TABLE}"
+    if statement.where is not None:
+        sql += f" WHERE {expressions.condition(statement.where).sql}"
+    query = Query(sql=sql, functions=tuple(expressions.functions.made), columns=schema, timed=quoted_name(NOW) in sql)
+    return Plan(columns=schema, passed=passed, engine=Engine(query))
+
+
+_Output = tuple[str, Value, str | None]
+"""Name, value, and the column that it is when it is one."""
+
+
+def _outputs(statement: Statement, expressions: Expressions) -> tuple[list[_Output], dict[str, str]]:
+    outputs: list[_Output] = []
+    for node in statement.outputs:
+        if _is_star(node, statement):
+            outputs += [(name, _bare(expressions, name), name) for name in expressions.columns.names]
+            continue
+        inner = node.this if isinstance(node, exp.Alias) else node
+        value = expressions.value(inner)
+        name = node.alias if isinstance(node, exp.Alias) else _name(inner)
+        source = inner.name if isinstance(inner, exp.Column) else None
+        outputs.append((name, value, source if source and value.sql == quoted_name(source) else None))
+    passed = {source: name for name, _, source in reversed(outputs) if source}
+    return outputs, passed
+
+
+def _is_star(node: exp.Expression, statement: Statement) -> bool:
+    if isinstance(node, exp.Star):
+        if any(node.args.values()):
+            raise SqlError(f"Sql: {shown(node)} is not possible; name the columns, or use the transform Filter")
+        return True
+    return isinstance(node, exp.Column) and isinstance(node.this, exp.Star) and node.table in statement.tables
+
+
+def _bare(expressions: Expressions, name: str) -> Value:
+    return Value(sql=quoted_name(name), type=expressions.columns.field(name).type)
+
+
+def _name(node: exp.Expression) -> str:
+    return node.name if isinstance(node, exp.Column | exp.Dot) else shown(node)
+
+
+def _field(columns: pa.Schema, name: str, value: Value, source: str | None) -> pa.Field:
+    return pa.field(name, value.type) if source is None else columns.field(source).with_name(name)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SqlError(f"Sql: two columns are called {', '.join(twice)}; give one of them another name with AS")

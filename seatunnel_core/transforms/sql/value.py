@@ -1,0 +1,146 @@
+"""What a compiled expression is: a text for DataFusion, and the Arrow type of its values."""
+
+import datetime as dt
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.errors import TransformError
+
+
+class SqlError(TransformError):
+    """A statement cannot be applied to the columns that reach it."""
+
+
+class RowError(TransformError):
+    """A row has values for which the statement has no result."""
+
+
+@frozen(kw_only=True)
+class Value:
+    """A compiled expression."""
+
+    sql: str
+    """DataFusion's text. Its type there is ``type``, exactly."""
+
+    type: pa.DataType
+    constant: pa.Scalar | None = field(default=None, eq=False)
+    """The value, when it is the same for all rows; null is a scalar too."""
+
+    fails: bool = False
+    """Whether it can fail for some row, so that it must not be looked at before a condition says so."""
+
+
+INT, BIGINT, DOUBLE, STRING, BOOLEAN = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
+BYTES, DATE, TIME, TIMESTAMP = pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")
+NULL = pa.null()
+_NAMES = {
+    pa.int8(): "Int8",
+    pa.int16(): "Int16",
+    INT: "Int32",
+    BIGINT: "Int64",
+    pa.float32(): "Float32",
+    DOUBLE: "Float64",
+    STRING: "Utf8",
+    BOOLEAN: "Boolean",
+    BYTES: "Binary",
+    DATE: "Date32",
+    TIME: "Time64(Microsecond)",
+    TIMESTAMP: "Timestamp(Microsecond, None)",
+    pa.timestamp("us", tz="UTC"): 'Timestamp(Microsecond, Some("UTC"))',
+    NULL: "Null",
+}
+
+
+def is_simple(kind: pa.DataType) -> bool:
+    """Whether literals and conversions of the type exist."""
+    return kind in _NAMES or pa.types.is_decimal(kind)
+
+
+def engine_name(kind: pa.DataType) -> str:
+    """The type as DataFusion's ``arrow_cast`` names it."""
+    if pa.types.is_decimal(kind):
+        return f"Decimal{kind.bit_width}({kind.precision}, {kind.scale})"
+    return _NAMES[kind]
+
+
+def engine_cast(sql: str, kind: pa.DataType) -> str:
+    return f"arrow_cast({sql}, '{engine_name(kind)}')"
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def constant(scalar: pa.Scalar) -> Value:
+    """A value that is the same for all rows, of a simple type."""
+    return Value(sql=_literal(scalar), type=scalar.type, constant=scalar)
+
+
+def nothing(kind: pa.DataType = NULL) -> Value:
+    """A null of a type."""
+    return constant(pa.scalar(None, kind))
+
+
+def _literal(scalar: pa.Scalar) -> str:
+    kind = scalar.type
+    if not scalar.is_valid:
+        return engine_cast("NULL", kind)
+    value = scalar.as_py()
+    if kind == STRING:
+        return quoted(value)
+    if kind == BOOLEAN:
+        return str(value).upper()
+    if kind == BYTES:
+        return engine_cast(f"X'{value.hex()}'", kind)
+    if pa.types.is_timestamp(kind) or kind == TIME:
+        return engine_cast(str(scalar.cast(BIGINT).as_py()), kind)
+    if isinstance(value, float):
+        return engine_cast(quoted(repr(value)), kind)
+    if isinstance(value, dt.date):
+        return engine_cast(quoted(value.isoformat()), kind)
+    if pa.types.is_decimal(kind):
+        return engine_cast(quoted(f"{value:f}"), kind)
+    return engine_cast(str(value), kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_moment(kind: pa.DataType) -> bool:
+    """A date, or a timestamp with or without a zone."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, INT: 10, BIGINT: 19}
+
+
+def digits(kind: pa.DataType) -> tuple[int, int]:
+    """Precision and scale of an exact number."""
+    return (WHOLE_DIGITS[kind], 0) if kind in WHOLE_DIGITS else (kind.precision, kind.scale)
+
+
+def exact_number(precision: int, scale: int) -> pa.DataType:
+    """The decimal that holds so many digits, or of those behind the point as many as 38 digits leave, at least six."""
+    if precision > 38:
+        scale = max(min(scale, 6), scale - (precision - 38))
+        precision = 38
+    return pa.decimal128(max(precision, scale, 1), scale)
+
+
+def common_number(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type to which two numbers can both be turned: the wider one; a double beside a float or double."""
+    if one == other:
+        return one
+    if pa.types.is_floating(one) or pa.types.is_floating(other):
+        return DOUBLE
+    if pa.types.is_integer(one) and pa.types.is_integer(other):
+        return max(one, other, key=lambda kind: kind.bit_width)
+    (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
+    scale = max(one_scale, other_scale)
+    return exact_number(max(one_digits - one_scale, other_digits - other_scale) + scale, scale)

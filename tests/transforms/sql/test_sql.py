@@ -1,0 +1,202 @@
+"""``Sql``: which statements it takes, what becomes of kinds, keys and nested columns, and what it says of mistakes."""
+
+import datetime as dt
+import decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tables import PEOPLE, changed, made
+
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.transforms.sql.transform import Sql
+
+NESTED = TableSchema(
+    table="default",
+    columns=pa.schema(
+        [
+            ("c_row", pa.struct([("c_int", pa.int32()), ("next row", pa.struct([("Text", pa.string())]))])),
+            ("c_map", pa.map_(pa.string(), pa.int32())),
+            ("c_ids", pa.map_(pa.int32(), pa.string())),
+            ("c_array", pa.list_(pa.string())),
+            ("c_at", pa.int32()),
+        ]
+    ),
+)
+NESTED_ROWS = [
+    ({"c_int": 1, "next row": {"Text": "x"}}, [("k", 7)], [(1, "one")], ["p", "q"], 1),
+    ({"c_int": None, "next row": None}, [], [(2, "two")], [], 0),
+    (None, None, None, None, None),
+]
+
+
+def selected(query: str, **more: Any) -> list[tuple[Any, ...]]:
+    return [row for _, row in changed(made(Sql, query=query), **more)]
+
+
+def test_the_example_of_seatunnels_page() -> None:
+    sql = made(Sql, query="select id, concat(name, '_') as name, age+1 as age from fake where id>1")
+    assert sql.output_schema(PEOPLE) == PEOPLE.__class__(
+        table=PEOPLE.table, columns=PEOPLE.columns, primary_key=("id",)
+    )
+    assert changed(sql) == [("DELETE", (2, "_", None))]
+
+
+def test_a_row_keeps_its_kind() -> None:
+    assert changed(made(Sql, query="SELECT age FROM t WHERE age > 20 OR age IS NULL")) == [
+        ("UPDATE_AFTER", (21,)),
+        ("DELETE", (None,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "key"),
+    [
+        ("SELECT * FROM t", ["id", "name", "age"], ("id",)),
+        ("SELECT t.*, id + 1 AS next FROM t", ["id", "name", "age", "next"], ("id",)),
+        ("SELECT name, people.id AS `the key` FROM shop.people", ["name", "the key"], ("the key",)),
+        ('SELECT p.`id` AS "K" FROM people p', ["K"], ("K",)),
+        ("SELECT name FROM t", ["name"], ()),
+        ("SELECT id + 0 AS id FROM t", ["id"], ()),
+        ("SELECT Upper( name ), 1 FROM dual", ["Upper(name)", "1"], ()),
+    ],
+)
+def test_names_and_primary_key(query: str, names: list[str], key: tuple[str, ...]) -> None:
+    schema = made(Sql, query=query).output_schema(PEOPLE)
+    assert (schema.columns.names, schema.primary_key, schema.table) == (names, key, PEOPLE.table)
+    changed(made(Sql, query=query))
+
+
+def test_rows_maps_and_arrays() -> None:
+    query = (
+        "SELECT c_row.c_int AS a, default.c_row.`next row`.Text AS b, c_map['k'] AS c, c_map.k AS d, c_ids[2] AS e, "
+        "c_array[0] AS f, c_array[1] AS g, c_array[c_at] AS h, c_row FROM default"
+    )
+    assert selected(query, rows=NESTED_ROWS, schema=NESTED, kinds=None) == [
+        (1, "x", 7, 7, None, "p", "q", "q", NESTED_ROWS[0][0]),
+        (None, None, None, None, "two", None, None, None, NESTED_ROWS[1][0]),
+        (None, None, None, None, None, None, None, None, None),
+    ]
+
+
+def test_types_that_only_pass() -> None:
+    columns = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            ("wide", pa.decimal256(60, 2)),
+            ("vector", pa.list_(pa.float16(), 2)),
+            ("zoned", pa.timestamp("us", tz="UTC")),
+            ("nothing", pa.null()),
+        ]
+    )
+    row = (1, decimal.Decimal("1.25"), [1.0, 2.0], dt.datetime(2020, 1, 1, tzinfo=dt.UTC), None)
+    schema = TableSchema(table="t", columns=columns)
+    assert made(Sql, query="SELECT * FROM t").output_schema(schema) == schema
+    assert selected("SELECT * FROM t WHERE id = 1", rows=[row], schema=schema, kinds=None) == [row]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "age <> 0 AND 100 / age >= 5",
+        "NOT (age = 0 OR 100 / age < 5)",
+        "CASE WHEN age <> 0 THEN 100 / age >= 5 ELSE FALSE END",
+        "COALESCE(CASE WHEN age = 0 THEN FALSE END, 100 / age >= 5)",
+        "CASE WHEN age = 0 THEN 0 ELSE 100 / age END >= 5",
+    ],
+)
+def test_a_condition_guards_what_stands_behind_it(condition: str) -> None:
+    """However few rows of a batch it is true for: DataFusion looks at both sides of AND when many are."""
+    rows = [(at, "x", at % 30) for at in range(60)]
+    expected = [(at,) for at in range(60) if at % 30 and 100 // (at % 30) >= 5]
+    assert selected(f"SELECT id FROM t WHERE {condition}", rows=rows, kinds=None) == expected
+    shown = selected(f"SELECT {condition} AS x FROM t", rows=rows, kinds=None)
+    assert sum(bool(value) for (value,) in shown) == len(expected)
+
+
+def test_try_cast_gives_null_for_single_rows() -> None:
+    rows = [(1, "12", 0), (2, "x", 0), (3, None, 0), (4, "13", 0)]
+    assert selected("SELECT TRY_CAST(name AS INT) AS n FROM t", rows=rows, kinds=None) == [
+        (12,),
+        (None,),
+        (None,),
+        (13,),
+    ]
+
+
+def test_uuid_and_random_differ_from_row_to_row() -> None:
+    sql = made(Sql, query="SELECT UUID() AS u, RAND() AS r FROM t")
+    sql.output_schema(PEOPLE)
+    from tables import batch_of
+
+    (after,) = sql.apply(batch_of([(1, "a", 1), (2, "b", 2)]))
+    for column in after.rows.to_pydict().values():
+        assert len(set(column)) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "one statement SELECT"),
+        ("SELECT FROM WHERE", "cannot be read: line 1"),
+        ("INSERT INTO t VALUES (1)", "one statement SELECT"),
+        ("SELECT id FROM t; SELECT name FROM t", "one statement SELECT"),
+        ("SELECT 1", "it has no FROM"),
+        ("SELECT id FROM t JOIN u ON t.id = u.id", "a JOIN or a second table is not possible.*SparkSql"),
+        ("SELECT id FROM t, u", "a JOIN or a second table is not possible"),
+        ("SELECT id FROM (SELECT id FROM t)", "a query inside of FROM is not possible"),
+        ("SELECT id FROM t GROUP BY id", "GROUP BY is not possible"),
+        ("SELECT DISTINCT id FROM t", "DISTINCT is not possible"),
+        ("SELECT id FROM t ORDER BY id", "ORDER BY is not possible"),
+        ("SELECT id FROM t LIMIT 1", "LIMIT is not possible"),
+        ("SELECT id,\n  LENGHT(name) FROM t", "line 2, column 3: there is no function LENGHT; did you mean LENGTH"),
+        ("SELECT SUM(id) FROM t", "SUM is not possible: .* rows of single rows"),
+    ],
+)
+def test_statements_that_cannot_be(query: str, message: str) -> None:
+    with pytest.raises(UsageError, match=rf"option 'query': .*{message}"):
+        made(Sql, query=query)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("nme", "line 1, column 8: there is no column nme; did you mean name?"),
+        ("NAME", "there is no column NAME; did you mean name?"),
+        ("x.id", "there is no column x"),
+        ("name.first", "string has no parts"),
+        ("LEFT(name)", r"LEFT at line 1, column 8 has 1 arguments and takes 2"),
+        ("ABS(TRUE)", "ABS at line 1, column 8: argument 1 is boolean, and has to be a number"),
+        ("name + name", "string is not a number"),
+        ("CAST(age AS DATE)", "cannot turn int into date"),
+        ("CAST(age AS JSON)", "JSON is not a type of CAST; there are STRING"),
+        ("REGEXP_LIKE(name, '(')", "is not a regular expression"),
+        ("REGEXP_LIKE(name, 'a', 'x')", "the flag 'x' is none of i, c, n and m"),
+        ("id IN (SELECT 1)", "is not possible in a transform Sql"),
+        ("name ILIKE 'a'", "is not possible in a transform Sql"),
+        ("age BETWEEN SYMMETRIC 1 AND 2", "is not possible in a transform Sql"),
+        ("CASE WHEN age = 1 THEN TRUE ELSE 1 END", "boolean and int have no type in common"),
+        ("id, name AS id", "two columns are called id"),
+        ("123456789012345678901234567890123456789", "more than 38 digits"),
+    ],
+)
+def test_expressions_that_do_not_fit_the_columns(expression: str, message: str) -> None:
+    with pytest.raises(TransformError, match=f"Sql: .*{message}"):
+        made(Sql, query=f"SELECT {expression} FROM t").output_schema(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "row", "message"),
+    [
+        ("CAST(name AS INT)", (1, "x", 0), r"CAST\(name AS INT\) at line 1, column 13 has no result for 'x'"),
+        ("100 / age", (1, "x", 0), "100 / age at line 1, column 8 has no result for 100, 0: divide by zero"),
+        ("age * age", (1, "x", 2**20), "has no result for 1048576, 1048576: overflow"),
+        ("LN(age)", (1, "x", 0), "LN at line 1, column 8 has no result for 0.0"),
+        ("REGEXP_REPLACE(name, 'x', '$1')", (1, "x", 0), "names a group that the pattern does not have"),
+    ],
+)
+def test_a_row_without_a_result_is_named(expression: str, row: tuple[Any, ...], message: str) -> None:
+    rows = [(0, "1", 1), (0, None, None), row, (0, "1", 1)]
+    with pytest.raises(TransformError, match=message):
+        changed(made(Sql, query=f"SELECT {expression} AS x FROM t"), rows, kinds=None)
