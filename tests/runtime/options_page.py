@@ -1,5 +1,6 @@
 """Writes ``docs/options.md`` from the declarations: ``python tests/runtime/options_page.py``."""
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -64,3 +65,7 @@ def _default(option: Option[Any]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    sys.path.insert(0, str(PAGE.parents[1]))
+    from tests.cli.plugin_pages import write
+
+    write()
