@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import openpyxl
 import pyarrow as pa
@@ -66,6 +67,27 @@ class TestExcelSink(OfTheFileSink):
     def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
         names, *rows = openpyxl.load_workbook(path).active.iter_rows(values_only=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+class TestXml(InEveryShape):
+    format = "xml"
+    more: ClassVar[Mapping[str, Any]] = {"schema": FIELDS, "xml_row_tag": "row"}
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        root = ElementTree.Element("rows")
+        for row in rows:
+            element = ElementTree.SubElement(root, "row")
+            for key, value in row.items():
+                if value is not None:
+                    ElementTree.SubElement(element, key).text = str(value)
+        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+class TestXmlSink(OfTheFileSink):
+    format = "xml"
+
+    def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
+        return [{each.tag: each.text for each in row} for row in ElementTree.parse(path).getroot()]
 
 
 class TestBinary(SourceConformance):

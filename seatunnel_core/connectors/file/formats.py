@@ -28,6 +28,7 @@ FORMATS: Mapping[str, Format] = {
     "excel": Format(f"{_HERE}.excel:Excel", f"{_HERE}.excel:ExcelFileWriter"),
     "orc": Format(f"{_HERE}.orc:Orc", f"{_HERE}.orc:OrcFileWriter"),
     "parquet": Format(f"{_HERE}.parquet:Parquet", f"{_HERE}.parquet:ParquetFileWriter"),
+    "xml": Format(f"{_HERE}.xml:Xml", f"{_HERE}.xml:XmlFileWriter"),
 }
 
 READ = tuple(name for name, format in FORMATS.items() if format.source)

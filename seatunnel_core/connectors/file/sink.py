@@ -324,6 +324,9 @@ def _style(options: Options) -> FileStyle:
     shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
     found = FileStyle(
         sheet_name=options[opt.SHEET_NAME],
+        root_tag=options[opt.XML_ROOT_TAG],
+        row_tag=options[opt.XML_ROW_TAG],
+        attributes=options[opt.XML_ATTRIBUTES],
         delimiter=check_delimiter(options[opt.FIELD_DELIMITER] or ("\x01" if format == "text" else ",")),
         header=options[opt.HEADER],
         quote_all=options[opt.QUOTE_MODE] == "ALL",

@@ -88,6 +88,14 @@ MAX_ROWS = Option(
     no_effect="no more than a batch of rows is held in memory",
     doc="How many rows SeaTunnel holds in memory while it writes excel files.",
 )
+XML_ROOT_TAG = Option("xml_root_tag", STRING, default="RECORDS", doc="The name of the outermost element of xml files.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, default="RECORD", doc="The name of the element of xml files that is a row.")
+XML_ATTRIBUTES = Option(
+    "xml_use_attr_format",
+    BOOLEAN,
+    default=False,
+    doc="Whether the values of a row of xml become its attributes; otherwise they become elements in it.",
+)
 ENCODING = Option("encoding", ENUM("UTF-8"), default="UTF-8", doc="The character encoding of text files.")
 DATA_SAVE_MODE = Option(
     "data_save_mode",
@@ -133,6 +141,9 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     QUOTE_MODE,
     SHEET_NAME,
     MAX_ROWS,
+    XML_ROOT_TAG,
+    XML_ROW_TAG,
+    XML_ATTRIBUTES,
     ENCODING,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,

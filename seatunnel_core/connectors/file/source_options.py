@@ -65,6 +65,13 @@ SKIP_HEADER = Option(
     doc="How many lines, or rows of a sheet, to skip at the start of each file.",
 )
 SHEET_NAME = Option("sheet_name", STRING, doc="The sheet of an excel file to read; the first one when it is not set.")
+XML_ROW_TAG = Option("xml_row_tag", STRING, doc="The name of the element of an xml file that is a row.")
+XML_ATTRIBUTES = Option(
+    "xml_use_attr_format",
+    BOOLEAN,
+    default=False,
+    doc="Whether the values of a row of xml are its attributes; otherwise they are the elements in it.",
+)
 USE_HEADER = Option(
     "csv_use_header_line",
     BOOLEAN,
@@ -159,6 +166,8 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     ROW_DELIMITER,
     SKIP_HEADER,
     SHEET_NAME,
+    XML_ROW_TAG,
+    XML_ATTRIBUTES,
     USE_HEADER,
     QUOTE,
     ESCAPE,

@@ -24,6 +24,10 @@ class FileStyle:
     codec: str | None = None
     extension: str | None = None
     sheet_name: str = "Sheet1"
+    root_tag: str = "RECORDS"
+    row_tag: str = "RECORD"
+    attributes: bool = False
+    """Whether the values of a row of XML are its attributes."""
 
     @property
     def writer(self) -> "type[FileWriter]":
