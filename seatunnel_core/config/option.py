@@ -316,7 +316,8 @@ def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the
     shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
 
     def parse(value: Any) -> str:
-        word = by_lower.get(_text(value).strip().lower())
+        text = _text(value).lower()
+        word = by_lower.get(text, by_lower.get(text.strip()))  # a line end is a word, too
         if word is None:
             raise ValueError(f"expected one of {shown}, found {_found(value)}")
         return word

@@ -41,6 +41,8 @@ def _named(name: str) -> str:
         (types.SIZE, "2k", 2_048),
         (types.SIZE, 5, 5),
         (types.ENUM("FAIL", "SKIP"), "skip", "SKIP"),
+        (types.ENUM("\\n", "\n"), "\n", "\n"),
+        (types.ENUM("FAIL", "SKIP"), " Skip ", "SKIP"),
         (types.LIST(), "a, b", ("a", "b")),
         (types.LIST(), "['a','b']", ("a", "b")),
         (types.LIST(), "a", ("a",)),
