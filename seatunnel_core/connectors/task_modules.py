@@ -12,6 +12,10 @@ from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 
 
+_OTHER_NAMES = {"jsonpath": "python-jsonpath"}
+"""What pip calls a module that is not installed, where a package of the module's own name is another one."""
+
+
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
     """Each module that the tasks of these plugins import, and who needs it: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
@@ -28,7 +32,7 @@ def missing(plugin: Any) -> str | None:
 def packages(modules: Iterable[str]) -> str:
     """What pip has to be given for the modules, as far as this machine can tell."""
     distributions = packages_distributions()
-    return " ".join(sorted({distributions.get(module, [module])[0] for module in modules}))
+    return " ".join(sorted({distributions.get(module, [_OTHER_NAMES.get(module, module)])[0] for module in modules}))
 
 
 def _title(plugin: Any) -> str:

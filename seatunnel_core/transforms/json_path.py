@@ -1,0 +1,233 @@
+"""The transform ``JsonPath``: takes values out of JSON, by paths, into columns of their own.
+
+Each row becomes a Python object on its way. The paths are those of the package ``python-jsonpath`` (RFC 9535).
+"""
+
+import base64
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from seatunnel_core.config.option import ENUM, LIST, NESTED, Option, Options
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.types import arrow_type, type_name
+from seatunnel_core.rows.values import plain
+from seatunnel_core.transforms.columns import check_known, is_text, put, with_outputs
+from seatunnel_core.transforms.transform import Transform
+
+COLUMNS = Option(
+    "columns",
+    LIST(NESTED),
+    required=True,
+    doc="A list of { src_field, path, dest_field, dest_type = string, column_error_handle_way }. path, dest_field and "
+    "dest_type may name several, with semicolons between them.",
+)
+WAY = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP"),
+    default="FAIL",
+    doc="What happens when a value is no JSON, has nothing at the path or is not of the type, and the column does not "
+    "say it: the pipeline fails, or the row is left out. column_error_handle_way may be FAIL, SKIP, which leaves the "
+    "column null, or SKIP_ROW.",
+)
+
+_KEYS = ("src_field", "path", "dest_field", "dest_type", "column_error_handle_way")
+_WAYS = ("FAIL", "SKIP", "SKIP_ROW")
+_LONGEST = 80
+_NO_ROW = object()
+
+
+@frozen(kw_only=True)
+class _Wanted:
+    """One value to take out."""
+
+    source: str
+    path: str
+    output: pa.Field
+    way: str
+    """``FAIL``, ``SKIP`` or ``SKIP_ROW``."""
+
+
+class _Number(float):
+    """A number with a point, as it is written: a decimal keeps its digits."""
+
+    text: str
+
+    def __new__(cls, text: str) -> "_Number":
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class JsonPath(Transform):
+    """The new columns come last, in the order of ``columns``; one with the name of a column takes its place."""
+
+    identifier: ClassVar[str] = "JsonPath"
+    declared = (COLUMNS, WAY)
+    task_modules: ClassVar[tuple[str, ...]] = ("jsonpath",)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        way = {"FAIL": "FAIL", "SKIP": "SKIP_ROW"}[options[WAY]]
+        self._wanted = [wanted for entry in options[COLUMNS] for wanted in _entry(entry, way)]
+        names = [wanted.output.name for wanted in self._wanted]
+        if not names or len(set(names)) < len(names):
+            raise UsageError(f"option 'columns': {'it names a dest_field twice' if names else 'it has no entry'}")
+        self._outputs = [wanted.output for wanted in self._wanted]
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        sources = dict.fromkeys(wanted.source for wanted in self._wanted)
+        check_known("JsonPath", sources, schema)
+        for name in sources:
+            kind = schema.columns.field(name).type
+            if not (is_text(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind)):
+                raise TransformError(
+                    f"JsonPath: the column {name} of the table {schema.table} is {type_name(kind)}; JSON is a string, "
+                    "bytes, an array, a map or a row"
+                )
+        return with_outputs(schema, self._outputs)
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        sources = {wanted.source: batch.rows.column(wanted.source) for wanted in self._wanted}
+        documents = {name: _documents(values) for name, values in sources.items()}
+        found: list[list[Any]] = [[] for _ in self._wanted]
+        kept = []
+        for row in range(batch.rows.num_rows):
+            values = [self._value(wanted, documents[wanted.source][row], batch.table) for wanted in self._wanted]
+            kept.append(all(value is not _NO_ROW for value in values))
+            if kept[-1]:
+                for column, value in zip(found, values, strict=True):
+                    column.append(value)
+        if not all(kept):
+            mask = pa.array(kept, pa.bool_())
+            kinds = None if batch.kinds is None else batch.kinds.filter(mask)
+            batch = evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)
+        arrays = [pa.array(column, output.type) for column, output in zip(found, self._outputs, strict=True)]
+        yield put(batch, self._outputs, arrays)
+
+    def _value(self, wanted: _Wanted, document: Any, table: str) -> Any:
+        if document is None:
+            return None
+        try:
+            if isinstance(document, ValueError):
+                raise document
+            return plain(_at(wanted.path, document), wanted.output.type)
+        except ValueError as error:
+            if wanted.way == "SKIP":
+                return None
+            if wanted.way == "SKIP_ROW":
+                return _NO_ROW
+            raise TransformError(
+                f"JsonPath: table {table}, column {wanted.source}, path {wanted.path}, for {wanted.output.name}: "
+                f"{error}. With row_error_handle_way = SKIP such rows are left out"
+            ) from None
+
+
+def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
+    unknown = sorted(set(entry) - set(_KEYS))
+    missing = [key for key in _KEYS[:3] if not isinstance(entry.get(key), str) or not entry[key].strip()]
+    if unknown or missing:
+        problem = f"does not know {unknown[0]}; it has {', '.join(_KEYS)}" if unknown else f"needs {missing[0]}, a text"
+        raise UsageError(f"option 'columns': an entry {problem}")
+    own = str(entry.get("column_error_handle_way") or way).upper()
+    if own not in _WAYS:
+        raise UsageError(f"option 'columns': column_error_handle_way is one of {', '.join(_WAYS)}, found {own}")
+    outputs = [name.strip() for name in entry["dest_field"].split(";")]
+    written = entry.get("dest_type")
+    several = len(outputs) > 1
+    paths = [path.strip() for path in entry["path"].split(";")] if several else [entry["path"].strip()]
+    types: Sequence[Any] = str(written or "").split(";") if several else [written or "string"]
+    if not len(outputs) == len(paths) == len(types):
+        raise UsageError(
+            f"option 'columns': {len(outputs)} names in dest_field need as many in path and dest_type, found "
+            f"{len(paths)} and {len(types) if written else 0}"
+        )
+    for name, path, kind in zip(outputs, paths, types, strict=True):
+        _check_path(path)
+        try:
+            output = pa.field(name, arrow_type(kind.strip() if isinstance(kind, str) else kind))
+        except ValueError as error:
+            raise UsageError(f"option 'columns', dest_type of {name}: {error}") from None
+        yield _Wanted(source=entry["src_field"].strip(), path=path, output=output, way=own)
+
+
+@cache
+def _compiled(path: str) -> Any:
+    import jsonpath
+
+    return jsonpath.compile(path)
+
+
+def _check_path(path: str) -> None:
+    from jsonpath import JSONPathError
+
+    try:
+        _compiled(path)
+    except JSONPathError as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"option 'columns': the path {path!r} cannot be understood: {reason}") from None
+
+
+def _at(path: str, document: Any) -> Any:
+    """The one value at a path that can only lead to one, or all that another path leads to."""
+    compiled = _compiled(path)
+    found = compiled.findall(document)
+    if not compiled.singular_query():
+        return found
+    if not found:
+        raise ValueError(f"there is nothing in {_shown(document)}")
+    return found[0]
+
+
+def _documents(values: pa.Array) -> Sequence[Any]:
+    """What paths are applied to; for a text that is no JSON the error that says so."""
+    if pa.types.is_nested(values.type):
+        return [_as_json(value, values.type) for value in values.to_pylist()]
+    return [None if value is None else _parsed(value) for value in values.to_pylist()]
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text, parse_float=_Number, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        return ValueError(f"{_shown(text)} is not JSON: {error}")
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _as_json(value: Any, kind: pa.DataType) -> Any:
+    """A value as JSON has it: a row is an array of its fields, as in SeaTunnel."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return [_as_json(value[part.name], part.type) for part in kind]
+    if pa.types.is_map(kind):
+        return {_key(key): _as_json(each, kind.item_type) for key, each in value}
+    if pa.types.is_nested(kind):
+        return [_as_json(each, kind.value_type) for each in value]
+    if isinstance(value, Decimal):
+        return _Number(str(value))
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if isinstance(value, dt.date | dt.time) else value
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else str(key)
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -1,0 +1,148 @@
+"""``JsonPath``: values out of JSON, and what happens when they are not there."""
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tables import CHANGES, changed, made
+
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.transforms.json_path import JsonPath
+
+DOCUMENT = """{"data": {
+  "c_string": "this is a string", "c_boolean": true, "c_integer": 42, "c_float": 3.14, "c_decimal": 10.55,
+  "c_date": "2023-10-29", "c_datetime": "16:12:43.459", "c_array": ["item1", "item2", "item3"], "c_null": null,
+  "c_map_array": [{"c_string_1": "a", "c_string_2": "b"}, {"c_string_1": "c"}], "c row": {"x": 1, "y": [2.50, true]}
+}}"""
+TABLE = TableSchema(table="shop.events", columns=pa.schema([("id", pa.int64()), ("data", pa.string())]))
+
+
+def column(path: str, kind: str = "string", name: str = "found", **more: str) -> dict[str, str]:
+    return {"src_field": "data", "path": path, "dest_field": name, "dest_type": kind, **more}
+
+
+def taken(*columns: dict[str, str], rows: Any = ((1, DOCUMENT),), table: TableSchema = TABLE, **options: Any) -> Any:
+    """The new values of each row."""
+    transform = made(JsonPath, columns=list(columns), **options)
+    old = len(table.columns)
+    return [values[old:] for _, values in changed(transform, rows, table, kinds=None)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "value"),
+    [
+        ("$.data.c_string", "string", "this is a string"),
+        ("$.data.c_boolean", "boolean", True),
+        ("$.data.c_boolean", "string", "true"),
+        ("$.data.c_integer", "int", 42),
+        ("$.data.c_integer", "string", "42"),
+        ("$.data.c_float", "double", 3.14),
+        ("$.data.c_decimal", "decimal(4,2)", Decimal("10.55")),
+        ("$.data.c_date", "date", dt.date(2023, 10, 29)),
+        ("$.data.c_datetime", "time", dt.time(16, 12, 43, 459000)),
+        ("$.data.c_array", "array<string>", ["item1", "item2", "item3"]),
+        ("$.data.c_array[-1]", "string", "item3"),
+        ("$.data.c_null", "int", None),
+        (
+            "$.data.c_map_array",
+            "array<map<string, string>>",
+            [[("c_string_1", "a"), ("c_string_2", "b")], [("c_string_1", "c")]],
+        ),
+        ("$..c_string_1", "array<string>", ["a", "c"]),
+        ("$.data.c_map_array[?(@.c_string_1 == 'c')].c_string_1", "array<string>", ["c"]),
+        ("$.data.c_array[9:]", "array<string>", []),
+        ("$.data['c row']", "{x = int, y = array<string>}", {"x": 1, "y": ["2.50", "true"]}),
+        ("$.data['c row'].y", "string", "[2.5,true]"),
+    ],
+)
+def test_values_of_every_type(path: str, kind: str, value: Any) -> None:
+    assert taken(column(path, kind)) == [(value,)]
+
+
+def test_several_at_once_and_null() -> None:
+    several = column("$.a; $.b", "int;array<map<string, int>>", "x;y")
+    rows = [(1, '{"a": 1, "b": [{"k": 2}]}'), (2, None), (3, '{"a": null, "b": []}')]
+    assert taken(several, rows=rows) == [(1, [[("k", 2)]]), (None, None), (None, [])]
+    transform = made(JsonPath, columns=[several, column("$.a", name="id")])
+    assert transform.output_schema(TABLE).columns.names == ["id", "data", "x", "y"]
+    assert transform.output_schema(TABLE).columns.field("id").type == pa.string()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "path", "wanted"),
+    [
+        ("bytes", b'{"a": "x"}', "$.a", "x"),
+        ("array<int>", [7, 8], "$[1]", "8"),
+        ("map<string, date>", [("k", dt.date(2024, 1, 2))], "$.k", "2024-01-02"),
+        ("map<int, decimal(5,2)>", [(3, Decimal("1.50"))], "$['3']", "1.50"),
+        ("{name = string, age = int}", {"name": "a", "age": 18}, "$[1]", "18"),
+        ("array<{b = bytes}>", [{"b": b"hi"}], "$[0][0]", "aGk="),
+        ("array<{b = bytes}>", [None], "$[0]", None),
+    ],
+)
+def test_nested_columns_are_json_too(kind: str, value: Any, path: str, wanted: str) -> None:
+    table = TableSchema(table="t", columns=pa.schema([("data", arrow_type(kind))]))
+    assert taken(column(path), rows=[(value,), (None,)], table=table) == [(wanted,), (None,)]
+
+
+BAD = [(1, '{"a": 1}'), (2, "{"), (3, '{"b": 1}'), (4, '{"a": "x"}'), (5, '{"a": NaN}')]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (1, r"table shop\.events, column data, path \$\.a, for found: { is not JSON: "),
+        (2, r"there is nothing in {'b': 1}\. With row_error_handle_way = SKIP"),
+        (3, "'x' is not of type int"),
+        (4, "NaN is no number of JSON"),
+    ],
+)
+def test_what_is_not_there_fails_and_says_where(row: int, message: str) -> None:
+    with pytest.raises(TransformError, match=message):
+        taken(column("$.a", "int"), rows=[BAD[0], BAD[row]])
+
+
+def test_rows_and_columns_that_are_wrong_can_be_left_out() -> None:
+    assert taken(column("$.a", "int"), rows=BAD, row_error_handle_way="SKIP") == [(1,)]
+    skipping = column("$.a", "int", column_error_handle_way="SKIP")
+    assert taken(skipping, rows=BAD) == [(1,), (None,), (None,), (None,), (None,)]
+    row_of_b = column("$.b", "int", "other", column_error_handle_way="skip_row")
+    assert taken(skipping, row_of_b, rows=BAD) == [(None, 1)]
+    with pytest.raises(TransformError, match="for other"):
+        taken(skipping, column("$.b", name="other"), rows=BAD)
+
+
+def test_the_kinds_of_the_rows_that_stay() -> None:
+    transform = made(JsonPath, columns=[column("$.a", "int")], row_error_handle_way="SKIP")
+    rows = [(1, '{"a": 1}'), (2, "{"), (3, '{"a": 3}'), (4, None)]
+    assert [kind for kind, _ in changed(transform, rows, TABLE, CHANGES)] == ["INSERT", "UPDATE_AFTER", "DELETE"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([], "it has no entry"),
+        ([column("$.a"), column("$.b")], "names a dest_field twice"),
+        ([{"src_field": "data", "path": "$"}], "an entry needs dest_field"),
+        ([{**column("$"), "type": "int"}], "does not know type; it has src_field, path"),
+        ([column("$.a[")], r"the path '\$\.a\[' cannot be understood"),
+        ([column("$.a", "integer")], "dest_type of found: .* did you mean int"),
+        ([column("$.a;$.b", "int", "x;y")], "2 names in dest_field need as many in path and dest_type, found 2 and 1"),
+        ([{"src_field": "data", "path": "$.a;$.b", "dest_field": "x;y"}], "found 2 and 0"),
+        ([column("$.a", column_error_handle_way="DROP")], "one of FAIL, SKIP, SKIP_ROW, found DROP"),
+    ],
+)
+def test_columns_that_are_written_wrongly(columns: list[Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        made(JsonPath, columns=columns)
+
+
+def test_columns_that_hold_no_json_are_refused_before_data_moves() -> None:
+    with pytest.raises(TransformError, match=r"the column id of the table shop\.events is bigint; JSON is"):
+        made(JsonPath, columns=[{**column("$.a"), "src_field": "id"}]).output_schema(TABLE)
+    with pytest.raises(TransformError, match="has no column dat; it has id, data"):
+        made(JsonPath, columns=[{**column("$.a"), "src_field": "dat"}]).output_schema(TABLE)
