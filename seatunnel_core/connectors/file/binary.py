@@ -37,7 +37,7 @@ _LONGEST_NAME = 255
 class Binary(SourceFormat):
     """One split per file, empty ones too."""
 
-    typed: ClassVar[bool] = True
+    typed = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

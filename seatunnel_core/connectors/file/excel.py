@@ -50,7 +50,7 @@ class Excel(SourceFormat):
     Both libraries are written in Python: damaged bytes are an exception, and nothing worse.
     """
 
-    task_modules: ClassVar[tuple[str, ...]] = ("openpyxl", "xlrd")
+    task_modules = ("openpyxl", "xlrd")
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

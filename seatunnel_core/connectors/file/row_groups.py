@@ -35,7 +35,7 @@ class Footer:
 class RowGroups(SourceFormat):
     """What these formats have in common."""
 
-    typed: ClassVar[bool] = True
+    typed = True
     group: ClassVar[str]
     """What the format calls a group of rows, such as ``stripe``."""
 

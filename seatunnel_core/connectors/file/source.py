@@ -20,6 +20,7 @@ from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.archives import Archived
 from seatunnel_core.connectors.file.filesystem import FileVersion, LocalOpenFile, named_path
 from seatunnel_core.connectors.file.formats import source_format
 from seatunnel_core.connectors.file.listing import Listing, partition_keys, partitions
@@ -51,6 +52,8 @@ class LocalFileSource(Source):
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
+        if options[opt.ARCHIVE] != "none":
+            self._format = Archived(self._format, options[opt.ARCHIVE])
         self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
         self._table = table_name(options[opt.SCHEMA_BLOCK])
         self._declared = declared or TableSchema(table=self._table, columns=pa.schema([]))

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,10 +21,10 @@ class SourceFormat(ABC):
     A format that overrides nothing but ``infer`` and ``read`` has one split per file.
     """
 
-    task_modules: ClassVar[tuple[str, ...]] = ()
+    task_modules: tuple[str, ...] = ()
     """What reading imports beyond pyarrow."""
 
-    typed: ClassVar[bool] = False
+    typed: bool = False
     """Whether its files say which types their columns have, rather than suggest it."""
 
     def __init__(self, name: str, options: Options) -> None:

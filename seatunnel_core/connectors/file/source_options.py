@@ -102,6 +102,12 @@ COMPRESS = Option(
     default="none",
     doc="How text files are packed. Packed files are not split. Parquet and ORC files know it themselves.",
 )
+ARCHIVE = Option(
+    "archive_compress_codec",
+    ENUM("none", "zip", "tar", "tar_gz", "gz"),
+    default="none",
+    doc="The kind of archive in which the files lie, one or several in each. An archive is read by one task.",
+)
 FILTER = Option(
     "file_filter_pattern",
     STRING,
@@ -177,6 +183,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     TIME_FORMAT,
     ENCODING,
     COMPRESS,
+    ARCHIVE,
     FILTER,
     EXTENSION,
     RECURSIVE,
