@@ -270,6 +270,7 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "FilterRowKind": {"include_kinds": ["INSERT"]},
     "Copy": {"fields": {"b": "a"}},
     "Sql": {"query": "SELECT a FROM t"},
+    "JsonPath": {"columns": [{"src_field": "a", "path": "$.b", "dest_field": "b"}]},
     "DataValidator": {"field_rules": [{"field_name": "a", "rule_type": "NOT_NULL"}]},
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
 }
