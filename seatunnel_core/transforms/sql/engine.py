@@ -11,9 +11,10 @@ from datafusion import SessionConfig, SessionContext, udf
 
 from seatunnel_core.errors import SeaTunnelError, TransformError
 from seatunnel_core.transforms.sql.call import EngineFunction
+from seatunnel_core.transforms.sql.value import NOW
 
-TABLE, KINDS, NOW = "rows", "#kinds", "#now"
-"""The names that the engine's SQL uses: of the table, of the row kinds, and of the moment at which a batch comes."""
+TABLE, KINDS = "rows", "#kinds"
+"""The names of the table and of the row kinds in the engine's SQL."""
 
 _BATCH_ROWS = 2**20
 """DataFusion hands so many rows at once to a function of ours; a batch has fewer."""

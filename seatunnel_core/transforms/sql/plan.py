@@ -7,9 +7,9 @@ from attrs import field, frozen
 from sqlglot import exp
 
 from seatunnel_core.transforms.sql.dialect import Statement, shown
-from seatunnel_core.transforms.sql.engine import KINDS, NOW, TABLE, Engine, Query
+from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
-from seatunnel_core.transforms.sql.value import SqlError, Value, quoted_name
+from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, quoted_name
 
 
 @frozen(kw_only=True)

@@ -34,6 +34,10 @@ class Value:
 INT, BIGINT, DOUBLE, STRING, BOOLEAN = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
 BYTES, DATE, TIME, TIMESTAMP = pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")
 NULL = pa.null()
+
+NOW = "#now"
+"""The column that holds the moment at which a batch is transformed, in the local time of the machine."""
+
 _NAMES = {
     pa.int8(): "Int8",
     pa.int16(): "Int16",

@@ -3,7 +3,6 @@
 import datetime as dt
 import decimal
 import math
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from tables import batch_of, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.transforms.sql.call import MANY
 from seatunnel_core.transforms.sql.casts import java_text
 from seatunnel_core.transforms.sql.dialect import read, shown
 from seatunnel_core.transforms.sql.expression import Expressions
@@ -109,7 +109,7 @@ def with_columns(expressions: Sequence[str]) -> tuple[dict[str, str], TableSchem
     for each in expressions:
         (tree,) = read(f"SELECT {each} FROM dual").outputs
         for literal in list(tree.find_all(exp.Literal)):
-            if not isinstance(literal.parent, exp.DataTypeParam | exp.Escape | exp.Interval | exp.Neg):
+            if not stays(literal):
                 value = Expressions(ONE.columns, ()).value(literal)
                 column = exp.column(f"c{len(fields)}")
                 tree = column if literal is tree else tree
@@ -120,12 +120,29 @@ def with_columns(expressions: Sequence[str]) -> tuple[dict[str, str], TableSchem
     return lifted, TableSchema(table="dual", columns=pa.schema(fields)), row
 
 
+def stays(literal: exp.Literal) -> bool:
+    """Whether the literal has to stand in the statement itself."""
+    above = literal.parent
+    if isinstance(above, exp.Anonymous):
+        return literal.is_string and literal.index >= IN_QUOTES.get(above.name.upper(), MANY)
+    if isinstance(above, exp.Like):
+        return isinstance(above.parent, exp.Escape) and literal.arg_key == "expression"
+    return isinstance(above, exp.DataTypeParam | exp.Escape | exp.Interval | exp.Neg)
+
+
 CASES = read_cases()
 ALL = [case.expression for case in CASES]
 GOOD = [case.expression for case in CASES if case.expected[0] != "!"]
 BAD = [case.expression for case in CASES if case.expected[0] == "!"]
-IN_QUOTES = re.compile(r"ESCAPE|, '[icnm]'[,)]")
-"""Marks expressions of which a text has to stand in the statement."""
+IN_QUOTES = {
+    **dict.fromkeys(
+        ("DATE_TRUNC", "FORMATDATETIME", "PARSEDATETIME", "TO_DATE", "IS_DATE", "FROM_UNIXTIME", "TO_CHAR"), 1
+    ),
+    **dict.fromkeys(("DATEADD", "TIMESTAMPADD", "DATEDIFF", "REGEXP_LIKE"), 2),
+    "REGEXP_REPLACE": 3,
+    "REGEXP_SUBSTR": 4,
+}
+"""From which argument on a text has to stand in the statement itself."""
 
 
 def test_no_expression_stands_twice() -> None:
@@ -138,7 +155,7 @@ def test_literals_give_the_expected_values() -> None:
 
 
 def test_columns_with_the_same_values_give_them_too() -> None:
-    lifted, table, row = with_columns([each for each in GOOD if not IN_QUOTES.search(each)])
+    lifted, table, row = with_columns(GOOD)
     found = computed(list(lifted.values()), table, row)
     assert not wrong({each: found[text] for each, text in lifted.items()})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import PEOPLE, changed, made
+from tables import PEOPLE, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -125,11 +125,47 @@ def test_try_cast_gives_null_for_single_rows() -> None:
     ]
 
 
+def test_the_current_moment_is_one_in_a_batch() -> None:
+    query = (
+        "SELECT NOW() AS a, CURRENT_TIMESTAMP AS b, CURRENT_TIMESTAMP() AS c, CURRENT_DATE AS d, CURRENT_DATE() AS e, "
+        "CURRENT_TIME AS f, CURRENT_TIME() AS g FROM t WHERE NOW() > '2020-01-01' AND CURRENT_DATE > '2020-01-01'"
+    )
+    sql = made(Sql, query=query)
+    announced = sql.output_schema(PEOPLE)
+    before = dt.datetime.now()
+    (after,) = sql.apply(batch_of([(1, "a", 1), (2, "b", 2)]))
+    one, other = after.rows.to_pylist()
+    assert after.rows.schema == announced.columns
+    assert one == other
+    assert before <= one["a"] <= dt.datetime.now()
+    assert one["a"] == one["b"] == one["c"] == dt.datetime.combine(one["d"], one["f"])
+    assert (one["d"], one["f"]) == (one["e"], one["g"])
+
+
+def test_a_timestamp_with_a_zone_is_looked_at_in_utc() -> None:
+    zoned = TableSchema(table="t", columns=pa.schema([("at", pa.timestamp("us", tz="UTC"))]))
+    moment = dt.datetime(2020, 2, 29, 23, 30, tzinfo=dt.UTC)
+    query = (
+        "SELECT HOUR(at) AS h, DATEADD(at, 1, 'HOUR') AS a, DATE_TRUNC(at, 'MONTH') AS m, CAST(at AS STRING) AS s, "
+        "FORMATDATETIME(at, 'HH:mm') AS f, CAST(at AS DATE) AS d, at > TIMESTAMP '2020-01-01 00:00:00' AS c FROM t"
+    )
+    assert selected(query, rows=[(moment,), (None,)], schema=zoned, kinds=None) == [
+        (
+            23,
+            dt.datetime(2020, 3, 1, 0, 30, tzinfo=dt.UTC),
+            dt.datetime(2020, 2, 1, tzinfo=dt.UTC),
+            "2020-02-29 23:30:00+00",
+            "23:30",
+            dt.date(2020, 2, 29),
+            True,
+        ),
+        (None,) * 7,
+    ]
+
+
 def test_uuid_and_random_differ_from_row_to_row() -> None:
     sql = made(Sql, query="SELECT UUID() AS u, RAND() AS r FROM t")
     sql.output_schema(PEOPLE)
-    from tables import batch_of
-
     (after,) = sql.apply(batch_of([(1, "a", 1), (2, "b", 2)]))
     for column in after.rows.to_pydict().values():
         assert len(set(column)) == 2
@@ -169,6 +205,19 @@ def test_statements_that_cannot_be(query: str, message: str) -> None:
         ("LEFT(name)", r"LEFT at line 1, column 8 has 1 arguments and takes 2"),
         ("ABS(TRUE)", "ABS at line 1, column 8: argument 1 is boolean, and has to be a number"),
         ("name + name", "string is not a number"),
+        ("age + CURRENT_DATE", "date is not a number"),
+        ("FORMATDATETIME(CURRENT_DATE, 'bogus')", "the pattern bogus has the letter b"),
+        ("FORMATDATETIME(CURRENT_DATE, name)", "argument 2 has to be a format such as .* in quotes"),
+        ("FORMATDATETIME(CURRENT_TIME, 'yyyy')", "a time of day has no date to write"),
+        ("TO_CHAR(age, '9X')", "the format 9X is not known"),
+        ("TO_CHAR(CURRENT_DATE, 'YYYY BC')", "the format YYYY BC has BC"),
+        ("DATEADD(CURRENT_DATE, 1, 'FORTNIGHT')", "FORTNIGHT is not a unit of time; there are"),
+        ("DATEADD(CURRENT_TIME, 1, 'DAY')", "a time of day has no DAY"),
+        ("DATEDIFF(CURRENT_TIME, CURRENT_DATE, 'HOUR')", "a time of day and a date have no difference"),
+        ("EXTRACT(SOUL FROM CURRENT_DATE)", "SOUL is not a field; there are YEAR"),
+        ("YEAR(CURRENT_TIME)", "a time of day has no YEAR"),
+        ("YEAR(age)", "argument 1 is int, and has to be a date, a time or a timestamp"),
+        ("FROM_UNIXTIME(id, 'yyyy', 'Mars')", "Mars is not a time zone"),
         ("CAST(age AS DATE)", "cannot turn int into date"),
         ("CAST(age AS JSON)", "JSON is not a type of CAST; there are STRING"),
         ("REGEXP_LIKE(name, '(')", "is not a regular expression"),
