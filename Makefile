@@ -14,7 +14,7 @@ MINUTES ?= 60
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench wheels clean dev
+.PHONY: help demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ demo: ## five real tables from CSV to Parquet through Spark, with a checkpoint e
 
 test: dev ## everything that needs no server; under 5 minutes on 2 cores
 	@$(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+docs: dev ## the documentation as a site, in build/site; a link that leads nowhere fails it
+	@$(RUN) -m mkdocs build
 
 COVERING := tests/seatunnel_storage_api tests/job tests/checkpoint tests/plugins/test_hdfs_conformance.py
 
