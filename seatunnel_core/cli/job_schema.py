@@ -14,6 +14,7 @@ from seatunnel_core.config.option import Option
 from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.description import default, meaning, summary
 from seatunnel_core.job.node import COMMON
+from seatunnel_core.transforms.tables import with_tables
 
 _FREE_IN_ENV = ("spark", "flink", "execution")
 """Blocks of ``env`` that hold what other programs understand."""
@@ -50,9 +51,10 @@ def _env() -> dict[str, Any]:
 
 
 def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
-    own = {option.key for option in plugin.declared}
+    declared = with_tables(plugin.declared) if kind is Kind.TRANSFORM else plugin.declared
+    own = {option.key for option in declared}
     common = [option for option in COMMON[kind] if option.key not in own]
-    block = _block((*plugin.declared, *common))
+    block = _block((*declared, *common))
     block["properties"]["plugin_name"] = {"type": "string"}
     return {"description": summary(plugin), **block}
 

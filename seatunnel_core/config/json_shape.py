@@ -40,9 +40,9 @@ def whole(low: int | None = None, high: int | None = None) -> Shape:
 
 def words(*known: str) -> Shape:
     """One of some words in any case; editors offer them as they stand here."""
-    return {
-        "anyOf": [{"enum": list(known)}, {"type": "string", "pattern": f"{'|'.join(map(any_case, known))}|{_VARIABLE}"}]
-    }
+    pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
+    flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
+    return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}
 
 
 def listed(of: Shape) -> Shape:

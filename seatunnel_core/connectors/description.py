@@ -86,7 +86,8 @@ def meaning(option: Option[Any]) -> str:
 def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
     """For each option, required ones first: its names; its type with default or need; its meaning."""
     for option in sorted(options, key=lambda each: not each.required):
-        need = "required" if option.required else f"default {default(option)}" if default(option) else ""
+        unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
+        need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""
         yield names(option), ", ".join(part for part in (type_of(option), need) if part), meaning(option)
 
 

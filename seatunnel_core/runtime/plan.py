@@ -220,16 +220,25 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
 
 def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:
     try:
-        if issubclass(plugin_class, Source):
-            return source_of(plugin_class, validated.options)
-        if issubclass(plugin_class, Transform | DataFrameTransform):
-            return transform_of(plugin_class, validated.options)
-        return plugin_class(validated.options)
+        made = _made(plugin_class, validated.options)
     except (SeaTunnelError, ValueError) as error:
         named = re.match(r"option '([^']+)'", str(error))
         position = validated.positions.get(named[1], block.position) if named else block.position
         problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", position)
         return None
+    lacking = missing(made)  # what its options ask for, a format for example
+    if lacking is not None:
+        problems.error(lacking, block.position)
+        return None
+    return made
+
+
+def _made(plugin_class: Any, options: Options) -> Any:
+    if issubclass(plugin_class, Source):
+        return source_of(plugin_class, options)
+    if issubclass(plugin_class, Transform | DataFrameTransform):
+        return transform_of(plugin_class, options)
+    return plugin_class(options)
 
 
 def _pipeline(

@@ -232,3 +232,17 @@ def test_a_plugin_whose_tasks_lack_a_package_is_refused_with_the_pip_command(mon
     monkeypatch.setattr(plugins_for_plans.Keep, "task_modules", ("pyarrow", "no_such_package"))
     with pytest.raises(ConfigError, match="the transform Keep needs no_such_package, not installed here: run pip"):
         planned(JOB)
+
+
+def test_a_package_that_only_these_options_need_is_told_in_the_same_way(monkeypatch):
+    class OfOneFormat(plugins_for_plans.LocalFile):
+        def __init__(self, options):
+            super().__init__(options)
+            self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()
+
+    known = {**Plugins._known, "source": {"localfile": OfOneFormat}}
+    monkeypatch.setattr(Plugins, "_known", known)
+    job = SMALL.format(source=_FILE, sinks="LocalFile { path = /out }")
+    assert planned(job)
+    with pytest.raises(ConfigError, match="the source LocalFile needs no_such_format, not installed here"):
+        planned(job.replace("csv", "json"))
