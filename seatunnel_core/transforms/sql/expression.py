@@ -60,7 +60,9 @@ class Expressions:
         return cast(self.functions, value, kind, f"{shown(node)} at {place(node)}")
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        known = FUNCTIONS[name]
+        known = FUNCTIONS.get(name)
+        if known is None:
+            raise SqlError(f"Sql: {name} at {place(node)} can only stand behind LATERAL VIEW")
         if not known.least <= len(args) <= known.most:
             wanted = f"{known.least}" if known.least == known.most else f"{known.least} to {known.most}"
             if known.most > 1000:

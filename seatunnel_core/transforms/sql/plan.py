@@ -6,10 +6,21 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
-from seatunnel_core.transforms.sql.dialect import Statement, shown
+from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
+from seatunnel_core.transforms.sql.lists import exploded, is_list
 from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, quoted_name
+
+
+@frozen(kw_only=True)
+class Explode:
+    """A lateral view: what computes its array, and the column that gets the elements."""
+
+    engine: Engine = field(repr=False)
+    output: pa.Field
+    outer: bool
+    """Whether a row without elements stays, with null."""
 
 
 @frozen(kw_only=True)
@@ -22,15 +33,25 @@ class Plan:
     passed: Mapping[str, str]
     """Columns that it gives as they are: their names before, and after."""
 
+    explodes: tuple[Explode, ...]
     engine: Engine = field(repr=False)
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """The rows and kinds of the result. Raises ``TransformError`` when a row has none."""
+        """The rows and kinds of the result.
+
+        Raises:
+            RowError: a row has none.
+        """
+        for each in self.explodes:
+            lists, _ = each.engine.run(rows, None)
+            rows, kinds = exploded(rows, kinds, lists.column(0), each.output, outer=each.outer)
         return self.engine.run(rows, kinds)
 
     def key(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The primary key under its new names; none when a column of it is left out or changed."""
-        return tuple(self.passed[name] for name in names) if all(name in self.passed for name in names) else ()
+        """The primary key under its new names; none when a column of it is left out or changed, or rows multiply."""
+        if self.explodes or not all(name in self.passed for name in names):
+            return ()
+        return tuple(self.passed[name] for name in names)
 
 
 def planned(statement: Statement, columns: pa.Schema) -> Plan:
@@ -39,16 +60,46 @@ def planned(statement: Statement, columns: pa.Schema) -> Plan:
     Raises:
         SqlError: it does not fit the columns.
     """
+    explodes = []
+    for node in statement.explodes:
+        explodes.append(_explode(node, columns, statement.tables))
+        output = explodes[-1].output
+        at = columns.get_field_index(output.name)
+        columns = columns.append(output) if at < 0 else columns.set(at, output)
     expressions = Expressions(columns, statement.tables)
     outputs, passed = _outputs(statement, expressions)
     _check_names([name for name, *_ in outputs])
     schema = pa.schema([_field(columns, name, value, source) for name, value, source in outputs])
-    selected = [f"{value.sql} AS {quoted_name(name)}" for name, value, _ in outputs]
+    where = expressions.condition(statement.where) if statement.where is not None else None
+    engine = _engine(expressions, [(name, value) for name, value, _ in outputs], where, schema)
+    return Plan(columns=schema, passed=passed, explodes=tuple(explodes), engine=engine)
+
+
+def _engine(
+    expressions: Expressions, outputs: Sequence[tuple[str, Value]], where: Value | None, schema: pa.Schema
+) -> Engine:
+    selected = [f"{value.sql} AS {quoted_name(name)}" for name, value in outputs]
     sql = f"SELECT {', '.join([*selected, quoted_name(KINDS)])} FROM {TABLE}"
-    if statement.where is not None:
-        sql += f" WHERE {expressions.condition(statement.where).sql}"
-    query = Query(sql=sql, functions=tuple(expressions.functions.made), columns=schema, timed=quoted_name(NOW) in sql)
-    return Plan(columns=schema, passed=passed, engine=Engine(query))
+    if where is not None:
+        sql += f" WHERE {where.sql}"
+    functions = tuple(expressions.functions.made)
+    return Engine(Query(sql=sql, functions=functions, columns=schema, timed=quoted_name(NOW) in sql))
+
+
+def _explode(node: exp.Expression, columns: pa.Schema, tables: Sequence[str]) -> Explode:
+    call, alias = node.this, node.args.get("alias")
+    names = [each.name for each in alias.args.get("columns") or ()] if alias else []
+    if not isinstance(call, exp.Anonymous) or call.name.upper() != "EXPLODE" or len(call.expressions) != 1:
+        raise SqlError(f"Sql: {place(node)}: behind LATERAL VIEW stands [OUTER] EXPLODE(array) AS name")
+    if len(names) != 1:
+        raise SqlError(f"Sql: {place(call)}: the elements need one name: LATERAL VIEW {shown(call)} AS name")
+    expressions = Expressions(columns, tables)
+    value = expressions.value(call.expressions[0])
+    if not is_list(value.type):
+        raise SqlError(f"Sql: {place(call)}: EXPLODE takes an array, and {shown(call.expressions[0])} is none")
+    engine = _engine(expressions, [("list", value)], None, pa.schema([("list", value.type)]))
+    output = pa.field(names[0], value.type.value_type)
+    return Explode(engine=engine, output=output, outer=bool(node.args.get("outer")))
 
 
 _Output = tuple[str, Value, str | None]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import STRING, Option, Options
+from seatunnel_core.config.option import ENUM, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import Transform
@@ -21,13 +21,22 @@ QUERY = Option(
     aliases=("sql",),
     doc="SELECT … FROM t [WHERE …], with the functions that docs/transforms.md lists; t may have any name.",
 )
+WAY = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP"),
+    default="FAIL",
+    doc="What a row does for which the statement has no result, such as a division by zero: the pipeline fails, or the "
+    "row is left out and not counted.",
+)
+
+_Rows = tuple[pa.RecordBatch, pa.Array | None]
 
 
 class Sql(Transform):
     """Each row by itself: no joins, no sums. Rows keep their kinds, and the table its name."""
 
     identifier: ClassVar[str] = "Sql"
-    declared = (QUERY,)
+    declared = (QUERY, WAY)
     task_modules: ClassVar[tuple[str, ...]] = ("sqlglot", "datafusion")
 
     def __init__(self, options: Options) -> None:
@@ -53,8 +62,24 @@ class Sql(Transform):
         return evolve(schema, columns=plan.columns, primary_key=plan.key(schema.primary_key))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        rows, kinds = self._plan(batch.rows.schema).run(batch.rows, batch.kinds)
-        yield Batch(table=batch.table, rows=rows, kinds=kinds)
+        plan = self._plan(batch.rows.schema)
+        for rows, kinds in self._run(plan, batch.rows, batch.kinds):
+            yield Batch(table=batch.table, rows=rows, kinds=kinds)
+
+    def _run(self, plan: "Plan", rows: pa.RecordBatch, kinds: pa.Array | None) -> Iterator[_Rows]:
+        """What the statement makes of the rows; without those that fail, when they are to be left out."""
+        from seatunnel_core.transforms.sql.value import RowError
+
+        try:
+            yield plan.run(rows, kinds)
+            return
+        except RowError as error:
+            if self.options[WAY] == "FAIL":
+                raise RowError(f"Sql: {error}. With row_error_handle_way = SKIP such rows are left out") from None
+        half = rows.num_rows // 2
+        for first, size in ((0, half), (half, rows.num_rows - half)) if half else ():
+            part = None if kinds is None else kinds.slice(first, size)
+            yield from self._run(plan, rows.slice(first, size), part)
 
     def _plan(self, columns: pa.Schema) -> "Plan":
         if columns not in self._plans:

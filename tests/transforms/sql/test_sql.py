@@ -10,6 +10,7 @@ from tables import PEOPLE, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.transforms.sql.transform import Sql
 
 NESTED = TableSchema(
@@ -171,6 +172,56 @@ def test_uuid_and_random_differ_from_row_to_row() -> None:
         assert len(set(column)) == 2
 
 
+def test_rows_without_a_result_can_be_left_out() -> None:
+    rows = [(1, "12", 0), (2, "x", 0), (3, None, 0), (4, "y", 0), (5, "13", 0)]
+    sql = made(Sql, query="SELECT id, CAST(name AS INT) AS n FROM t", row_error_handle_way="SKIP")
+    sql.output_schema(PEOPLE)
+    kinds = [RowKind.INSERT, RowKind.INSERT, RowKind.DELETE, RowKind.INSERT, RowKind.UPDATE_AFTER]
+    expected = [("INSERT", (1, 12)), ("DELETE", (3, None)), ("UPDATE_AFTER", (5, 13))]
+    assert changed(sql, rows, kinds=kinds) == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("EXPLODE(SPLIT(name, ' ')) AS word", [(1, "Joy"), (1, "Ding")]),
+        ("OUTER EXPLODE(SPLIT(name, ' ')) AS word", [(1, "Joy"), (1, "Ding"), (2, None)]),
+        ("EXPLODE(ARRAY(name)) AS word", [(1, "Joy Ding"), (2, None)]),
+        (
+            "EXPLODE(SPLIT(name, ' ')) x AS w LATERAL VIEW EXPLODE(ARRAY(w, '!')) AS word WHERE w = 'Joy'",
+            [(1, "Joy"), (1, "!")],
+        ),
+    ],
+)
+def test_lateral_views_make_rows_of_arrays(view: str, expected: list[tuple[Any, ...]]) -> None:
+    sql = made(Sql, query=f"SELECT id, word FROM t LATERAL VIEW {view}")
+    assert sql.output_schema(PEOPLE).primary_key == ()
+    rows = [(1, "Joy Ding", 1), (2, None, 1)]
+    found = changed(sql, rows, kinds=[RowKind.UPDATE_AFTER, RowKind.DELETE])
+    assert [row for _, row in found] == expected
+    assert {kind for kind, row in found if row[0] == 1} == {"UPDATE_AFTER"}
+
+
+def test_a_view_may_take_the_name_of_a_column() -> None:
+    query = "SELECT * FROM t LATERAL VIEW EXPLODE(SPLIT(name, ' ')) AS name"
+    assert selected(query, rows=[(1, "Joy Ding", 7)], kinds=None) == [(1, "Joy", 7), (1, "Ding", 7)]
+
+
+def test_arrays_and_vectors() -> None:
+    columns = pa.schema([("a", pa.list_(pa.int32())), ("v", pa.list_(pa.float32(), 2)), ("s", pa.string())])
+    rows = [([3, None, 1], [3.0, 4.0], "x"), ([], [0.0, 1.0], "yz"), (None, None, None)]
+    query = (
+        "SELECT ARRAY_MAX(a) AS a, ARRAY_MIN(a) AS b, (ARRAY(s, 1))[0] AS c, SPLIT('a.b', '.')[1] AS d, "
+        "SPLIT(s, s) AS e, VECTOR_NORM(v) AS f, VECTOR_DIMS(v) AS g, L1_DISTANCE(v, v) AS h, "
+        "L2_DISTANCE(v, ARRAY(0e0, 0e0)) AS i, INNER_PRODUCT(v, v) AS j, COSINE_DISTANCE(v, v) AS k FROM t"
+    )
+    assert selected(query, rows=rows, schema=TableSchema(table="t", columns=columns), kinds=None) == [
+        (3, 1, "x", "b", ["", ""], 5.0, 2, 0.0, 5.0, 25.0, 0.0),
+        (None, None, "yz", "b", ["", ""], 1.0, 2, 0.0, 1.0, 1.0, 0.0),
+        (None, None, None, "b", None, None, None, None, None, None, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -226,6 +277,9 @@ def test_statements_that_cannot_be(query: str, message: str) -> None:
         ("name ILIKE 'a'", "is not possible in a transform Sql"),
         ("age BETWEEN SYMMETRIC 1 AND 2", "is not possible in a transform Sql"),
         ("CASE WHEN age = 1 THEN TRUE ELSE 1 END", "boolean and int have no type in common"),
+        ("EXPLODE(name)", "EXPLODE at line 1, column 8 can only stand behind LATERAL VIEW"),
+        ("ARRAY_MAX(name)", "argument 1 is string, and has to be an array"),
+        ("VECTOR_NORM(name)", "has to be a vector of numbers"),
         ("id, name AS id", "two columns are called id"),
         ("123456789012345678901234567890123456789", "more than 38 digits"),
     ],
@@ -233,6 +287,19 @@ def test_statements_that_cannot_be(query: str, message: str) -> None:
 def test_expressions_that_do_not_fit_the_columns(expression: str, message: str) -> None:
     with pytest.raises(TransformError, match=f"Sql: .*{message}"):
         made(Sql, query=f"SELECT {expression} FROM t").output_schema(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        ("EXPLODE(name) AS x", "EXPLODE takes an array, and name is none"),
+        ("EXPLODE(SPLIT(name, ' '))", "the elements need one name"),
+        ("UPPER(name) AS x", "stands \\[OUTER\\] EXPLODE"),
+    ],
+)
+def test_lateral_views_that_cannot_be(view: str, message: str) -> None:
+    with pytest.raises(TransformError, match=f"Sql: .*{message}"):
+        made(Sql, query=f"SELECT id FROM t LATERAL VIEW {view}").output_schema(PEOPLE)
 
 
 @pytest.mark.parametrize(
