@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.config.option import NESTED, Option, Options
+from seatunnel_core.config.option import LIST, NESTED, STRING, Option, Options
 from seatunnel_core.connectors.assertion.rules import TableRules, table_rules
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RuleError, UsageError
@@ -33,7 +33,7 @@ class AssertSink(Sink):
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"option 'rules': {error}") from None
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
-        self._tables = tuple(str(name) for name in ([names] if isinstance(names, str) else names))
+        self._tables: tuple[str, ...] = LIST(STRING).parse(names)
 
     def check_schema(self, schema: TableSchema) -> None:
         for rules in self.rules:
