@@ -11,7 +11,6 @@ from typing import Any
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 
-
 _OTHER_NAMES = {"jsonpath": "python-jsonpath"}
 """What pip calls a module that is not installed, where a package of the module's own name is another one."""
 

@@ -21,6 +21,7 @@ class Copy(Transform):
 
     identifier: ClassVar[str] = "Copy"
     declared = (FIELDS, SOURCE, TARGET)
+    example = "fields { full_name = name }"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

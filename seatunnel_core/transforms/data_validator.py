@@ -42,6 +42,7 @@ class DataValidator(Transform):
 
     identifier: ClassVar[str] = "DataValidator"
     declared = (RULES_OPTION, WAY, TABLE)
+    example = "field_rules = [ { field_name = name, rule_type = NOT_NULL } ]"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -23,6 +23,7 @@ class DataFrameFunction(DataFrameTransform):
 
     identifier: ClassVar[str] = "DataFrame"
     declared = (FUNCTION_OPTION,)
+    example = 'function = "my_package.cleaning:enrich"'
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -21,6 +21,7 @@ class FieldMapper(Transform):
 
     identifier: ClassVar[str] = "FieldMapper"
     declared = (MAPPER,)
+    example = "field_mapper { id = id, name = full_name }"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -25,6 +25,10 @@ class FieldRename(Transform):
 
     identifier: ClassVar[str] = "FieldRename"
     declared = (*NAMING, SPECIFIC)
+    example = """
+        convert_case = UPPER
+        prefix = "F_"
+    """
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

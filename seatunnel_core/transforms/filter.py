@@ -20,6 +20,7 @@ class Filter(Transform):
 
     identifier: ClassVar[str] = "Filter"
     declared = (INCLUDE, EXCLUDE)
+    example = "include_fields = [id, name]"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

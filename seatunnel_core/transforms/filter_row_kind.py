@@ -22,6 +22,7 @@ class FilterRowKind(Transform):
 
     identifier: ClassVar[str] = "FilterRowKind"
     declared = (INCLUDE, EXCLUDE)
+    example = "exclude_kinds = [DELETE]"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -74,6 +74,7 @@ class JsonPath(Transform):
 
     identifier: ClassVar[str] = "JsonPath"
     declared = (COLUMNS, WAY)
+    example = 'columns = [ { src_field = name, path = "$.first", dest_field = first_name } ]'
     task_modules: ClassVar[tuple[str, ...]] = ("jsonpath",)
 
     def __init__(self, options: Options) -> None:

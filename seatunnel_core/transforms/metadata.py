@@ -28,6 +28,7 @@ class Metadata(Transform):
 
     identifier: ClassVar[str] = "Metadata"
     declared = (FIELDS,)
+    example = "metadata_fields { Table = source_table }"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -31,6 +31,7 @@ class PythonFunction(Transform):
 
     identifier: ClassVar[str] = "Python"
     declared = (FUNCTION_OPTION, SCHEMA_BLOCK)
+    example = 'function = "my_package.cleaning:trim"'
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -31,6 +31,11 @@ class Replace(Transform):
 
     identifier: ClassVar[str] = "Replace"
     declared = (FIELD, PATTERN, REPLACEMENT, IS_REGEX, FIRST)
+    example = """
+        replace_field = name
+        pattern = " "
+        replacement = "_"
+    """
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -31,6 +31,7 @@ class RowKindExtractor(Transform):
 
     identifier: ClassVar[str] = "RowKindExtractor"
     declared = (NAME, FORM)
+    example = "custom_field_name = operation"
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -21,6 +21,7 @@ class SparkSql(DataFrameTransform):
 
     identifier: ClassVar[str] = "SparkSql"
     declared = (QUERY,)
+    example = 'query = "SELECT id, upper(name) AS name FROM people"'
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

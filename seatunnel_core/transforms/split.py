@@ -25,6 +25,11 @@ class Split(Transform):
 
     identifier: ClassVar[str] = "Split"
     declared = (SEPARATOR, FIELD, OUTPUTS)
+    example = """
+        separator = " "
+        split_field = name
+        output_fields = [first_name, last_name]
+    """
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

@@ -16,6 +16,7 @@ class TableRename(Transform):
 
     identifier: ClassVar[str] = "TableRename"
     declared = NAMING
+    example = 'prefix = "copy_of_"'
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

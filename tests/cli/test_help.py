@@ -1,6 +1,7 @@
 """``seatunnel help``: what a plugin declares is what a person reads."""
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,32 @@ def test_a_broken_plugin_is_told_with_its_reason(
         monkeypatch.undo()
         registry.forget()
     assert "No module named 'no_such_module'" in capsys.readouterr().out
+
+
+FROM_CODE_ONLY = ("Memory",)
+PEOPLE = "FakeSource { plugin_output = people, schema { fields { id = bigint, name = string } } }"
+BESIDE = {
+    "source": "EXAMPLE\nsink { Console { } }",
+    "transform": f"source {{ {PEOPLE} }}\nEXAMPLE\nsink {{ Console {{ }} }}",
+    "sink": f"source {{ {PEOPLE} }}\nEXAMPLE",
+}
+
+
+@pytest.mark.parametrize("plugin", list(registry.plugins()), ids=lambda each: f"{each.kind}-{each.identifier}")
+def test_the_example_is_a_job(
+    plugin: registry.Plugin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if plugin.identifier in FROM_CODE_ONLY or plugin.distribution != "seatunnel-core":
+        return
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "people.csv").write_text("id,name\n1,Joy\n")
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "cleaning.py").write_text("enrich = trim = lambda rows: rows\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert plugin.declared is not None
+    job = BESIDE[plugin.kind].replace("EXAMPLE", example(plugin.kind, plugin.declared))
+    (tmp_path / "job.conf").write_text(job.replace("/data/", f"{tmp_path}/"), encoding="utf-8")
+    code = main(["-c", str(tmp_path / "job.conf"), "--check", "--strict"])
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    assert "guarantee: " in said.out

@@ -24,6 +24,7 @@ class AssertSink(Sink):
 
     identifier: ClassVar[str] = "Assert"
     declared = (RULES,)
+    example = "rules { row_rules = [ { rule_type = MIN_ROW, rule_value = 1 } ] }"
     guarantee = Guarantee.IDEMPOTENT
 
     def __init__(self, options: Options) -> None:

@@ -42,6 +42,10 @@ class FakeSource(Source):
 
     identifier: ClassVar[str] = "FakeSource"
     declared = opt.FAKE_OPTIONS
+    example = """
+        row.num = 100
+        schema { table = "shop.people", fields { id = bigint, name = string } }
+    """
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

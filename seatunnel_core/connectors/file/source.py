@@ -44,6 +44,11 @@ class LocalFileSource(Source):
 
     identifier: ClassVar[str] = "LocalFile"
     declared = opt.SOURCE_OPTIONS
+    example = """
+        path = "/data/in"
+        file_format_type = csv
+        csv_use_header_line = true
+    """
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

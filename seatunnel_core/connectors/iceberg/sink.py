@@ -46,6 +46,11 @@ class IcebergSink(Sink):
 
     identifier: ClassVar[str] = "Iceberg"
     declared = opt.SINK_OPTIONS
+    example = """
+        iceberg.catalog.config { type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }
+        namespace = shop
+        table = orders
+    """
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
     task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)

@@ -37,6 +37,7 @@ class Sql(Transform):
 
     identifier: ClassVar[str] = "Sql"
     declared = (QUERY, WAY)
+    example = 'query = "SELECT id, UPPER(name) AS name FROM people WHERE id > 0"'
     task_modules: ClassVar[tuple[str, ...]] = ("sqlglot", "datafusion")
 
     def __init__(self, options: Options) -> None:
