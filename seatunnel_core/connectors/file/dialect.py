@@ -8,6 +8,7 @@ import pyarrow.csv as csv
 from attrs import frozen
 
 from seatunnel_core.connectors.file.filesystem import OpenFile
+from seatunnel_core.connectors.file.packing import unpacked
 from seatunnel_core.errors import SourceError
 
 PREAMBLE_BYTES = 1 << 20
@@ -98,7 +99,7 @@ class Dialect:
         """The text from byte ``start`` of the unpacked UTF-8 on."""
         stream = file.stream()
         if self.compression:
-            stream = pa.CompressedInputStream(stream, self.compression)
+            stream = unpacked(stream, self.compression)
         if codecs.lookup(self.encoding).name not in ("utf-8", "ascii"):
             stream = pa.transcoding_input_stream(stream, self.encoding, "utf-8")
         if start:

@@ -46,6 +46,10 @@ class LocalFileSink(Sink):
 
     identifier: ClassVar[str] = "LocalFile"
     declared = opt.SINK_OPTIONS
+    example = """
+        path = "/data/out"
+        file_format_type = parquet
+    """
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
 
@@ -59,7 +63,7 @@ class LocalFileSink(Sink):
             )
         self.style = _style(options)
         self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
-        self.task_modules = self.style.writer.task_modules  # type: ignore[misc]  # those of the one format
+        self.task_modules = self.style.task_modules  # type: ignore[misc]  # those of the one format and codec
         for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
             if "/" in (options[key] or ""):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")

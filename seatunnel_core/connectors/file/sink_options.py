@@ -66,7 +66,7 @@ SINGLE_FILE = Option(
 )
 COMPRESS = Option(
     "compress_codec",
-    ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli"),
+    ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli", "lzo"),
     doc="How files are packed; snappy for parquet and orc and none for the others when it is not set.",
 )
 HEADER = Option(

@@ -98,9 +98,9 @@ TIME_FORMAT = Option(
 ENCODING = Option("encoding", STRING, default="UTF-8", doc="The character encoding of text files.")
 COMPRESS = Option(
     "compress_codec",
-    ENUM("none", "gzip", "bz2", "zstd", "lz4", "brotli"),
+    ENUM("none", "gzip", "zlib", "snappy", "lz4", "zstd", "brotli", "bz2", "lzo"),
     default="none",
-    doc="How text files are packed. Packed files are not split. Parquet and ORC files know it themselves.",
+    doc="How text, csv, json and xml files are packed. Packed files are not split. Parquet and ORC know it themselves.",
 )
 ARCHIVE = Option(
     "archive_compress_codec",

@@ -13,6 +13,7 @@ from seatunnel_core.connectors.file import delimited, json_lines
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.dialect import Dialect, check_delimiter
 from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.file.packing import modules
 from seatunnel_core.connectors.file.planning import SplitPlan, file_ranges
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.source import Planning, ReadContext
@@ -35,6 +36,7 @@ class TextRanges(SourceFormat):
         super().__init__(name, options)
         self.dialect = self._dialect()
         self.dialect.check()
+        self.task_modules = modules(self.dialect.compression)
         self._plan = SplitPlan(dialect=self.dialect, split_size=options[opt.SPLIT_SIZE], enabled=options[opt.SPLIT])
 
     @abstractmethod

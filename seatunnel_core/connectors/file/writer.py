@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from seatunnel_core.connectors.file.formats import file_writer
-
-_SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "zstd": ".zst", "lz4": ".lz4", "brotli": ".br"}
+from seatunnel_core.connectors.file.packing import SUFFIXES, modules, packed
 
 
 @frozen(kw_only=True)
@@ -35,12 +34,17 @@ class FileStyle:
         return found
 
     @property
+    def task_modules(self) -> tuple[str, ...]:
+        """What writing imports beyond pyarrow."""
+        return () if self.writer.packs_itself else modules(self.codec)
+
+    @property
     def suffix(self) -> str:
         """The end of file names."""
         if self.extension:
             return f".{self.extension.lstrip('.')}"
-        packed = self.codec and not self.writer.packs_itself
-        return self.writer.suffix + (_SUFFIXES[self.codec] if self.codec and packed else "")
+        outside = self.codec and not self.writer.packs_itself
+        return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, path: str, columns: pa.Schema) -> "FileWriter":
         """Begin a file.
@@ -57,7 +61,7 @@ class FileWriter(ABC):
     suffix: ClassVar[str]
     """The end of file names, with its dot."""
 
-    codecs: ClassVar[tuple[str, ...]] = tuple(_SUFFIXES)
+    codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)
     """What ``compress_codec`` may name, besides ``none``."""
 
     default_codec: ClassVar[str] = "none"
@@ -70,16 +74,13 @@ class FileWriter(ABC):
     keeps_names: ClassVar[bool] = False
     """Whether the files are copies, whose names the rows tell."""
 
-    task_modules: ClassVar[tuple[str, ...]] = ()
-    """What writing imports beyond pyarrow."""
-
     def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
         self.style = style
         self.columns = columns
         self.refuse(columns)
         self.stream: pa.NativeFile = pa.OSFile(path, "wb")
         if style.codec and not self.packs_itself:
-            self.stream = pa.CompressedOutputStream(self.stream, style.codec)
+            self.stream = packed(self.stream, style.codec)
 
     @classmethod
     def check(cls, style: FileStyle) -> None:

@@ -19,6 +19,7 @@ from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.json_writer import json_text
+from seatunnel_core.connectors.file.packing import modules
 from seatunnel_core.connectors.file.row_batches import RowBatches, Texts
 from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
@@ -43,6 +44,7 @@ class Xml(SourceFormat):
         codec = options[opt.COMPRESS]
         self._dialect = Dialect(encoding=options[opt.ENCODING], compression=None if codec == "none" else codec)
         self._dialect.check()
+        self.task_modules = modules(self._dialect.compression)
         if not options[opt.XML_ROW_TAG]:
             raise UsageError("option 'xml_row_tag': xml needs it: the name of the element that is a row")
 

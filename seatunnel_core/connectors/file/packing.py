@@ -1,0 +1,249 @@
+"""Packs and unpacks text files: Arrow's codecs, and three that it has not got for files.
+
+``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container of the program
+lzop: a header, and blocks of up to 64 MiB with a checksum each.
+"""
+
+import io
+import struct
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+
+import pyarrow as pa
+
+SUFFIXES: Mapping[str, str] = {
+    "gzip": ".gz",
+    "zlib": ".zlib",
+    "snappy": ".sz",
+    "lz4": ".lz4",
+    "zstd": ".zst",
+    "brotli": ".br",
+    "bz2": ".bz2",
+    "lzo": ".lzo",
+}
+"""The codecs, and the end of the names of files."""
+
+BLOCK_BYTES = 256 << 10
+
+_LARGEST_BLOCK = 64 << 20
+_PIECE_BYTES = 64 << 10
+
+
+def modules(codec: str | None) -> tuple[str, ...]:
+    """What a codec imports beyond pyarrow."""
+    return {"snappy": ("cramjam",), "lzo": ("lzallright",)}.get(codec or "", ())
+
+
+def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
+    """What is packed in a stream. Damaged bytes are an ``OSError`` without a number, as Arrow has it."""
+    if codec in _UNPACKED:
+        return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
+    return pa.CompressedInputStream(stream, codec)
+
+
+def packed(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
+    """A stream that packs what it is given, and closes the other one with itself."""
+    if codec in _PACKERS:
+        return pa.PythonFile(_Packed(stream, _PACKERS[codec]()), mode="w")
+    return pa.CompressedOutputStream(stream, codec)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        while not self._held:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._held = piece
+        found, self._held = self._held[:size], self._held[size:]
+        return found
+
+
+def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
+    parser = zlib.decompressobj()
+    try:
+        while piece := parser.unconsumed_tail or stream.read(_PIECE_BYTES):
+            yield parser.decompress(piece, BLOCK_BYTES)
+    except zlib.error as error:
+        raise OSError(f"damaged: {error}") from error
+    if not parser.eof:
+        raise OSError("damaged: it ends before its end")
+
+
+def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
+    from cramjam import DecompressionError, snappy
+
+    begin = b"\xff\x06\x00\x00sNaPpY"
+    if _exactly(stream, len(begin)) != begin:
+        raise OSError("damaged: not in the framing format of Snappy")
+    while head := stream.read(4):
+        body = _exactly(stream, int.from_bytes(head[1:].ljust(3, b"\xff"), "little"))
+        try:
+            yield bytes(snappy.decompress(begin + head + body))
+        except DecompressionError as error:
+            raise OSError(f"damaged: {error}") from error
+
+
+_LZOP = b"\x89LZO\x00\r\n\x1a\n"
+_HAS_FILTER, _HAS_CRC, _HAS_MORE = 0x800, 0x1000, 0x40
+
+
+def _unpack_lzo(stream: pa.NativeFile) -> Iterator[bytes]:
+    magic = _exactly(stream, len(_LZOP))
+    while magic:
+        if magic != _LZOP:
+            raise OSError("damaged: not written by lzop")
+        yield from _lzo_blocks(stream, _lzo_flags(stream))
+        magic = stream.read(len(_LZOP))
+
+
+def _lzo_flags(stream: pa.NativeFile) -> int:
+    """Read a header up to the first block."""
+    version, _, needed = struct.unpack(">HHH", _exactly(stream, 6))
+    method = _exactly(stream, 2 if version >= 0x940 else 1)[0]
+    flags: int = struct.unpack(">I", _exactly(stream, 4))[0]
+    if needed > 0x1040 or method not in (1, 2, 3) or flags & _HAS_FILTER:
+        raise OSError("damaged, or of a kind of LZO that is not read")
+    _exactly(stream, 12 if version >= 0x940 else 8)  # mode and time
+    _exactly(stream, _exactly(stream, 1)[0] + 4)  # the file's name, and the checksum of the header
+    if flags & _HAS_MORE:
+        _exactly(stream, struct.unpack(">I", _exactly(stream, 4))[0] + 4)
+    return flags
+
+
+def _lzo_blocks(stream: pa.NativeFile, flags: int) -> Iterator[bytes]:
+    from lzallright import LZOCompressor, LZOError
+
+    while size := struct.unpack(">I", _exactly(stream, 4))[0]:
+        packed_size = struct.unpack(">I", _exactly(stream, 4))[0]
+        if packed_size > size or size > _LARGEST_BLOCK:
+            raise OSError("damaged: a block has an impossible size")
+        sums = [check for bit, check in ((0x1, zlib.adler32), (0x100, zlib.crc32)) if flags & bit]
+        expected = [struct.unpack(">I", _exactly(stream, 4))[0] for _ in sums]
+        if packed_size < size:
+            _exactly(stream, 4 * sum(bool(flags & bit) for bit in (0x2, 0x200)))  # of the packed bytes
+        block = _exactly(stream, packed_size)
+        try:
+            block = bytes(LZOCompressor.decompress(block, size)) if packed_size < size else block
+        except LZOError as error:
+            raise OSError(f"damaged: {error}") from error
+        if len(block) != size or [check(block) for check in sums] != expected:
+            raise OSError("damaged: a checksum is not that of its block")
+        yield block
+
+
+def _exactly(stream: pa.NativeFile, size: int) -> bytes:
+    found = bytes(stream.read(size))
+    if len(found) != size:
+        raise OSError("damaged: it ends before its end")
+    return found
+
+
+_UNPACKED: Mapping[str, Callable[[pa.NativeFile], Iterator[bytes]]] = {
+    "zlib": _unpack_zlib,
+    "snappy": _unpack_snappy,
+    "lzo": _unpack_lzo,
+}
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+class _Packer(ABC):
+    def begin(self) -> bytes:
+        return b""
+
+    @abstractmethod
+    def block(self, data: bytes) -> bytes: ...
+
+    @abstractmethod
+    def end(self) -> bytes: ...
+
+
+class _Packed:
+    """Gathers blocks. No file object of Python, which would write the end of a file that is given up."""
+
+    def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:
+        self._stream = stream
+        self._packer = packer
+        self._held = bytearray()
+        self.closed = False
+        stream.write(packer.begin())
+
+    def write(self, data: bytes) -> int:
+        self._held += data
+        while len(self._held) >= BLOCK_BYTES:
+            self._stream.write(self._packer.block(bytes(self._held[:BLOCK_BYTES])))
+            del self._held[:BLOCK_BYTES]
+        return len(data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            if self._held:
+                self._stream.write(self._packer.block(bytes(self._held)))
+            self._stream.write(self._packer.end())
+            self._stream.close()
+
+
+class _Zlib(_Packer):
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj()
+
+    def block(self, data: bytes) -> bytes:
+        return self._packer.compress(data)
+
+    def end(self) -> bytes:
+        return self._packer.flush()
+
+
+class _Snappy(_Packer):
+    def __init__(self) -> None:
+        from cramjam import snappy
+
+        self._packer = snappy.Compressor()
+
+    def begin(self) -> bytes:
+        return b"\xff\x06\x00\x00sNaPpY"
+
+    def block(self, data: bytes) -> bytes:
+        self._packer.compress(data)
+        return bytes(self._packer.flush()).removeprefix(self.begin())
+
+    def end(self) -> bytes:
+        return bytes(self._packer.finish()).removeprefix(self.begin())
+
+
+class _Lzo(_Packer):
+    def __init__(self) -> None:
+        from lzallright import LZOCompressor
+
+        self._packer = LZOCompressor()
+
+    def begin(self) -> bytes:
+        """Made by lzop 1.03 on Unix, LZO1X-1, with Adler-32 of what is unpacked; no name and no time."""
+        header = struct.pack(">HHHBBIIIIB", 0x1030, 0x2080, 0x940, 1, 5, 0x03000001, 0o100644, 0, 0, 0)
+        return _LZOP + header + struct.pack(">I", zlib.adler32(header))
+
+    def block(self, data: bytes) -> bytes:
+        found = bytes(self._packer.compress(data))
+        found = found if len(found) < len(data) else data
+        return struct.pack(">III", len(data), len(found), zlib.adler32(data)) + found
+
+    def end(self) -> bytes:
+        return struct.pack(">I", 0)
+
+
+_PACKERS: Mapping[str, Callable[[], _Packer]] = {"zlib": _Zlib, "snappy": _Snappy, "lzo": _Lzo}
