@@ -128,8 +128,8 @@ def test_tables_of_the_same_columns_may_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_other_tables_in_one_folder_are_refused_before_data_moves(tmp_path: Path) -> None:
-    message = r"the tables shop\.public\.orders and shop\.people would lie in one folder, .*\(id bigint, city string\)"
-    with pytest.raises(SinkError, match=message):
+    message = r"the tables shop\.public\.orders and shop\.people would lie in one folder, shop, .*\(id bigint, city"
+    with pytest.raises(SinkError, match="would lie in one folder, the target itself, with different columns"):
         sink(str(tmp_path)).check_schemas([ORDERS, PEOPLE])
     of_two_sources = sink(f"{tmp_path}/${{database_name}}")
     of_two_sources.create_tables([ORDERS], sink_place(place()))

@@ -98,7 +98,8 @@ def refuse_mixtures(
     """Refuse two tables that end in one place with different columns.
 
     Args:
-        written: for each table the place in which its files lie, and the columns that they get.
+        written: for each table the folder below the target and, behind a slash, the pattern of its files' names; and
+            the columns that they get.
         first: what is known of places already; receives what is new.
 
     Raises:
@@ -108,10 +109,14 @@ def refuse_mixtures(
         other, others = first.setdefault(place, (schema, columns))
         if not columns.equals(others):
             raise SinkError(
-                f"the tables {other.table} and {schema.table} would lie in one folder, {place}, with different "
-                f"columns, ({_shown(others)}) and ({_shown(columns)}); write ${{table_name}} into path, or give each "
-                "a sink of its own"
+                f"the tables {other.table} and {schema.table} would lie in one folder, {_folder(place)}, with "
+                f"different columns, ({_shown(others)}) and ({_shown(columns)}); write ${{table_name}} into path, or "
+                "give each a sink of its own"
             )
+
+
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0] or "the target itself"
 
 
 def _shown(columns: pa.Schema) -> str:
