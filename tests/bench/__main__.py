@@ -91,6 +91,14 @@ def checkpoints(bench: Bench) -> None:
     _tell_times(played, "wall_s", "s")
 
 
+def sql(bench: Bench) -> None:
+    """a transform Sql with a filter and five expressions, against none; 380 MB of CSV to Parquet"""
+    played = bench.play(("ours", "ours-sql"), tables.lineitem(bench.data, files=1))
+    for what, key in (("time", "wall_s"), ("processor time", "cpu_s")):
+        _tell_ratio(f"{what} with / without", played, "ours-sql", "ours", key)
+    _tell_times(played, "wall_s", "s")
+
+
 def small(bench: Bench) -> None:
     """1,000 tables of 100 rows as 1,000 pipelines: (last commit - session ready) / tables"""
     played = bench.play(("small-tables",), tables.small_tables(bench.data, tables=1000, rows=100))
@@ -131,6 +139,7 @@ def failovers(bench: Bench) -> None:
 CASES = {
     "spark": spark,
     "checkpoints": checkpoints,
+    "sql": sql,
     "small": small,
     "start": start,
     "storage": storage,

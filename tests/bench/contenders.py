@@ -31,12 +31,12 @@ def measured() -> Iterator[Figures]:
     figures["cpu_s"] = cpu_s() - cpu
 
 
-def ours(folder: Path, table: Path, env: str = "") -> Figures:
+def ours(folder: Path, table: Path, env: str = "", transform: str = "") -> Figures:
     """Our engine, on a session that is there already, with the flags that the command line gives to its JVM."""
     from seatunnel_core.spark import session
 
     running = session.start(session.SparkSettings(options={"spark.master": MASTER}, log_file=folder / "spark.log"))
-    conf = jobs.write_lineitem(folder, table, folder / "out", env=env)
+    conf = jobs.write_lineitem(folder, table, folder / "out", env=env, transform=transform)
     with measured() as figures:
         run_job(conf, folder)
     session.stop(running)
@@ -45,6 +45,10 @@ def ours(folder: Path, table: Path, env: str = "") -> Figures:
 
 def ours_with_checkpoints(folder: Path, table: Path) -> Figures:
     return ours(folder, table, "checkpoint.interval = 1000")
+
+
+def ours_with_sql(folder: Path, table: Path) -> Figures:
+    return ours(folder, table, transform=jobs.SQL)
 
 
 def spark_batch(folder: Path, table: Path) -> Figures:
@@ -148,6 +152,7 @@ def _check(folder: Path, table: Path) -> None:
 CONTENDERS: dict[str, Callable[[Path, Path], Figures]] = {
     "ours": ours,
     "ours-checkpoints": ours_with_checkpoints,
+    "ours-sql": ours_with_sql,
     "spark-batch": spark_batch,
     "spark-streaming": spark_streaming,
     "small-tables": small_tables,

@@ -29,10 +29,23 @@ source {{
     schema {{ fields {{ {fields} }} }}
   }}
 }}
+{transform}
 sink {{
   LocalFile {{ path = "{target}", file_format_type = "parquet" }}
 }}
 """
+
+SQL = """transform { Sql { query = \"\"\"
+  SELECT l_orderkey, l_partkey, l_suppkey, l_linenumber, l_quantity, l_discount, l_tax, l_linestatus,
+         l_shipdate, l_commitdate, l_receiptdate,
+         l_extendedprice * (1 - l_discount) AS l_extendedprice,
+         LOWER(l_returnflag) AS l_returnflag,
+         CONCAT(l_shipmode, '-', l_shipinstruct) AS l_shipinstruct,
+         CASE WHEN l_quantity > 25 THEN 'many' ELSE 'few' END AS l_shipmode,
+         UPPER(l_comment) AS l_comment
+  FROM lineitem WHERE l_quantity > 0
+\"\"\" } }"""
+"""A filter that all rows pass, and five expressions: as many rows and columns are written as without it."""
 
 _SMALL_SOURCE = """  LocalFile {{
     plugin_output = "t{number}"
@@ -58,11 +71,11 @@ def write_engine(folder: Path) -> Path:
     return path
 
 
-def write_lineitem(folder: Path, table: Path, target: Path, *, env: str = "") -> Path:
+def write_lineitem(folder: Path, table: Path, target: Path, *, env: str = "", transform: str = "") -> Path:
     """The job that turns the table into Parquet; ``env`` are more of its ``env`` options."""
     fields = ", ".join(f'{name} = "{kind}"' for name, kind in LINEITEM.items())
     path = folder / "lineitem.conf"
-    path.write_text(_LINEITEM.format(env=env, table=table, fields=fields, target=target))
+    path.write_text(_LINEITEM.format(env=env, table=table, fields=fields, target=target, transform=transform))
     return path
 
 

@@ -119,7 +119,7 @@ def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, w
 
 
 def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.DataType) -> ArrowFunction:
-    """Arrow's, in 76 digits, where they are enough; else Python's."""
+    """Arrow's, in 38 or 76 digits, where they are enough; else Python's."""
     (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
     more = 0
     if sign == "/":
@@ -130,6 +130,9 @@ def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.
     }.get(sign, max(one_digits - one_scale, other_digits - other_scale) + max(one_scale, other_scale) + 1)
     if max(needed, one_digits + more) > 76:
         return by_row(lambda a, b: _python_decimal(sign, a, b, kind), kind)
+    if sign != "/" and needed <= 38:
+        small, beside = pa.decimal128(one_digits, one_scale), pa.decimal128(other_digits, other_scale)
+        return lambda a, b: pc.cast(_CHECKED[sign](pc.cast(a, small), pc.cast(b, beside)), kind)
     left, right = pa.decimal256(one_digits + more, one_scale + more), pa.decimal256(other_digits, other_scale)
     mode = "half_towards_zero" if sign == "/" else "half_towards_infinity"
 
