@@ -33,11 +33,12 @@ def summary(plugin: type) -> str:
 def guarantees(plugin: type) -> tuple[str, ...]:
     """What a plugin promises when work is repeated, a line each."""
     if issubclass(plugin, Source):
-        again = (
-            "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
-            if plugin.replayable
-            else "not replayable: a split that is read again may give other rows, so rows arrive at least once"
-        )
+        if any(option.key == "replayable" for option in plugin.declared):
+            again = "replayable where the job says so, with the option replayable: only who writes it can know"
+        elif plugin.replayable:
+            again = "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
+        else:
+            again = "not replayable: a split that is read again may give other rows, so rows arrive at least once"
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
         back = ("can take published rows back (--retract)",) if plugin.retracts else ()
