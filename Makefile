@@ -66,11 +66,12 @@ format: dev ## ruff's fixes and format, in place
 	@$(RUN) -m ruff check --fix .
 	@$(RUN) -m ruff format .
 
-fuzz: dev ## the property tests, EXAMPLES each; with Maven, the HOCON parser against Lightbend's and SeaTunnel's
+fuzz: dev ## the property tests, EXAMPLES each; with Maven, the HOCON parser against Lightbend's and SeaTunnel's, and Sql against H2
 	@SEATUNNEL_EXAMPLES=$(EXAMPLES) $(PYTEST) -m fuzz -n 2 --timeout 1800 $(ARGS)
-	@if command -v mvn > /dev/null && command -v javac > /dev/null; then $(RUN) tests/config/oracle/compare.py --files $(EXAMPLES); \
+	@if command -v mvn > /dev/null && command -v javac > /dev/null; then \
+	$(RUN) tests/config/oracle/compare.py --files $(EXAMPLES) && $(RUN) tests/transforms/sql/h2.py; \
 	else $(RUN) -c 'from rich import console as c; c.Console().rule("[bold red]THE HOCON ORACLE DID NOT RUN", characters="!", style="bold red")'; \
-	echo "Maven and a JDK are not installed: the HOCON parser was not compared with others."; fi
+	echo "Maven and a JDK are not installed: the HOCON parser was not compared with others, nor Sql with H2."; fi
 
 mutants: dev ## the protocol and storages, broken on purpose in every way that we know: the tests have to notice
 	@$(PYTEST) -m mutants -n 2 --dist loadgroup --timeout 600 $(ARGS)
