@@ -105,9 +105,9 @@ def test_same_rows_in_every_table_at_every_parallelism(ground: Ground, paralleli
 def test_killed_in_the_middle_and_restored(ground: Ground, job: object) -> None:
     """The rules count the rows of each table before the kill and after it."""
     assert callable(job)
-    with ground.run(job(ground.work, 2, ", read_limit.rows_per_second = 600")) as first:
+    with ground.run(job(ground.work, 2, ", read_limit.rows_per_second = 400")) as first:
         first.start()
-        until(lambda: committed(first) >= ROWS // 2, first)
+        until(lambda: committed(first) >= 2 * ROWS, first)
         first.kill()
         report = first.wait(WAIT_S)
         assert report is not None
