@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.testing import EndlessSourceConformance, SinkConformance, SourceConformance
+from seatunnel_core.connectors.testing import (
+    EndlessSourceConformance,
+    SinkConformance,
+    SourceConformance,
+    TransformConformance,
+)
 from seatunnel_core.errors import SinkError
-from tests.connectors.broken import endless, page, sinks, sources
-from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES
+from tests.connectors.broken import endless, page, sinks, sources, transforms
+from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "broken-connectors.md"
 
@@ -50,6 +55,19 @@ class OfJsonLines(SinkConformance):
         return sum(path.is_file() for path in self.folder.glob(".seatunnel/*/*/*/*"))
 
 
+class OfAdding(TransformConformance):
+    transform_class = transforms.Honest
+
+    def options(self) -> Mapping[str, Any]:
+        return {"by": 2}
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        return [{"id": 1}, {"id": None}, {"id": 3}]
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        return [{"id": 3}, {"id": None}, {"id": 5}]
+
+
 def rules(suite: type) -> set[str]:
     return {name.removeprefix("test_") for name in dir(suite) if name.startswith("test_")}
 
@@ -73,6 +91,19 @@ def test_the_honest_sink_passes(rule: str, tmp_path: Path) -> None:
     suite = OfJsonLines()
     suite.folder = tmp_path
     try_rule(suite, rule)
+
+
+@pytest.mark.parametrize("rule", sorted(rules(OfAdding)))
+def test_the_honest_transform_passes(rule: str) -> None:
+    try_rule(OfAdding(), rule)
+
+
+@pytest.mark.parametrize(("broken", "rule"), TRANSFORMS.items())
+def test_a_broken_transform_is_found(broken: type, rule: str) -> None:
+    suite = OfAdding()
+    suite.transform_class = broken
+    with pytest.raises(AssertionError):
+        try_rule(suite, rule)
 
 
 @pytest.mark.parametrize(("broken", "rule"), SOURCES.items())
@@ -103,6 +134,7 @@ def test_every_rule_is_broken_by_one() -> None:
     assert set(SOURCES.values()) == rules(OfNumbers)
     assert set(ENDLESS.values()) == rules(OfNumbersWithoutEnd)
     assert set(SINKS.values()) == rules(OfJsonLines)
+    assert set(TRANSFORMS.values()) == rules(OfAdding)
 
 
 def test_the_page_lists_them_all() -> None:

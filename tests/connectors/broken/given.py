@@ -1,6 +1,6 @@
 """Which rule each broken connector breaks: the test of the kit that must find it."""
 
-from tests.connectors.broken import endless, sinks, sources
+from tests.connectors.broken import endless, sinks, sources, transforms
 
 SOURCES: dict[type, str] = {
     sources.CutsAtAnyByte: "gives_every_row_once",
@@ -36,4 +36,11 @@ SINKS: dict[type, str] = {
     sinks.PublishesTheLatest: "commits_keep_the_order_and_every_row",
     sinks.LeavesAbortsToTheSweep: "an_abort_leaves_nothing",
     sinks.RemovesThenWrites: "killed_between_any_two_lines_it_has_every_row_once",
+}
+TRANSFORMS: dict[type, str] = {
+    transforms.AddsToWhatIsThere: "gives_the_expected_rows",
+    transforms.AddsUpTheBatch: "a_cut_between_any_two_rows_changes_nothing",
+    transforms.Remembers: "the_same_object_gives_the_same_rows_again",
+    transforms.AnnouncesAnotherType: "the_planned_columns_are_those_that_come",
+    transforms.SaysNothing: "every_option_is_documented",
 }

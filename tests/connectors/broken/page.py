@@ -2,7 +2,7 @@
 
 import inspect
 
-from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES
+from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 
 HEAD = """\
 # Connectors that break a rule, and are found
@@ -17,7 +17,7 @@ on each, in the test of the rule that it breaks, and to pass on the honest one b
 
 
 def page() -> str:
-    kinds = (("source", SOURCES), ("source without an end", ENDLESS), ("sink", SINKS))
+    kinds = (("source", SOURCES), ("source without an end", ENDLESS), ("sink", SINKS), ("transform", TRANSFORMS))
     rows = (
         f"| {kind}: {rule.replace('_', ' ')} | {broken.__name__} | {thought(broken)} |\n"
         for kind, known in kinds
