@@ -15,13 +15,16 @@ where there are some from the start; while the job runs, ``look`` tells in the d
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import field, frozen
 
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 Item = Mapping[str, Any]
 """One discovered thing, or what a task found in it: JSON values only."""
@@ -183,6 +186,31 @@ class Source(ABC):
         ``--check`` prints it, so it must not start Spark; it may look at the beginning of a local file.
         """
         return None
+
+
+class FrameSource(Source):
+    """A source that Spark itself reads: its rows come as a ``DataFrame``, and their chain takes the DataFrame path.
+
+    It has one split, so a work unit is the whole of it, and what fails is read again from the beginning.
+    """
+
+    @abstractmethod
+    def frame(self, spark: "SparkSession") -> "DataFrame":
+        """The rows. Called in the driver, to learn the columns and then once per attempt of the unit."""
+
+    @property
+    @abstractmethod
+    def table(self) -> str:
+        """The path of the table."""
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        raise NotImplementedError(f"only Spark can tell the columns of {self.identifier}")
+
+    def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
+        raise NotImplementedError(f"only Spark reads the rows of {self.identifier}")
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [f"all of {self.table}"]
 
 
 class ReadContext(ABC):

@@ -13,7 +13,7 @@ from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.connectors.sink import SinkPlace
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning
+from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.chain import program_of
 from seatunnel_core.runtime.claim import claim_epoch
@@ -21,7 +21,6 @@ from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
-from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -125,8 +124,8 @@ class PipelineWork:
 
     @property
     def on_frames(self) -> bool:
-        """Whether a transform is planned by Spark."""
-        return any(isinstance(node.transform, DataFrameTransform) for node in self.planned.transforms)
+        """Whether a source or a transform is planned by Spark."""
+        return self.planned.on_frames
 
     def is_limited(self, source_name: str) -> bool:
         """Whether a speed limit holds for the source."""
@@ -148,7 +147,10 @@ class PipelineWork:
         source = self.planned.source(source_name)
         planning = _planning(source)
         inspected = self.plane.inspect(source.source, items, planning) if items else ()
-        enumeration = source.source.enumerate(inspected, planning)
+        if isinstance(source.source, FrameSource):
+            enumeration = _one_split(self.plane.source_schema(source.source))
+        else:
+            enumeration = source.source.enumerate(inspected, planning)
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def look(self, source_name: str, memory: Item) -> News:
@@ -181,6 +183,11 @@ class PipelineWork:
 
     def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:
         return SinkPlace(job_id=self.job_id, pipeline_id=self.planned.id, sink_ordinal=sink.ordinal, epoch=epoch)
+
+
+def _one_split(schema: TableSchema) -> Enumeration:
+    """Of a source that Spark reads."""
+    return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
 
 
 def _planning(source: PlannedSource) -> Planning:

@@ -8,7 +8,7 @@ from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
 from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.source import FrameSource, Source
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -76,6 +76,13 @@ class PlannedPipeline:
     def title(self) -> str:
         """For people: ``flights -> flights_out``."""
         return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
+
+    @property
+    def on_frames(self) -> bool:
+        """Whether a source or a transform is planned by Spark."""
+        return any(isinstance(node.source, FrameSource) for node in self.sources) or any(
+            isinstance(node.transform, DataFrameTransform) for node in self.transforms
+        )
 
     @property
     def vertices(self) -> tuple[str, ...]:

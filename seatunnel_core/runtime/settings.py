@@ -13,7 +13,6 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.spark.session import SparkSettings, java_options
-from seatunnel_core.transforms.transform import DataFrameTransform
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
@@ -80,9 +79,7 @@ def spark_settings(
     options: Mapping[str, str] = job.spark_options
     if master is not None:
         options = {**options, "spark.master": master}
-    on_frames = any(
-        isinstance(node.transform, DataFrameTransform) for pipeline in job.pipelines for node in pipeline.transforms
-    )
+    on_frames = any(pipeline.on_frames for pipeline in job.pipelines)
     return SparkSettings(
         app_name=job.name,
         options=options,

@@ -23,10 +23,11 @@ from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.events import Failure
 from seatunnel_core.connectors.sink import Staged
-from seatunnel_core.errors import SeaTunnelError, TransformError
+from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.failure import failure_of
-from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, pass_on, read_to, stage_from, staged_parts
+from seatunnel_core.spark.failure import failure_of, spark_says
+from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import UnitResult, committable
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -58,6 +59,19 @@ class SparkFrames:
         with self._building:
             frame = _applied(transform, empty, schema)
         return TableSchema(table=schema.table, columns=arrow_columns(frame.schema))
+
+    def source_schema(self, source: FrameSource) -> TableSchema:
+        """What a source that Spark reads gives, found by having Spark analyse it.
+
+        Raises:
+            SourceError: Spark refuses it, or a column's type has no counterpart.
+        """
+        with self._building:
+            frame = _read(source, self._spark)
+        try:
+            return TableSchema(table=source.table, columns=arrow_columns(frame.schema))
+        except TransformError as error:
+            raise SourceError(f"{source.identifier}: {error}") from error
 
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes DataFrame transforms. An error of the data becomes its failure.
@@ -145,37 +159,51 @@ class _UnitFrames:
     note_for: Callable[[str], Note]
 
     def staging_nodes(self) -> list[str]:
-        """The DataFrame transforms behind which a sink follows, with nothing but Arrow transforms between."""
-        return [
-            step.name
-            for step in self.program.steps
-            if isinstance(step.transform, DataFrameTransform) and reaches_sink(self.program, step.name)
-        ]
+        """The DataFrame transforms, and a source that Spark reads, behind which a sink follows, with nothing but Arrow
+        transforms between."""
+        frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
+        source = [self.program.source_name] if self.program.reads_frame else []
+        return [name for name in (*source, *frames) if reaches_sink(self.program, name)]
 
     def staged(self, node: str) -> "DataFrame":
         """One row per partition: what was staged of what the transform gives."""
-        table = self._step(node).schemas[0]
+        table = self._gives(node)
         return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "told string")
 
     def after(self, node: str) -> "DataFrame":
-        """What a DataFrame transform gives for this unit."""
+        """What a DataFrame transform, or a source that Spark reads, gives for this unit."""
+        if node == self.program.source_name:
+            return self._source_frame()
         step = self._step(node)
         assert isinstance(step.transform, DataFrameTransform)
         arriving = self._arriving(step)
         return _applied(step.transform, self._before(step, arriving), arriving)
 
+    def _source_frame(self) -> "DataFrame":
+        """The rows of a source that Spark reads, counted on their way."""
+        source, schema = self.program.source, self.program.schemas[0]
+        assert isinstance(source, FrameSource)
+        frame = _read(source, self.spark)
+        if arrow_columns(frame.schema) != schema.columns:
+            raise SourceChangedError(
+                f"{source.identifier}: {schema.table} has other columns than when the job began: "
+                f"{frame.schema.simpleString()}"
+            )
+        return frame.mapInArrow(counted(schema.columns, self.note_for(self.program.source_name)), frame.schema)
+
     def _before(self, step: Step, arriving: TableSchema) -> "DataFrame":
         schema = spark_schema(arriving)
         columns = arrow_columns(schema)
         frames = []
-        if self.program.source_name in self._arrow_origins(step):
+        reads = not self.program.reads_frame
+        if reads and self.program.source_name in self._arrow_origins(step):
             splits = len(self.work.unit.splits)
             numbers = self.spark.range(0, splits, 1, min(splits, 2 * self.slots))
             read = read_to(self.work, step.name, columns, self.note_for(step.name))
             frames.append(numbers.mapInArrow(read, schema))
         for origin in self._arrow_origins(step):
-            if origin != self.program.source_name:
-                table = self._step(origin).schemas[0].table
+            if origin != self.program.source_name or not reads:
+                table = self._gives(origin).table
                 between = pass_on(
                     self.work, origin, table, step.name, columns, self.note_for(f"{origin} to {step.name}")
                 )
@@ -200,8 +228,10 @@ class _UnitFrames:
         return list(origins)
 
     def _arriving(self, step: Step) -> TableSchema:
-        name = step.inputs[0]
-        return self.program.schemas[0] if name == self.program.source_name else self._step(name).schemas[0]
+        return self._gives(step.inputs[0])
+
+    def _gives(self, node: str) -> TableSchema:
+        return self.program.schemas[0] if node == self.program.source_name else self._step(node).schemas[0]
 
     def _step(self, name: str) -> Step:
         return next(step for step in self.program.steps if step.name == name)
@@ -261,6 +291,15 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
             kind = column.dataType.simpleString()
             raise TransformError(f"column {column.name!r} has Spark's type {kind}, which no sink can write") from error
     return pa.schema(fields)
+
+
+def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
+    try:
+        return source.frame(spark)
+    except SeaTunnelError:
+        raise
+    except Exception as error:
+        raise SourceError(f"{source.identifier}: {spark_says(error)}") from error
 
 
 def _applied(transform: DataFrameTransform, frame: "DataFrame", schema: TableSchema) -> "DataFrame":

@@ -1,6 +1,7 @@
 """From an exception inside a task to a ``Failure`` that says what kind it is and where it happened."""
 
 import errno
+import re
 import traceback
 
 import pyarrow as pa
@@ -49,3 +50,15 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     if isinstance(error, SourceError | TransformError | RuleError):
         return FailureKind.DATA
     return FailureKind.USAGE
+
+
+_IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
+
+
+def spark_says(error: Exception) -> str:
+    """What Spark says, without the stack of its JVM; of an error in Python code also the last line of its traceback."""
+    said = str(getattr(error, "java_exception", None) or error)
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    told = " ".join(lines[:3])[:1000] or type(error).__name__
+    raised = _IN_PYTHON.findall(said.partition("Traceback (most recent call last)")[2])
+    return f"{told.partition('Traceback (most recent')[0].strip()} {raised[-1][:500]}" if raised else told

@@ -74,6 +74,19 @@ def read_to(work: FrameWork, step: str, columns: pa.Schema, note: Note) -> Calla
     return read
 
 
+def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
+    """A function that counts the rows that Spark has read, and gives them on."""
+
+    def count(batches: Batches) -> Batches:
+        rows = size = 0
+        for batch in batches:
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            yield batch.cast(columns)
+        note(Noted(rows=rows, bytes=size))
+
+    return count
+
+
 def pass_on(
     work: FrameWork, node: str, table: str, step: str, columns: pa.Schema, note: Note
 ) -> Callable[[Batches], Batches]:

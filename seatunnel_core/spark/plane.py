@@ -21,12 +21,13 @@ from attrs import field, frozen
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import Sink, SinkPlace
-from seatunnel_core.connectors.source import Item, Planning, Source
+from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark import session
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
+from seatunnel_core.spark.failure import spark_says
 from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.session import SparkSettings
@@ -109,7 +110,7 @@ class SparkPlane:
             log = self.log_file
             self.stop()
             if lost:
-                raise PlatformError(f"{where}: {_reason(error)}; see {log}") from error
+                raise PlatformError(f"{where}: {spark_says(error)}; see {log}") from error
             raise
 
     def give_up(self) -> None:
@@ -200,7 +201,7 @@ class SparkPlane:
         work = FrameWork(program=parcel.key, carrier=parcel.carrier, unit=unit, epoch=epoch, attempt=attempt)
         with self._tagged(tag):
             framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        if framed.failure is not None or not reaches_sink(program, program.source_name):
+        if framed.failure is not None or program.reads_frame or not reaches_sink(program, program.source_name):
             return framed
         fused = UnitWork(program=parcel.key, unit=unit, epoch=epoch, attempt=attempt)
         (direct,) = self.run([packet_of([(fused, parcel)])], tag)
@@ -214,6 +215,14 @@ class SparkPlane:
             TransformError: Spark refuses it.
         """
         return self._spark_frames().output_schema(transform, schema)
+
+    def source_schema(self, source: FrameSource) -> TableSchema:
+        """The columns of a source that Spark reads, analysed by Spark.
+
+        Raises:
+            SourceError: Spark cannot read it.
+        """
+        return self._spark_frames().source_schema(source)
 
     def _spark_frames(self) -> SparkFrames:
         running = self._running
@@ -254,7 +263,7 @@ class SparkPlane:
             raise
         except Exception as error:
             self._check_alive(error)
-            raise PacketLostError(_reason(error)) from error
+            raise PacketLostError(spark_says(error)) from error
 
     def _check_alive(self, error: Exception) -> None:
         if self._running is None or not session.alive(self._running):
@@ -358,10 +367,3 @@ def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:
     if failure.kind is FailureKind.BUG:
         error.add_note(failure.detail)
     return error
-
-
-def _reason(error: Exception) -> str:
-    """What Spark says, without the stack of its JVM."""
-    said = str(getattr(error, "java_exception", None) or error)
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    return " ".join(lines[:3])[:1000] or type(error).__name__

@@ -10,7 +10,7 @@ from functools import cached_property
 from attrs import evolve, field, frozen
 
 from seatunnel_core.connectors.sink import Sink
-from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.source import FrameSource, Source
 from seatunnel_core.errors import SinkError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
@@ -70,8 +70,13 @@ class Program:
 
     @cached_property
     def on_frames(self) -> bool:
-        """Whether a step needs Spark's DataFrames, so that the chain takes the DataFrame path."""
-        return any(isinstance(step.transform, DataFrameTransform) for step in self.steps)
+        """Whether the source or a step needs Spark's DataFrames, so that the chain takes the DataFrame path."""
+        return self.reads_frame or any(isinstance(step.transform, DataFrameTransform) for step in self.steps)
+
+    @property
+    def reads_frame(self) -> bool:
+        """Whether Spark itself reads the source."""
+        return isinstance(self.source, FrameSource)
 
     def for_tasks(self) -> "Program":
         """The program without what only the driver needs, and perhaps cannot even pickle: the DataFrame transforms."""

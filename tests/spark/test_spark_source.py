@@ -1,0 +1,187 @@
+"""The source ``Spark``: readers of PySpark and data sources in Python, on the DataFrame path and in a whole job."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from attrs import evolve
+from pyspark import cloudpickle
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from watched import Doubled, Folder, numbers_unit, staged_numbers
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.job_file import load_job
+from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connectors.spark_reader import SparkSource
+from seatunnel_core.connectors.testing import options_of
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.runtime.guarantee import weakest
+from seatunnel_core.runtime.pipeline_work import PipelineWork
+from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.spark.plane import PacketLostError, SparkPlane
+from seatunnel_core.spark.program import Program, Step, Target, build_program
+from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_storage_api.discovery import open_storage
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+class CountingReader(DataSourceReader):
+    def __init__(self, up_to: int) -> None:
+        self.up_to = up_to
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(0), InputPartition(1)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+        if self.up_to < 0:
+            raise ValueError("cannot count backwards")
+        yield from ((number,) for number in range(partition.value, self.up_to, 2))
+
+
+class CountingSource(DataSource):
+    """Written with PySpark alone: 0 to ``upTo``, in two partitions."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "counting"
+
+    def schema(self) -> str:
+        return "n long"
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return CountingReader(int(self.options["upTo"]))
+
+
+class Few(DataFrameTransform):
+    identifier = "Few"
+    declared = ()
+
+    def __init__(self) -> None:
+        pass
+
+    def apply(self, frame: Any, schema: TableSchema) -> Any:
+        return frame.where("n < 5")
+
+
+def source(**values: Any) -> SparkSource:
+    return SparkSource(options_of(SparkSource, values))
+
+
+def program_of(plane: SparkPlane, made: FrameSource, targets: dict[str, Path], *steps: Step) -> Program:
+    """Each target stands behind the node of its name."""
+    return build_program(
+        job_id="job",
+        pipeline_id=1,
+        source_name="in",
+        source_ordinal=0,
+        source=made,
+        schemas=(plane.source_schema(made),),
+        steps=steps,
+        targets=[
+            Target(name=f"behind {node}", ordinal=number, sink=Folder(folder), inputs=(node,))
+            for number, (node, folder) in enumerate(targets.items())
+        ],
+        frame_schema=plane.frame_schema,
+    )
+
+
+def run(plane: SparkPlane, program: Program) -> Any:
+    unit = evolve(numbers_unit(1), splits=numbers_unit(1).splits[:1])
+    return plane.run_on_frames(program, unit, 100_000, 1, plane.new_tag())
+
+
+def test_a_python_data_source_is_read_by_every_way_behind_it(plane: SparkPlane, tmp_path: Path) -> None:
+    """A sink at once, one behind an Arrow transform, and one behind DataFrames."""
+    targets = {name: tmp_path / name for name in ("in", "double", "few")}
+    for folder in targets.values():
+        folder.mkdir()
+    steps = (
+        Step(name="double", transform=Doubled(), inputs=("in",)),
+        Step(name="few", transform=Few(), inputs=("double",)),
+    )
+    made = source(data_source=CountingSource, options={"upTo": "10"})
+    result = run(plane, program_of(plane, made, targets, *steps))
+    assert result.failure is None
+    assert result.rows_read == 10
+    doubled = sorted(2 * list(range(10)))
+    wanted = {"in": list(range(10)), "double": doubled, "few": [number for number in doubled if number < 5]}
+    for name, numbers in wanted.items():
+        assert staged_numbers(targets[name], [result.committables[f"behind {name}"]]) == numbers
+
+
+def test_a_reader_of_spark_gives_its_columns(plane: SparkPlane, tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text('{"name": "Ada", "born": 1815}\n')
+    found = plane.source_schema(source(format="json", path=str(tmp_path / "people.json"), table="people"))
+    assert (found.table, found.columns) == ("people", pa.schema([("born", pa.int64()), ("name", pa.string())]))
+    typed = plane.source_schema(source(format="json", path=str(tmp_path), schema="name STRING"))
+    assert typed.columns == pa.schema([("name", pa.string())])
+
+
+def test_what_spark_refuses_is_the_sources_error(plane: SparkPlane) -> None:
+    with pytest.raises(SourceError, match=r"Spark: .*no-such-format"):
+        plane.source_schema(source(format="no-such-format"))
+
+
+@pytest.mark.parametrize(
+    ("up_to", "message"),
+    [("many", r"ValueError: invalid literal for int\(\) .* 'many'"), ("-1", "ValueError: cannot count backwards")],
+)
+def test_an_error_in_a_python_data_source_is_told(plane: SparkPlane, tmp_path: Path, up_to: str, message: str) -> None:
+    (tmp_path / "in").mkdir()
+    made = source(data_source=CountingSource, options={"upTo": up_to})
+    with pytest.raises(PacketLostError, match=message):
+        run(plane, program_of(plane, made, {"in": tmp_path / "in"}))
+
+
+def test_columns_that_changed_since_the_job_began_are_refused(plane: SparkPlane, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    program = program_of(plane, source(data_source=CountingSource, options={"upTo": "3"}), {"in": tmp_path / "in"})
+    (tmp_path / "people.json").write_text('{"n": "one"}\n')
+    changed = evolve(program, source=source(format="json", path=str(tmp_path / "people.json")))
+    result = run(plane, changed)
+    assert "default has other columns than when the job began" in result.failure.message
+
+
+def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(plane: SparkPlane, tmp_path: Path) -> None:
+    made = source(data_source=CountingSource, options={"upTo": "3"}, table="numbers")
+    planned = PlannedPipeline(
+        id=1,
+        sources=(PlannedSource(name="in", ordinal=0, source=made, parallelism=4),),
+        transforms=(),
+        sinks=(PlannedSink(name="out", ordinal=0, sink=Folder(tmp_path), inputs=("in",)),),
+    )
+    with open_storage("hdfs", {"namespace": f"{tmp_path}/state/"}) as storage:
+        work = PipelineWork(job_id="job", planned=planned, storage=storage, plane=plane, shares_disk=True)
+        found, attachment = work.enumerate("in", None, ())
+        again, _ = work.enumerate("in", attachment, ())
+    assert work.on_frames
+    assert [split.index for split in again.splits] == [0]
+    assert again.schemas == found.schemas == (TableSchema(table="numbers", columns=pa.schema([("n", pa.int64())])),)
+
+
+@pytest.mark.parametrize("replayable", [True, False])
+def test_no_more_is_promised_than_the_person_says(tmp_path: Path, replayable: bool) -> None:
+    job = tmp_path / "job.conf"
+    job.write_text(
+        f"source {{ Spark {{ format = json, replayable = {str(replayable).lower()} }} }}\n"
+        f'sink {{ LocalFile {{ path = "{tmp_path}/out" }} }}\n'
+    )
+    (pipeline,) = plan_job(load_job(job), registry, load_engine(environment={}, folder=tmp_path)).pipelines
+    assert weakest(pipeline).guarantee is (Guarantee.EXACTLY_ONCE if replayable else Guarantee.AT_LEAST_ONCE)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [({}, "say what to read"), ({"data_source": "builtins:len"}, "is no Python Data Source")],
+)
+def test_what_is_missing_is_said_when_the_job_is_planned(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        source(**values)
