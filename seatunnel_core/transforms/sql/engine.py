@@ -33,6 +33,10 @@ class Query:
     """Whether it asks for ``NOW``."""
 
 
+_PANIC = "PanicException"
+"""What a failed assertion inside DataFusion becomes; it is no ``Exception``, and would end the whole process."""
+
+
 class Engine:
     """One statement, ready to run. Not for two threads at once, and not picklable."""
 
@@ -60,9 +64,11 @@ class Engine:
                 found = self._context.sql(self._query.sql).to_arrow_table()
             finally:
                 self._context.deregister_table(TABLE)
-        except Exception as error:
+        except BaseException as error:
             if self._failure is not None:
                 raise self._failure from None
+            if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+                raise
             raise TransformError(f"Sql: the statement failed: {error}") from error
         found = found.combine_chunks()
         columns = [_column(found.column(at), kind.type) for at, kind in enumerate(self._query.columns)]

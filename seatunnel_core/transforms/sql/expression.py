@@ -25,9 +25,11 @@ from seatunnel_core.transforms.sql.value import (
     SqlError,
     Value,
     constant,
+    engine_cast,
     exact_number,
     nothing,
     quoted_name,
+    standard,
 )
 
 NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
@@ -82,7 +84,10 @@ class Expressions:
         at = self.columns.get_field_index(names[first])
         if at < 0:
             raise self._unknown(names[first], node)
-        found = Value(sql=quoted_name(names[first]), type=self.columns.field(at).type)
+        given = self.columns.field(at).type
+        found = Value(sql=quoted_name(names[first]), type=given)
+        if standard(given) != given:
+            found = Value(sql=engine_cast(found.sql, standard(given)), type=standard(given))
         for name in names[first + 1 :]:
             found = nested.part(self.functions, found, constant(pa.scalar(name)), f"{shown(node)} at {place(node)}")
         return found

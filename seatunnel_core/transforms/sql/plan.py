@@ -115,8 +115,8 @@ def _outputs(statement: Statement, expressions: Expressions) -> tuple[list[_Outp
         inner = node.this if isinstance(node, exp.Alias) else node
         value = expressions.value(inner)
         name = node.alias if isinstance(node, exp.Alias) else _name(inner)
-        source = inner.name if isinstance(inner, exp.Column) else None
-        outputs.append((name, value, source if source and value.sql == quoted_name(source) else None))
+        source = _source(inner, statement, expressions.columns)
+        outputs.append((name, _bare(expressions, source) if source else value, source))
     passed = {source: name for name, _, source in reversed(outputs) if source}
     return outputs, passed
 
@@ -127,6 +127,14 @@ def _is_star(node: exp.Expression, statement: Statement) -> bool:
             raise SqlError(f"Sql: {shown(node)} is not possible; name the columns, or use the transform Filter")
         return True
     return isinstance(node, exp.Column) and isinstance(node.this, exp.Star) and node.table in statement.tables
+
+
+def _source(node: exp.Expression, statement: Statement, columns: pa.Schema) -> str | None:
+    """The column of which the expression is nothing but the name."""
+    if not isinstance(node, exp.Column) or node.name not in columns.names:
+        return None
+    *before, name = (part.name for part in node.parts)
+    return name if not before or (before[-1] in statement.tables and before[0] not in columns.names) else None
 
 
 def _bare(expressions: Expressions, name: str) -> Value:

@@ -1,6 +1,7 @@
 """The transform ``Sql``: a SELECT in SeaTunnel's dialect over the rows of each batch."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import Transform
 
 if TYPE_CHECKING:
+    from seatunnel_core.transforms.sql.dialect import Statement
     from seatunnel_core.transforms.sql.plan import Plan
 
 QUERY = Option(
@@ -45,13 +47,14 @@ class Sql(Transform):
         self._plans: dict[pa.Schema, Plan] = {}
         self._read()
 
-    def _read(self) -> Any:
-        try:
-            from seatunnel_core.transforms.sql.dialect import read
-        except ImportError as error:
+    def _read(self) -> "Statement":
+        missing = [name for name in self.task_modules if find_spec(name) is None]
+        if missing:
             raise UsageError(
-                f"the transform Sql needs sqlglot and DataFusion ({error}): pip install 'seatunnel-core[sql]'"
-            ) from None
+                f"the transform Sql needs {' and '.join(missing)}, not installed: pip install 'seatunnel-core[sql]'"
+            )
+        from seatunnel_core.transforms.sql.dialect import read
+
         return read(self.options[QUERY])
 
     def __getstate__(self) -> dict[str, Any]:

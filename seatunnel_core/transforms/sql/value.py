@@ -1,6 +1,7 @@
 """What a compiled expression is: a text for DataFusion, and the Arrow type of its values."""
 
 import datetime as dt
+from collections.abc import Callable
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -110,6 +111,32 @@ def _literal(scalar: pa.Scalar) -> str:
     if pa.types.is_decimal(kind):
         return engine_cast(quoted(f"{value:f}"), kind)
     return engine_cast(str(value), kind)
+
+
+def standard(kind: pa.DataType) -> pa.DataType:
+    """The type with which an expression computes: files have others for the same values."""
+    for matches, other in _STANDARD:
+        if matches(kind):
+            return other
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", tz="UTC" if kind.tz else None)
+    return kind
+
+
+_STANDARD: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
+    (pa.types.is_large_string, STRING),
+    (pa.types.is_string_view, STRING),
+    (pa.types.is_large_binary, BYTES),
+    (pa.types.is_binary_view, BYTES),
+    (pa.types.is_fixed_size_binary, BYTES),
+    (pa.types.is_date64, DATE),
+    (pa.types.is_time, TIME),
+    (pa.types.is_uint8, pa.int16()),
+    (pa.types.is_uint16, INT),
+    (pa.types.is_uint32, BIGINT),
+    (pa.types.is_uint64, pa.decimal128(20, 0)),
+    (pa.types.is_float16, pa.float32()),
+)
 
 
 def is_number(kind: pa.DataType) -> bool:

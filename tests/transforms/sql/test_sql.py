@@ -2,14 +2,16 @@
 
 import datetime as dt
 import decimal
+import sys
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from tables import PEOPLE, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.transforms.sql.transform import Sql
 
@@ -95,6 +97,42 @@ def test_types_that_only_pass() -> None:
     schema = TableSchema(table="t", columns=columns)
     assert made(Sql, query="SELECT * FROM t").output_schema(schema) == schema
     assert selected("SELECT * FROM t WHERE id = 1", rows=[row], schema=schema, kinds=None) == [row]
+
+
+def test_types_that_files_have_besides() -> None:
+    """They pass as they are; an expression computes with the one that SeaTunnel has."""
+    columns = pa.schema(
+        [("s", pa.large_string()), ("ns", pa.timestamp("ns")), ("ms", pa.time32("ms")), ("u", pa.uint8())]
+    )
+    row = ("x", dt.datetime(2020, 1, 1), dt.time(1, 2, 3), 200)
+    query = "SELECT s, UPPER(s) AS a, YEAR(ns) AS b, HOUR(ms) AS c, u + u AS d, ns FROM t WHERE ns > '2019-12-31'"
+    schema = TableSchema(table="t", columns=columns)
+    assert selected(query, rows=[row], schema=schema, kinds=None) == [("x", "X", 2020, 1, 400, row[1])]
+    assert made(Sql, query="SELECT t.s, ns FROM t").output_schema(schema).columns == columns.remove(3).remove(2)
+
+
+def test_nested_columns_that_begin_inside_their_buffers() -> None:
+    """As slices, and made of slices: DataFusion's import of them ended the whole process."""
+    inner = pa.array(["a", "b", "c", None]).slice(1)
+    rows = pa.StructArray.from_arrays([inner, pa.array([[1], None, [2, 3], []]).slice(1)], names=["s", "l"])
+    columns = pa.schema([("r", rows.type), ("m", pa.map_(pa.string(), rows.type))])
+    maps = pa.array([[("x", None)], [("k", {"s": "b", "l": [1]})], None, []], columns.field("m").type).slice(1)
+    sql = made(Sql, query="SELECT r, m, r.s AS s, m['k'].s AS k, r.l[0] AS l FROM t")
+    sql.output_schema(TableSchema(table="t", columns=columns))
+    batch = Batch(table="t", rows=pa.RecordBatch.from_arrays([rows, maps], schema=columns))
+    for cut in (batch, evolve(batch, rows=batch.rows.slice(0, 3)), evolve(batch, rows=batch.rows.slice(1, 2))):
+        (after,) = sql.apply(cut)
+        expected = cut.rows.to_pylist()
+        assert after.rows.select(["r", "m"]).to_pylist() == expected
+        assert after.rows.column("s").to_pylist() == [each["r"]["s"] for each in expected]
+        first = [(each["r"]["l"] or [None])[0] for each in expected]
+        assert after.rows.column("l").to_pylist() == first
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datafusion", None)
+    with pytest.raises(UsageError, match=r"needs datafusion, not installed: pip install 'seatunnel-core\[sql\]'"):
+        made(Sql, query="SELECT id FROM t")
 
 
 @pytest.mark.parametrize(
