@@ -350,7 +350,7 @@ def test_a_text_file_refuses_a_value_that_it_cannot_hold(tmp_path: Path) -> None
         ({"have_partition": True}, "partition_by"),
         ({"filename_extension": "csv/../../x"}, "option 'filename_extension': .* has a slash"),
         ({"filename_time_format": "yyyy/MM"}, "option 'filename_time_format': .* has a slash"),
-        ({"file_format_type": "csv", "compress_codec": "snappy"}, "does not go with csv"),
+        ({"file_format_type": "parquet", "compress_codec": "bz2"}, "does not go with parquet; it takes snappy"),
     ],
 )
 def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -377,3 +377,34 @@ def test_ordinary_values_keep_their_look_in_folders() -> None:
         "a%3Db",
         "__HIVE_DEFAULT_PARTITION__",
     ]
+
+
+def test_a_folder_that_has_to_be_there_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(SinkError, match="/target is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST"):
+        sink(tmp_path / "target", schema_save_mode="ERROR_WHEN_SCHEMA_NOT_EXIST")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "target").mkdir()
+    sink(tmp_path / "target", schema_save_mode="ERROR_WHEN_SCHEMA_NOT_EXIST")
+
+
+def test_a_folder_that_is_made_anew_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("x")
+    made = sink(tmp_path, schema_save_mode="RECREATE_SCHEMA")
+    assert made.emptied_folder == str(tmp_path)
+    made.apply_save_mode(sink_place(place()))
+    assert published(tmp_path) == []
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "text", "json", "excel", "xml"])
+def test_a_unit_without_rows_leaves_a_file_when_it_is_asked_to(tmp_path: Path, format: str) -> None:
+    wanted = {"file_format_type": format, "create_empty_file_when_no_data": True}
+    made = sink(tmp_path, **wanted, enable_header_write=True)
+    commit(made, [stage(made, SCHEMA, [], place())], place())
+    assert len(published(tmp_path)) == 1
+    fields = {"id": "bigint", "city": "string", "day": "date"}
+    options = {"path": str(tmp_path), "file_format_type": format, "schema": {"fields": fields}, "xml_row_tag": "RECORD"}
+    back = LocalFileSource(options_of(LocalFileSource, {**options, "skip_header_row_number": 1}))
+    assert read(back, plan(back)) == []
+    without = sink(tmp_path / "other", file_format_type=format)
+    commit(without, [stage(without, SCHEMA, [], place())], place())
+    assert published(tmp_path / "other") == []

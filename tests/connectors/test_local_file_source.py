@@ -260,3 +260,22 @@ def test_a_bad_json_value_names_file_line_and_column(tmp_path: Path, line: str, 
 def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises((UsageError, SourceError), match=message):
         source(tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (["month=1"], {1, 3}),
+        (["year=2013/month=1", "year=2014"], {1, 3}),
+        (["year=2013"], {1, 2}),
+        (["/year=2013/month=12/"], {2}),
+        (["month=2"], set()),
+        ([], {1, 2, 3}),
+    ],
+)
+def test_only_the_partitions_that_are_asked_for_are_read(tmp_path: Path, wanted: list[str], found: set[int]) -> None:
+    for number, folder in enumerate(("year=2013/month=1", "year=2013/month=12", "year=2014/month=1"), 1):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.csv").write_text(f"{number},a\n")
+    made = source(tmp_path, schema=FIELDS, read_partitions=wanted)
+    assert {row[0] for row in rows(made)} == found

@@ -1,5 +1,6 @@
 """Which files a source reads, and what the names of their folders say."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
@@ -21,6 +22,9 @@ class Listing:
 
     extension: str | None = None
     """``csv`` or ``.csv``: other files are left out."""
+
+    partitions: tuple[str, ...] = ()
+    """Only files below one of these folders, such as ``year=2013/month=1``; all of them when it is empty."""
 
     watched: bool = False
     """Whether a pattern may name nothing yet."""
@@ -50,8 +54,16 @@ class Listing:
         for version in walk(self.path, recursive=self.recursive, may_be_empty=self.watched):
             name = version.path.rpartition("/")[2]
             subject = version.path if "/" in (self.pattern or "") else name
-            if name.endswith(suffix) and (expression is None or expression.fullmatch(subject)):
+            if (
+                name.endswith(suffix)
+                and (expression is None or expression.fullmatch(subject))
+                and self._in_partitions(version)
+            ):
                 yield version
+
+    def _in_partitions(self, version: FileVersion) -> bool:
+        folders = f"/{os.path.dirname(local_path(version.path))}/"
+        return not self.partitions or any(f"/{each.strip('/')}/" in folders for each in self.partitions)
 
 
 def partitions(path: str) -> dict[str, str]:

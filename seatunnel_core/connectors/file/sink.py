@@ -84,7 +84,15 @@ class LocalFileSink(Sink):
 
     @property
     def emptied_folder(self) -> str | None:
-        return self.root if self.options[opt.DATA_SAVE_MODE] == "DROP_DATA" else None
+        return self.root if self._empties else None
+
+    @property
+    def _empties(self) -> bool:
+        return "DROP_DATA" in self._modes or "RECREATE_SCHEMA" in self._modes
+
+    @property
+    def _modes(self) -> tuple[str, str]:
+        return self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
 
     def check_schema(self, schema: TableSchema) -> None:
         known = schema.columns.names
@@ -124,7 +132,13 @@ class LocalFileSink(Sink):
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def prepare(self, place: SinkPlace) -> None:
-        Target.of(self.root, place).create(place.epoch)
+        target = Target.of(self.root, place)
+        if self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST" and not os.path.isdir(self.root):
+            raise SinkError(
+                f"{target.who}: {self.root} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
+                "it, or leave schema_save_mode out"
+            )
+        target.create(place.epoch)
 
     def prove(self, place: SinkPlace, token: str) -> None:
         target = Target.of(self.root, place)
@@ -134,12 +148,12 @@ class LocalFileSink(Sink):
         os.unlink(probe)
 
     def apply_save_mode(self, place: SinkPlace) -> None:
-        mode, target = self.options[opt.DATA_SAVE_MODE], Target.of(self.root, place)
-        if mode == "APPEND_DATA":
+        target = Target.of(self.root, place)
+        if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
             return
         try:
             found = list(target.existing(any_folders(self.template)))
-            if mode == "DROP_DATA":
+            if self._empties:
                 target.drop(found)
             elif found:
                 raise SinkError(
@@ -234,6 +248,9 @@ class LocalFileSinkWriter(SinkWriter):
 
     def finish(self) -> Staged:
         try:
+            if self._sink.options[opt.EMPTY_FILE] and not self._files and not self._sink.partition_by:
+                for table, columns in self._columns.items():
+                    self._file(self._places[table], columns)
             while self._open:
                 self._close_oldest()
             self._target.make_durable(self._epoch)

@@ -64,6 +64,12 @@ BATCH_SIZE = Option(
 SINGLE_FILE = Option(
     "single_file_mode", BOOLEAN, default=False, doc="Whether a unit of work writes one file, whatever batch_size says."
 )
+EMPTY_FILE = Option(
+    "create_empty_file_when_no_data",
+    BOOLEAN,
+    default=False,
+    doc="Whether a unit of work without a row leaves a file without a row. Not with partition_by.",
+)
 COMPRESS = Option(
     "compress_codec",
     ENUM("none", "snappy", "gzip", "zlib", "zstd", "lz4", "bz2", "brotli", "lzo"),
@@ -107,8 +113,8 @@ SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
     ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
     default="CREATE_SCHEMA_WHEN_NOT_EXIST",
-    no_effect="the folder is always created when it does not exist",
-    doc="What happens with the folder when the job first starts.",
+    doc="What happens with the folder when the job first starts: it is created, emptied, or has to be there. IGNORE "
+    "creates it, too.",
 )
 TRANSACTION = Option(
     "is_enable_transaction", ENUM("true"), default="true", doc="Always true: files appear when a checkpoint completes."
@@ -136,6 +142,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     SINK_COLUMNS,
     BATCH_SIZE,
     SINGLE_FILE,
+    EMPTY_FILE,
     COMPRESS,
     HEADER,
     QUOTE_MODE,

@@ -67,6 +67,7 @@ class LocalFileSource(Source):
             recursive=options[opt.RECURSIVE],
             pattern=options[opt.FILTER],
             extension=options[opt.EXTENSION],
+            partitions=tuple(options[opt.READ_PARTITIONS] or ()),
             watched=options[opt.DISCOVERY] == "continuous",
         )
         self.bounded = not self._listing.watched

@@ -121,6 +121,11 @@ PARTITIONS = Option(
     default=True,
     doc="Whether folders named key=value become columns of type string at the end.",
 )
+READ_PARTITIONS = Option(
+    "read_partitions",
+    LIST(STRING),
+    doc="Only files below one of these folders are read, for example year=2013/month=1.",
+)
 SPLIT = Option("enable_file_split", BOOLEAN, default=True, doc="Whether large files are read in several pieces.")
 SPLIT_SIZE = Option(
     "split_size",
@@ -188,6 +193,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     EXTENSION,
     RECURSIVE,
     PARTITIONS,
+    READ_PARTITIONS,
     SPLIT,
     SPLIT_SIZE,
     CHUNK_SIZE,
