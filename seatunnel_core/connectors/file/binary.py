@@ -74,6 +74,7 @@ class BinaryFileWriter(FileWriter):
     """What the sink asks a format for; the files themselves are written by ``BinarySinkWriter``."""
 
     suffix: ClassVar[str] = ""
+    is_text: ClassVar[bool] = False
     codecs: ClassVar[tuple[str, ...]] = ()
     keeps_names: ClassVar[bool] = True
 

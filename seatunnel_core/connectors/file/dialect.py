@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from attrs import frozen
 
+from seatunnel_core.connectors.file.encodings import is_text_encoding
 from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.packing import unpacked
 from seatunnel_core.errors import SourceError
@@ -112,10 +113,8 @@ class Dialect:
         Raises:
             SourceError: an unknown encoding or date format.
         """
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise SourceError(f"the encoding {self.encoding!r} is not known; use UTF-8, GBK or ISO-8859-1") from None
+        if not is_text_encoding(self.encoding):
+            raise SourceError(f"the encoding {self.encoding!r} is not known; use UTF-8, GBK or ISO-8859-1")
         for each in (self.date_format, self.datetime_format):
             if each not in _ISO_LIKE:
                 strptime_format(each)

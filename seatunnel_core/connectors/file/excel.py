@@ -182,6 +182,7 @@ class ExcelFileWriter(FileWriter):
     """One sheet with the names of the columns in its first row; a batch of rows at a time is held in memory."""
 
     suffix: ClassVar[str] = ".xlsx"
+    is_text: ClassVar[bool] = False
     codecs: ClassVar[tuple[str, ...]] = ()
     most_rows: ClassVar[int] = MOST_ROWS - 1
 

@@ -12,6 +12,7 @@ from attrs import field, frozen
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.records import Record, line_ends, records
+from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.values import plain
@@ -30,6 +31,9 @@ class JsonLinesReader:
     """Its encoding and compression; JSON has no delimiters and no quotes of its own kind."""
 
     columns: pa.Schema
+    texts: Texts
+    """How dates and times are written."""
+
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
@@ -119,12 +123,16 @@ class JsonLinesReader:
         row = {}
         for column in self.columns:
             try:
-                row[column.name] = plain(found.get(column.name), column.type)
+                row[column.name] = self._value(found.get(column.name), column.type)
             except ValueError as error:
                 raise RowError(f"{where}, column {column.name!r}: {error}") from None
             if row[column.name] is None and not column.nullable:
                 raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
         return row
+
+    def _value(self, found: Any, kind: pa.DataType) -> Any:
+        is_moment = isinstance(found, str) and (pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+        return self.texts.value(found, kind) if is_moment else plain(found, kind)
 
 
 def infer(text: bytes) -> dict[str, pa.DataType]:

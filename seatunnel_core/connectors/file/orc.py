@@ -48,6 +48,7 @@ class OrcFileWriter(FileWriter):
     """Times, for which ORC has no type, are written as texts."""
 
     suffix: ClassVar[str] = ".orc"
+    is_text: ClassVar[bool] = False
     codecs: ClassVar[tuple[str, ...]] = ("snappy", "zlib", "lz4", "zstd")
     default_codec: ClassVar[str] = "snappy"
     packs_itself: ClassVar[bool] = True

@@ -58,6 +58,7 @@ class ParquetFileWriter(FileWriter):
     """Gathers batches into row groups of a useful size."""
 
     suffix: ClassVar[str] = ".parquet"
+    is_text: ClassVar[bool] = False
     codecs: ClassVar[tuple[str, ...]] = ("snappy", "gzip", "zstd", "lz4", "brotli")
     default_codec: ClassVar[str] = "snappy"
     packs_itself: ClassVar[bool] = True

@@ -1,5 +1,6 @@
 """The sink ``LocalFile``: files that appear when the checkpoint that holds them is complete, each once."""
 
+import codecs
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_copies, staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
+from seatunnel_core.connectors.file.encodings import is_text_encoding
 from seatunnel_core.connectors.file.filesystem import named_path
 from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.naming import file_name, folders, split_path
@@ -30,8 +32,9 @@ from seatunnel_core.connectors.file.table_names import (
     table_name_in,
 )
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
+from seatunnel_core.connectors.file.written_text import Forms, unwritable
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
-from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
 OPEN_FILES = 64
@@ -285,10 +288,15 @@ class LocalFileSinkWriter(SinkWriter):
             start = run
 
     def _write(self, place: tuple[str, str], rows: pa.RecordBatch) -> None:
+        style = self._sink.style
+        rows = style.forms.apply(rows) if style.writer.is_text else rows
         while rows.num_rows:
-            file = self._file(place, rows.schema)
-            some = rows.slice(0, self._rows_per_file - file.rows)
-            file.writer.write(some)
+            try:
+                file = self._file(place, rows.schema)
+                some = rows.slice(0, self._rows_per_file - file.rows)
+                file.writer.write(some)
+            except UnicodeEncodeError as error:
+                raise RowError(unwritable(rows, style.encoding)) from error
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)
             if file.rows >= self._rows_per_file:
@@ -344,6 +352,8 @@ def _style(options: Options) -> FileStyle:
     line_end = options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n")
     shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
     found = FileStyle(
+        encoding=_encoding(options[opt.ENCODING]),
+        forms=_forms(options),
         sheet_name=options[opt.SHEET_NAME],
         root_tag=options[opt.XML_ROOT_TAG],
         row_tag=options[opt.XML_ROW_TAG],
@@ -355,4 +365,23 @@ def _style(options: Options) -> FileStyle:
         **shared,
     )
     writer.check(found)
+    return found
+
+
+def _encoding(name: str) -> str:
+    if not is_text_encoding(name):
+        raise UsageError(f"option 'encoding': {name!r} is not known; use UTF-8, GBK or ISO-8859-1")
+    return codecs.lookup(name).name
+
+
+def _forms(options: Options) -> Forms:
+    found = Forms(
+        date_format=options[opt.DATE_FORMAT],
+        datetime_format=options[opt.DATETIME_FORMAT],
+        time_format=options[opt.TIME_FORMAT_OF_DAY],
+    )
+    try:
+        found.check()
+    except SourceError as error:
+        raise UsageError(f"options 'date_format' and 'datetime_format': {error}") from error
     return found

@@ -102,7 +102,25 @@ XML_ATTRIBUTES = Option(
     default=False,
     doc="Whether the values of a row of xml become its attributes; otherwise they become elements in it.",
 )
-ENCODING = Option("encoding", ENUM("UTF-8"), default="UTF-8", doc="The character encoding of text files.")
+ENCODING = Option(
+    "encoding",
+    STRING,
+    default="UTF-8",
+    doc="The character encoding of csv, text, json and xml files: any that Python has.",
+)
+DATE_FORMAT = Option(
+    "date_format", STRING, doc="How dates are written in csv, text, json and xml files; yyyy-MM-dd when it is not set."
+)
+DATETIME_FORMAT = Option(
+    "datetime_format",
+    STRING,
+    doc="How timestamps are written in such files, without parts of a second; as ISO 8601 when it is not set.",
+)
+TIME_FORMAT_OF_DAY = Option(
+    "time_format",
+    ENUM("HH:mm:ss", "HH:mm:ss.SSS"),
+    doc="How times are written in such files; with microseconds when it is not set.",
+)
 DATA_SAVE_MODE = Option(
     "data_save_mode",
     ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
@@ -152,6 +170,9 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     XML_ROW_TAG,
     XML_ATTRIBUTES,
     ENCODING,
+    DATE_FORMAT,
+    DATETIME_FORMAT,
+    TIME_FORMAT_OF_DAY,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,
     TRANSACTION,

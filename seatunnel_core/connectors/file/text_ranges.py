@@ -15,6 +15,7 @@ from seatunnel_core.connectors.file.dialect import Dialect, check_delimiter
 from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.file.packing import modules
 from seatunnel_core.connectors.file.planning import SplitPlan, file_ranges
+from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
@@ -101,6 +102,7 @@ class JsonLines(TextRanges):
     """One object per line."""
 
     def _dialect(self) -> Dialect:
+        Texts.of(self.options)  # refuses a format that is not understood
         return Dialect(quote="", **self._packing())
 
     def infer(self, file: OpenFile) -> pa.Schema:
@@ -110,7 +112,9 @@ class JsonLines(TextRanges):
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
         start, end = self._aligned(file, body, 0)
-        reader = json_lines.JsonLinesReader(dialect=self.dialect, columns=wanted, file=file, context=context)
+        reader = json_lines.JsonLinesReader(
+            dialect=self.dialect, columns=wanted, texts=Texts.of(self.options), file=file, context=context
+        )
         return reader.read(start, end)
 
 

@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.packing import SUFFIXES, modules, packed
+from seatunnel_core.connectors.file.written_text import Encoded, Forms
 
 
 @frozen(kw_only=True)
@@ -22,6 +23,8 @@ class FileStyle:
     quote_all: bool = False
     codec: str | None = None
     extension: str | None = None
+    encoding: str = "utf-8"
+    forms: Forms = field(factory=Forms)
     sheet_name: str = "Sheet1"
     root_tag: str = "RECORDS"
     row_tag: str = "RECORD"
@@ -68,6 +71,9 @@ class FileWriter(ABC):
     packs_itself: ClassVar[bool] = False
     """Whether the codec is a matter of the format, and the stream is not packed."""
 
+    is_text: ClassVar[bool] = True
+    """Whether the files are text, with an encoding and with dates in a form."""
+
     most_rows: ClassVar[int] = 2**62
     """How many rows a file can have at most."""
 
@@ -81,6 +87,8 @@ class FileWriter(ABC):
         self.stream: pa.NativeFile = pa.OSFile(path, "wb")
         if style.codec and not self.packs_itself:
             self.stream = packed(self.stream, style.codec)
+        if style.encoding != "utf-8" and self.is_text:
+            self.stream = pa.PythonFile(Encoded(self.stream, style.encoding), mode="w")
 
     @classmethod
     def check(cls, style: FileStyle) -> None:

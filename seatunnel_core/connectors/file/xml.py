@@ -153,7 +153,7 @@ class XmlFileWriter(FileWriter):
 
     def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
         super().__init__(style, path, columns)
-        self._put(f'<?xml version="1.0" encoding="UTF-8"?>\n<{style.root_tag}>\n')
+        self._put(f'<?xml version="1.0" encoding="{style.encoding.upper()}"?>\n<{style.root_tag}>\n')
 
     @classmethod
     def check(cls, style: FileStyle) -> None:

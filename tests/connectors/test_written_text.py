@@ -1,0 +1,81 @@
+"""Texts as the file sink writes them: encodings, and the forms of dates and times; and how the source reads them."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.connectors.file.source import LocalFileSource
+from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.errors import RowError, SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import arrow_type
+
+TYPES = {"id": "int", "name": "string", "day": "date", "at": "timestamp", "clock": "time"}
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": number,
+        "name": f"漢字 {number}",
+        "day": dt.date(2020, 2, 29),
+        "at": dt.datetime(1969, 12, 31, 23, 59, 58),
+        "clock": dt.time(1, 2, 3, 400_000),
+    }
+    for number in range(3)
+] + [dict.fromkeys(TYPES) | {"id": 4}]
+FORMS = {"date_format": "yyyy/MM/dd", "datetime_format": "yyyyMMddHHmmss", "time_format": "HH:mm:ss.SSS"}
+
+
+def write(path: Path, format: str, rows: list[dict[str, Any]], **options: Any) -> Path:
+    given = {"path": str(path), "file_format_type": format, "field_delimiter": ";", **options}
+    made = LocalFileSink(options_of(LocalFileSink, given))
+    made.prepare(sink_place(place()))
+    columns = pa.schema([(name, arrow_type(kind)) for name, kind in TYPES.items()])
+    schema = TableSchema(table="default", columns=columns)
+    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+    return next(each for each in path.iterdir() if each.is_file())
+
+
+def back(path: Path, format: str, **options: Any) -> list[dict[str, Any]]:
+    given = {"path": str(path), "file_format_type": format, "xml_row_tag": "RECORD", "field_delimiter": ";", **options}
+    made = LocalFileSource(options_of(LocalFileSource, {**given, "schema": {"fields": TYPES}}))
+    return read(made, plan(made))
+
+
+@pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
+@pytest.mark.parametrize("encoding", ["GBK", "utf-16", "UTF-32-BE", "shift_jis", "utf_8_sig"])
+def test_what_is_written_in_an_encoding_comes_back(tmp_path: Path, format: str, encoding: str) -> None:
+    path = write(tmp_path, format, ROWS, encoding=encoding, enable_header_write=True)
+    assert "漢字 0" in path.read_bytes().decode(encoding)
+    skip = {"skip_header_row_number": 1} if format in ("csv", "text") else {}
+    assert back(tmp_path, format, encoding=encoding, **skip) == ROWS
+
+
+@pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
+def test_a_value_that_the_encoding_has_no_signs_for_is_an_error_of_its_row(tmp_path: Path, format: str) -> None:
+    with pytest.raises(RowError, match="sink LocalFile, column 'name': '漢字 0' cannot be written in the encoding iso"):
+        write(tmp_path, format, ROWS, encoding="ISO-8859-1")
+
+
+@pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
+def test_dates_and_times_have_the_forms_that_the_options_say(tmp_path: Path, format: str) -> None:
+    text = write(tmp_path, format, ROWS, **FORMS).read_text()
+    for written in ("2020/02/29", "19691231235958", "01:02:03.400"):
+        assert text.count(written) == 3
+        assert f"{written}0" not in text
+    assert back(tmp_path, format, **FORMS) == ROWS
+    with pytest.raises(SourceError, match=r"'day'.*'2020/02/29' is not .*yyyy-MM-dd"):
+        back(tmp_path, format)
+
+
+def test_what_cannot_be_is_refused_before_data_moves(tmp_path: Path) -> None:
+    for encoding in ("nonsense", "base64"):
+        with pytest.raises(UsageError, match="option 'encoding': "):
+            write(tmp_path, "csv", ROWS, encoding=encoding)
+        with pytest.raises(SourceError, match="is not known; use UTF-8"):
+            back(tmp_path, "csv", encoding=encoding)
+    with pytest.raises(UsageError, match="options 'date_format' and 'datetime_format': the format 'QQ' is not"):
+        write(tmp_path, "csv", ROWS, date_format="QQ")
