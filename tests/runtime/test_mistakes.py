@@ -232,7 +232,14 @@ def test_a_secret_is_never_in_a_message():
 # -- mistakes that are made from the declarations of the options ------------------------------------------------------
 
 _BY_KIND: dict[str, list[Any]] = {"source": [LocalFile, Stream], "transform": [Keep], "sink": [FileSink, Console]}
-_BUILT_IN = [plugin for plugin in registry.plugins() if plugin.distribution == "seatunnel-core"]
+_IN_CODE_ONLY = ("source", "Memory")
+"""What no file can ask for."""
+
+_BUILT_IN = [
+    plugin
+    for plugin in registry.plugins()
+    if plugin.distribution == "seatunnel-core" and (plugin.kind, plugin.identifier) != _IN_CODE_ONLY
+]
 _DECLARED = [
     (Plugins(), kind, plugin, option)
     for kind, plugins in _BY_KIND.items()
@@ -273,6 +280,8 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "JsonPath": {"columns": [{"src_field": "a", "path": "$.b", "dest_field": "b"}]},
     "DataValidator": {"field_rules": [{"field_name": "a", "rule_type": "NOT_NULL"}]},
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
+    "Spark": {"format": "json"},
+    "Iceberg": {"iceberg.catalog.config": {"type": "rest", "uri": "http://catalog:8181"}},
 }
 """What a plugin asks for beyond its required options."""
 
