@@ -1,9 +1,11 @@
 """What the sink ``Iceberg`` does to a table that others write, too: other engines, other programs, other schemas."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pyarrow as pa
@@ -188,6 +190,20 @@ def test_a_table_is_created_again_with_the_columns_of_the_rows(sink_of: Any, cat
 def test_a_table_that_is_not_there_is_refused_when_asked_for(sink_of: Any, mode: str) -> None:
     with pytest.raises(SinkError, match=f"there is no table shop.orders and schema_save_mode is {mode}"):
         staged(sink_of(schema_save_mode=mode), 1)
+
+
+def test_many_sinks_make_a_new_catalog_at_the_same_time(sink_of: Any, tmp_path: Path) -> None:
+    sinks = [sink_of(table=f"t{number}", namespace="new") for number in range(8)]
+    together = Barrier(len(sinks))
+
+    def make(sink: IcebergSink) -> None:
+        together.wait()
+        sink.prepare(sink_place(place()))
+        sink.create_tables([ORDERS], sink_place(place()))
+
+    with ThreadPoolExecutor(len(sinks)) as pool:
+        list(pool.map(make, sinks))
+    assert len(load_catalog("default", **catalog_of(tmp_path)).list_tables("new")) == len(sinks)
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ def may_pass(error: BaseException) -> bool:
     return type(error).__name__ in {
         "CommitFailedException",
         "CommitStateUnknownException",
-        "OperationalError",  # of SQLAlchemy: the database is locked, or away
+        "IntegrityError",  # of SQLAlchemy: another process has just made the same thing
+        "OperationalError",  # the database is locked, or away
         "ServerError",
         "ServiceUnavailableError",
         "TooManyRequestsError",

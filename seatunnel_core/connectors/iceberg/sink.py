@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_making = threading.Lock()
+"""Of the sinks of a process one at a time makes what they share: a new catalog's own tables, and the namespace."""
+
 _TRIES = 10
 """How often a commit is tried again at once when other writers of the table came first."""
 
@@ -132,7 +135,8 @@ class IcebergSink(Sink):
                 "CREATE_SCHEMA_WHEN_NOT_EXIST"
             )
         catalog = self._catalog()
-        catalog.create_namespace_if_not_exists(self._table_id[:-1])
+        with _making:
+            catalog.create_namespace_if_not_exists(self._table_id[:-1])
         try:
             properties = self.options[opt.CREATE_PROPERTIES] or {}
             made = catalog.create_table(self._table_id, iceberg_schema(schema), properties=properties)
@@ -338,13 +342,12 @@ class _Connection:
     """The catalog, opened once in the driver's process and used by several of its threads."""
 
     def __init__(self) -> None:
-        self._opening = threading.Lock()
         self._catalog: Any = None
 
     def catalog(self, name: str, properties: dict[str, str]) -> Any:
         from pyiceberg.catalog import load_catalog
 
-        with self._opening:
+        with _making:
             if self._catalog is None:
                 self._catalog = load_catalog(name, **properties)
             return self._catalog
