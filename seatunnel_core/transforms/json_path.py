@@ -199,13 +199,16 @@ def _documents(values: pa.Array) -> Sequence[Any]:
 
 def _parsed(text: str | bytes) -> Any:
     try:
-        return json.loads(text, parse_float=_Number, parse_constant=_no_number)
+        return _DECODER.decode(text if isinstance(text, str) else text.decode())
     except (ValueError, RecursionError) as error:
         return ValueError(f"{_shown(text)} is not JSON: {error}")
 
 
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_Number, parse_constant=_no_number)
 
 
 def _as_json(value: Any, kind: pa.DataType) -> Any:

@@ -82,6 +82,8 @@ def test_several_at_once_and_null() -> None:
         ("{name = string, age = int}", {"name": "a", "age": 18}, "$[1]", "18"),
         ("array<{b = bytes}>", [{"b": b"hi"}], "$[0][0]", "aGk="),
         ("array<{b = bytes}>", [None], "$[0]", None),
+        ("array<time>", [dt.time(1, 2, 3)], "$[0]", "01:02:03"),
+        ("bytes", '{"ä": "ö"}'.encode(), "$.ä", "ö"),
     ],
 )
 def test_nested_columns_are_json_too(kind: str, value: Any, path: str, wanted: str) -> None:
