@@ -69,6 +69,7 @@ def read(text: str) -> Statement:
         raise UsageError("option 'query': it has no FROM; write SELECT … FROM t")
     if not isinstance(source.this, exp.Table) or not source.this.name or source.this.args.get("joins"):
         raise UsageError(f"option 'query': a query inside of FROM is not possible: {_ONE_ROW}")
+    _check_table(source.this)
     where = select.args.get("where")
     statement = Statement(
         text=text,
@@ -100,6 +101,15 @@ _OVER_ROWS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ROW_NUMBER", "RANK", "LAG", 
 _ONE_ROW = "a transform Sql makes rows of single rows of one table; SparkSql runs whatever Spark SQL can"
 
 
+def _check_table(table: exp.Table) -> None:
+    alias = table.args.get("alias")
+    beside = [name for name, part in table.args.items() if part and name not in ("this", "db", "catalog", "alias")]
+    if beside or (alias and alias.args.get("columns")):
+        raise UsageError(
+            f"option 'query': behind FROM stands the name of a table, and {shown(table)} is more than that"
+        )
+
+
 def _check_functions(select: exp.Select) -> None:
     from seatunnel_core.transforms.sql.functions import FUNCTIONS
 
@@ -109,7 +119,7 @@ def _check_functions(select: exp.Select) -> None:
             if name in _OVER_ROWS:
                 raise UsageError(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
             near = get_close_matches(name, FUNCTIONS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "docs/transforms.md lists the functions"
+            hint = f"did you mean {near[0]}?" if near else "docs/transforms/Sql.md lists the functions"
             raise UsageError(f"option 'query': {place(call)}: there is no function {name}; {hint}")
 
 

@@ -21,7 +21,7 @@ QUERY = Option(
     STRING,
     required=True,
     aliases=("sql",),
-    doc="SELECT … FROM t [WHERE …], with the functions that docs/transforms.md lists; t may have any name.",
+    doc="SELECT … FROM t [WHERE …], with the functions that docs/transforms/Sql.md lists; t may have any name.",
 )
 WAY = Option(
     "row_error_handle_way",

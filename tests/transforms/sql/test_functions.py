@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 from sqlglot import exp
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -158,6 +159,24 @@ def test_columns_with_the_same_values_give_them_too() -> None:
     lifted, table, row = with_columns(GOOD)
     found = computed(list(lifted.values()), table, row)
     assert not wrong({each: found[text] for each, text in lifted.items()})
+
+
+def test_rows_around_them_and_the_cuts_of_batches_change_nothing() -> None:
+    """Null in every column before and behind, rows that WHERE leaves out, and slices that begin anywhere."""
+    lifted, table, row = with_columns(GOOD)
+    columns = table.columns.append(pa.field("keep", pa.bool_()))
+    schema = TableSchema(table="dual", columns=columns)
+    nulls = [None] * len(row)
+    rows = [[*row, True], [*nulls, None], [*row, False], [*row, True], [*nulls, False], [*row, True], [*row, True]]
+    query = ", ".join(f"{each} AS x{at}" for at, each in enumerate(lifted.values()))
+    sql = made(Sql, query=f"SELECT {query} FROM dual WHERE keep")
+    sql.output_schema(schema)
+    batch = batch_of(rows, schema)
+    (alone,) = sql.apply(batch_of(rows[:1], schema))
+    expected = repr(alone.rows.to_pylist()[0])
+    for first, size, kept in ((0, 7, 4), (1, 6, 3), (2, 2, 1), (5, 2, 2)):
+        (after,) = sql.apply(evolve(batch, rows=batch.rows.slice(first, size)))
+        assert [repr(each) for each in after.rows.to_pylist()] == [expected] * kept
 
 
 def wrong(found: Mapping[str, Answer]) -> list[str]:
