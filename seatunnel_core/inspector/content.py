@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
@@ -153,6 +153,8 @@ def split_in_words(split: Split) -> str:
             return f"{path}, {pick(len(groups), 'row group')}"
         case {"start": int(start), "rows": int(rows)}:
             return f"{pick(rows, 'row')} from number {start:,}"
+        case {"table": str(table), "split": Mapping() as own} if "split" not in own:
+            return f"table {table}: {split_in_words(evolve(split, body=own))}"
     return _short(json.dumps(dict(body), ensure_ascii=False))
 
 

@@ -107,6 +107,7 @@ def test_one_that_is_removed_meanwhile(made: Made) -> None:
         ({"path": "/a", "start": 0, "end": 2048}, "/a, bytes 0 to 2,048"),
         ({"path": "/a", "groups": [[0, 1], [1, 2]]}, "/a, 2 row groups"),
         ({"start": 1000, "rows": 1}, "1 row from number 1,000"),
+        ({"table": "a", "split": {"start": 1000, "rows": 1}}, "table a: 1 row from number 1,000"),
         ({"table": "t"}, '{"table": "t"}'),
         ({"table": "t" * 200}, '{"table": "' + "t" * 108 + "…"),
     ],
