@@ -46,3 +46,14 @@ def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
         assert {"store", "between store and commit", "commit", "prune", "restore"} <= phases.keys()
         assert {kill.victim for run in runs for kill in run.kills} == ALL
         assert min(len(killed_in["jvm"]), len(killed_in["worker"])) >= 3, "each at several moments"
+
+
+@pytest.mark.torture
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
+    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
+    runs = torture(range(number), seed=SEED, rows=ROWS, at_once=2, sink="iceberg")
+    assert not [run.line() for run in runs if run.fault]
+    mid_flight = sum(len(run.mid_flight()) for run in runs)
+    assert mid_flight >= number // 2, "too few kills between the first staged unit and the last commit"
