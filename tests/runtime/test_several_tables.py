@@ -74,6 +74,29 @@ sink {{
 }}"""
 
 
+def of_files(work: Path, parallelism: int, limit: str = "") -> str:
+    """The same tables out of files."""
+    entries = []
+    for table in TABLES:
+        folder = work / "in" / table
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / "all.csv").write_text("".join(f"{number},text {number}\n" for number in ALL))
+        fields = f"id = bigint, of_{table.split('.')[1]} = string"
+        entries.append(
+            f"""{{ path = "{folder}", file_format_type = csv, split_size = 200
+            schema {{ table = "{table}", fields {{ {fields} }} }} }}"""
+        )
+    listed = ",".join(entries)
+    return f"""
+env {{ job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0, parallelism = {parallelism} {limit} }}
+source {{ LocalFile {{ plugin_output = all, tables_configs = [{listed}] }} }}
+sink {{
+  LocalFile {{ plugin_input = all, path = "{work}/out/${{database_name}}/${{table_name}}", file_format_type = parquet }}
+  Assert {{ plugin_input = all, rules = {expected(ROWS, *TABLES)} }}
+}}"""
+
+
 def content(folder: Path) -> dict[str, tuple[list[str], list[int]]]:
     """The columns and the sorted ids of what was published, by folder."""
     found: dict[str, tuple[list[str], list[int]]] = {}
@@ -101,7 +124,7 @@ def test_same_rows_in_every_table_at_every_parallelism(ground: Ground, paralleli
     assert content(ground.work / "copied") == COPIED
 
 
-@pytest.mark.parametrize("job", [one_source, two_sources])
+@pytest.mark.parametrize("job", [one_source, two_sources, of_files])
 def test_killed_in_the_middle_and_restored(ground: Ground, job: object) -> None:
     """The rules count the rows of each table before the kill and after it."""
     assert callable(job)
