@@ -88,7 +88,15 @@ def _remainder(functions: EngineFunctions, one: Value, other: Value, what: str) 
     kind = other.type
     wide = common_number(one.type, kind)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
-    return functions.call(what, by_row(lambda a, b: _remains(a, b, kind), kind), (one, other), kind)
+    slow = by_row(lambda a, b: _remains(a, b, kind), kind)
+
+    def whole(a: Any, b: Any) -> Any:
+        try:
+            return pc.cast(pc.subtract(a, pc.multiply(pc.divide_checked(a, b), b)), kind)
+        except pa.ArrowInvalid:  # a zero, or the smallest number divided by -1
+            return slow(a, b)
+
+    return functions.call(what, whole if pa.types.is_integer(wide) else slow, (one, other), kind)
 
 
 def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
