@@ -94,7 +94,7 @@ def nothing(kind: pa.DataType = NULL) -> Value:
 def _literal(scalar: pa.Scalar) -> str:
     kind = scalar.type
     if not scalar.is_valid:
-        return engine_cast("NULL", kind)
+        return engine_cast("NULL", kind) if is_simple(kind) else "NULL"
     value = scalar.as_py()
     if kind == STRING:
         return quoted(value)

@@ -83,6 +83,18 @@ def test_rows_maps_and_arrays() -> None:
     ]
 
 
+def test_choices_between_nested_values() -> None:
+    query = (
+        "SELECT CASE WHEN c_at = 1 THEN c_array END AS a, CASE WHEN c_at = 1 THEN NULL ELSE c_row END AS b, "
+        "COALESCE(c_array, ARRAY('x')) AS c, IFNULL(c_map, NULL) AS d, CAST(NULL AS INT) AS e, NULL AS f FROM default"
+    )
+    assert selected(query, rows=NESTED_ROWS, schema=NESTED, kinds=None) == [
+        (["p", "q"], None, ["p", "q"], [("k", 7)], None, None),
+        (None, NESTED_ROWS[1][0], [], [], None, None),
+        (None, None, ["x"], None, None, None),
+    ]
+
+
 def test_types_that_only_pass() -> None:
     columns = pa.schema(
         [
