@@ -70,6 +70,18 @@ def test_files_are_known_whatever_the_option_adds_to_their_names(tmp_path: Path,
     assert there(tmp_path) == []
 
 
+@pytest.mark.parametrize("expression", ["${now}-${transactionId}", "${now}${transactionId}", "${uuid}${transactionId}"])
+def test_the_id_of_another_job_is_no_part_of_a_moment(tmp_path: Path, expression: str) -> None:
+    """A moment was anything, also one and the beginning of the id of another job whose rows lie in the same folder."""
+    named = {"custom_filename": True, "file_name_expression": expression}
+    for job_id in ("a-job", "2-job"):
+        publish(tmp_path, place(unit=4, job_id=job_id), **named)
+    before = there(tmp_path)
+    sink = publish(tmp_path, place(unit=4, job_id="job"), **named)
+    assert sink.retract(sink_place(place(epoch=9, job_id="job")), BACK) == 1
+    assert there(tmp_path) == before
+
+
 def test_files_are_known_after_the_option_has_changed(tmp_path: Path) -> None:
     publish(tmp_path, place(unit=4), custom_filename=True, file_name_expression="rows of ${transactionId}")
     sink = publish(tmp_path, place(unit=6))

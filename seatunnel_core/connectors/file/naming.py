@@ -38,6 +38,12 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
     return name + suffix
 
 
+def moment_pattern(time_format: str) -> str:
+    """The regular expression of what ``${now}`` becomes: no more than that, or it would take the beginning of another
+    job's id for a part of the moment."""
+    return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
+
+
 def check_expression(expression: str) -> None:
     """Judge a pattern from which the variables of tables are gone.
 

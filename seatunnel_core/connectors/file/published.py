@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.connectors.file.naming import moment_pattern
 from seatunnel_core.connectors.file.staged_name import OWNER, STAGING, committable_id
 from seatunnel_core.connectors.file.staging import Target, sync_folder
 
@@ -13,16 +14,17 @@ _ID = "A-Za-z0-9._-"
 """Of what ids of jobs are made: ``job`` is the end of ``another-job``, whose files are not its own."""
 
 
-def retract(target: Target, expression: str, retraction: Retraction) -> int:
+def retract(target: Target, expression: str, time_format: str, retraction: Retraction) -> int:
     """Remove the files that ``retraction`` takes, so that they stay away when the machine crashes, and count them.
 
     Args:
         expression: of the sink's file names, with ``${transactionId}`` or without.
+        time_format: what ``${now}`` in it looks like.
 
     Raises:
         SinkError: names the folder and what stands in the way.
     """
-    own = _own_name(target, expression)
+    own = _own_name(target, expression, time_format)
     try:
         return sum(_retract_in(folder, names, own, retraction) for folder, names in _folders(target.root))
     except OSError as error:
@@ -44,11 +46,12 @@ def _retract_in(folder: str, names: list[str], own: re.Pattern[str], retraction:
     return removed
 
 
-def _own_name(target: Target, expression: str) -> re.Pattern[str]:
+def _own_name(target: Target, expression: str, time_format: str) -> re.Pattern[str]:
     """The beginning of the name of each file that this sink published for this pipeline, whatever stands before its id:
     nothing, what the option says now, or what said it apart from the id when the option was another."""
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
-    said = re.escape(before).replace(re.escape("${now}"), ".+?").replace(re.escape("${uuid}"), "[0-9a-f]{32}")
+    said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
+    said = said.replace(re.escape("${uuid}"), "[0-9a-f]{32}")
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )

@@ -185,7 +185,7 @@ class LocalFileSink(Sink):
     def retract(self, place: SinkPlace, retraction: Retraction) -> int:
         if not self.retracts:
             return super().retract(place, retraction)
-        return retract(Target.of(self.root, place), self.expression, retraction)
+        return retract(Target.of(self.root, place), self.expression, self.options[opt.TIME_FORMAT], retraction)
 
     def clear(self, place: SinkPlace) -> None:
         Target.of(self.root, place).clear()
