@@ -138,7 +138,7 @@ def test_columns_of_texts_hold_what_excel_shows(tmp_path: Path) -> None:
 
 
 def test_columns_are_chosen_by_their_place_and_read_columns(tmp_path: Path) -> None:
-    sheet(tmp_path / "a.xlsx", ("id", "name"), (1, "a", "beside the table"), (), (None, "b"))
+    sheet(tmp_path / "a.xlsx", ("id", "name"), (1, "a", "beside"), (), (None, "b"), (None, None, "beside"))
     made = source(
         tmp_path, schema={"fields": {"k": "int", "v": "string"}}, read_columns=["v"], skip_header_row_number=1
     )

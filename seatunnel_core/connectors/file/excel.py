@@ -83,7 +83,8 @@ class Excel(SourceFormat):
             opened = _xls if older else _xlsx
             try:
                 with opened(content, self.options[opt.SHEET_NAME]) as (name, rows):
-                    for number, found in enumerate(rows, 1):
+                    for number, row in enumerate(rows, 1):
+                        found = row[: len(columns)]  # what stands beside the table is no part of it
                         if number > self.options[opt.SKIP_HEADER] and any(cell not in (None, "") for cell in found):
                             cells = zip(columns, found, strict=False)
                             values = {column.name: self._cell(cell, column.type) for column, cell in cells}
