@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.transforms.sql.value import (
+    DOUBLE,
     INT,
     NULL,
     STRING,
@@ -17,6 +17,7 @@ from seatunnel_core.transforms.sql.value import (
     SqlError,
     Value,
     constant,
+    is_number,
     is_simple,
 )
 
@@ -192,8 +193,6 @@ class Call:
 
     def number(self, at: int) -> Value:
         """An argument that is a number, or a text of one."""
-        from seatunnel_core.transforms.sql.value import DOUBLE, is_number
-
         value = self.args[at]
         if is_number(value.type):
             return value
@@ -202,7 +201,7 @@ class Call:
         raise self.wrong(at, "a number")
 
     def cast(self, at: int, kind: pa.DataType) -> Value:
-        from seatunnel_core.transforms.sql.casts import cast
+        from seatunnel_core.transforms.sql.casts import cast  # which builds on this module
 
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
@@ -248,14 +247,3 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 MANY = 1_000_000
 """As many arguments as somebody wants."""
-
-
-def null_where_any(columns: Sequence[Any], found: pa.Array) -> pa.Array:
-    """The column with null where an argument is null."""
-    for each in columns:
-        if isinstance(each, pa.Scalar):
-            if not each.is_valid:
-                return pa.nulls(len(found), found.type)
-        elif each.null_count:
-            found = pc.if_else(each.is_valid(), found, pa.scalar(None, found.type))
-    return found

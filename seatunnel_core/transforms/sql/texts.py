@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.transforms.sql.call import MANY, ArrowFunction, Call, by_row, function
+from seatunnel_core.transforms.sql.call import MANY, ArrowFunction, Call, by_row, function, rows
 from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, Value, constant
 
 
@@ -111,8 +111,6 @@ def insert(call: Call) -> Value:
 
 def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
     """Like ``by_row``, with nulls handed to the Python function."""
-    from seatunnel_core.transforms.sql.call import rows
-
     return lambda *columns: pa.array((made(*row) for row in rows(columns)), kind)
 
 
