@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +280,26 @@ def test_only_the_partitions_that_are_asked_for_are_read(tmp_path: Path, wanted:
         (tmp_path / folder / "a.csv").write_text(f"{number},a\n")
     made = source(tmp_path, schema=FIELDS, read_partitions=wanted)
     assert {row[0] for row in rows(made)} == found
+
+
+def test_damaged_parquet_files_are_errors_that_name_them(tmp_path: Path) -> None:
+    """A changed byte in a page without a checksum gave texts that are no texts, which failed later and elsewhere."""
+    chance = random.Random(2)
+    path = tmp_path / "a.parquet"
+    numbers = range(2000)
+    columns = {"id": list(numbers), "name": [str(chance.random()) for _ in numbers]}
+    pq.write_table(pa.table(columns), path, compression="none", row_group_size=700)
+    whole = path.read_bytes()
+    refused = []
+    for _ in range(100):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice([1, 5, 30])):
+            near_the_end = len(whole) - 1 - chance.randrange(1500)
+            damaged[chance.choice([chance.randrange(len(whole)), near_the_end])] = chance.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            rows(source(tmp_path, file_format_type="parquet"))
+        except SourceError as error:
+            refused.append(str(error))
+    assert len(refused) > 20
+    assert all("a.parquet" in message for message in refused)

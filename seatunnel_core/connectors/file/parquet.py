@@ -35,7 +35,7 @@ class Parquet(RowGroups):
     def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
         try:
             return pq.ParquetFile(file.stream(), pre_buffer=False)  # type: ignore[no-any-return]
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise SourceError(f"{file.version.path} is not a Parquet file: {error}") from error
 
     def footer(self, opened: Any) -> Footer:
@@ -48,10 +48,11 @@ class Parquet(RowGroups):
         return Footer(columns=opened.schema_arrow.remove_metadata(), groups=tuple(groups))
 
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        found: Iterator[pa.RecordBatch] = opened.iter_batches(
+        for batch in opened.iter_batches(
             batch_size=BATCH_ROWS, row_groups=list(groups), columns=list(names), use_threads=False
-        )
-        return found
+        ):
+            batch.validate(full=True)  # of a damaged file, texts may be none
+            yield batch
 
 
 class ParquetFileWriter(FileWriter):

@@ -84,14 +84,20 @@ class RowGroups(SourceFormat):
 
     def _footer(self, file: OpenFile) -> Footer:
         with self.opened(file) as opened:
+            return self._footer_of(opened, file)
+
+    def _footer_of(self, opened: Any, file: OpenFile) -> Footer:
+        try:
             return self.footer(opened)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(f"{file.version.path} has columns that cannot be read: {error}") from error
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
         groups = stored.items(body, "groups")
         with self.opened(file) as opened:
-            footer = self.footer(opened)
+            footer = self._footer_of(opened, file)
             absent = [name for name in wanted.names if name not in footer.columns.names]
             if absent:
                 raise SourceError(
