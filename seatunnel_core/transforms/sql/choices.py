@@ -1,5 +1,9 @@
 """The functions that choose between values, and UUID."""
 
+from typing import Any
+
+import pyarrow.compute as pc
+
 from seatunnel_core.transforms.sql.call import MANY, Call, function
 from seatunnel_core.transforms.sql.casts import cast
 from seatunnel_core.transforms.sql.conditions import case, compared
@@ -35,8 +39,14 @@ def _first_known(call: Call) -> Value:
         return values[0]
     if kind == NULL:
         return nothing()
+    if not any(each.fails for each in values[1:]):
+        return call.make(_coalesced, kind, values, fails=False)
     known = [Value(sql=f"({each.sql} IS NOT NULL)", type=BOOLEAN, fails=each.fails) for each in values[:-1]]
     return case(known, values[:-1], values[-1])
+
+
+def _coalesced(*columns: Any) -> Any:
+    return pc.coalesce(*columns)
 
 
 @function("NULLIF", least=2)

@@ -13,19 +13,25 @@ def negated(value: Value) -> Value:
     return Value(sql=f"(NOT {value.sql})", type=BOOLEAN, fails=value.fails)
 
 
-def both(one: Value, other: Value) -> Value:
-    return _connected("AND", "FALSE", one, other)
+def both(*values: Value) -> Value:
+    """All of them, looked at in this order and only until one is false."""
+    return _connected("AND", "FALSE", values)
 
 
-def either(one: Value, other: Value) -> Value:
-    return _connected("OR", "TRUE", one, other)
+def either(*values: Value) -> Value:
+    """Any of them, looked at in this order and only until one is true."""
+    return _connected("OR", "TRUE", values)
 
 
-def _connected(word: str, decided: str, one: Value, other: Value) -> Value:
-    sql = f"({one.sql} {word} {other.sql})"
-    if other.fails:
-        sql = _lazy(f"CASE WHEN {one.sql} IS {decided} THEN {_number(decided)} ELSE {_number(sql)} END")
-    return Value(sql=sql, type=BOOLEAN, fails=one.fails or other.fails)
+def _connected(word: str, decided: str, values: Sequence[Value]) -> Value:
+    fails = any(each.fails for each in values)
+    if not any(each.fails for each in values[1:]):
+        return Value(sql=f"({f' {word} '.join(each.sql for each in values)})", type=BOOLEAN, fails=fails)
+    first = _number(decided)
+    decisive = " ".join(f"WHEN {each.sql} IS {decided} THEN {first}" for each in values)
+    unknown = " OR ".join(f"({each.sql} IS NULL)" for each in values)
+    last = _number("TRUE" if decided == "FALSE" else "FALSE")
+    return Value(sql=_lazy(f"CASE {decisive} WHEN {unknown} THEN NULL ELSE {last} END"), type=BOOLEAN, fails=fails)
 
 
 def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -> Value:

@@ -133,6 +133,19 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
     )
 
 
+def _chain(node: exp.Expression) -> list[Any]:
+    """``a AND b AND c`` as three conditions: the text of a nest of two each would double with every one."""
+    parts: list[Any] = []
+    rest: list[Any] = [node]
+    while rest:
+        each = rest.pop()
+        if type(each) is type(node):
+            rest += [each.expression, each.this]
+        else:
+            parts.append(each)
+    return parts
+
+
 def _literal(own: Expressions, node: exp.Expression) -> Value:
     return constant(pa.scalar(node.this, STRING)) if node.args["is_string"] else _number(node.this)
 
@@ -314,8 +327,8 @@ _NODES: dict[type, Callable[[Expressions, Any], Value]] = {
     exp.Paren: lambda own, node: own.value(node.this),
     exp.Neg: _negative,
     exp.DPipe: _joined,
-    exp.And: lambda own, node: both(own.condition(node.this), own.condition(node.expression)),
-    exp.Or: lambda own, node: either(own.condition(node.this), own.condition(node.expression)),
+    exp.And: lambda own, node: both(*map(own.condition, _chain(node))),
+    exp.Or: lambda own, node: either(*map(own.condition, _chain(node))),
     exp.Not: lambda own, node: negated(own.condition(node.this)),
     exp.Between: _between,
     exp.In: _in,

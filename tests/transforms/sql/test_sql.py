@@ -155,6 +155,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "CASE WHEN age <> 0 THEN 100 / age >= 5 ELSE FALSE END",
         "COALESCE(CASE WHEN age = 0 THEN FALSE END, 100 / age >= 5)",
         "CASE WHEN age = 0 THEN 0 ELSE 100 / age END >= 5",
+        "COALESCE(CASE WHEN age = 0 THEN 0 END, 100 / age) >= 5",
+        "age > 0 AND (age < 0 OR 100 / age >= 5) AND 100 / age < 1000",
     ],
 )
 def test_a_condition_guards_what_stands_behind_it(condition: str) -> None:
@@ -164,6 +166,23 @@ def test_a_condition_guards_what_stands_behind_it(condition: str) -> None:
     assert selected(f"SELECT id FROM t WHERE {condition}", rows=rows, kinds=None) == expected
     shown = selected(f"SELECT {condition} AS x FROM t", rows=rows, kinds=None)
     assert sum(bool(value) for (value,) in shown) == len(expected)
+
+
+@pytest.mark.parametrize(("word", "expected"), [("AND", [None, True, False]), ("OR", [True, True, None])])
+def test_conditions_that_can_fail_know_null(word: str, expected: list[bool | None]) -> None:
+    rows = [(1, "1", None), (2, "1", 10), (3, "0", None)]
+    query = f"SELECT CAST(name AS INT) = 1 {word} 100 / age = 10 AS x FROM t"
+    assert selected(query, rows=rows, kinds=None) == [(each,) for each in expected]
+
+
+def test_a_long_statement_stays_short_for_the_engine() -> None:
+    """Each of these was once written twice for the next one, and thirty of them never came to an end."""
+    conditions = " AND ".join(f"CAST(name AS INT) > {at}" for at in range(30))
+    nested = "name"
+    for at in range(30):
+        nested = f"COALESCE({nested}, '{at}')"
+    query = f"SELECT {nested} AS x FROM t WHERE {conditions}"
+    assert selected(query, rows=[(1, "50", 0), (2, "20", 0)], kinds=None) == [("50",)]
 
 
 def test_try_cast_gives_null_for_single_rows() -> None:
