@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.torture import moments
-from tests.torture.job import TorturedJob, make_job
+from tests.torture.job import SINKS, TorturedJob, make_job
 from tests.torture.run import Run, Step
 from tests.torture.tables import Table
 
 VICTIMS = {1: "jvm", 5: "worker"}
 """Who is killed while rows are on their way, by the number modulo 6; all others are drivers. A run ends with its killed
 worker, so these are numbers without a restore, a zombie or a plain rename behind them."""
+
+
+MORE_KILLS = 3
+"""So many more drivers are killed while rows are on their way in a run that is there for its file formats."""
 
 
 def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
@@ -24,10 +28,12 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
         moments.at_the_end(rng),
         moments.at_start(rng),
     )
-    plain_rename = number % 6 == 4 and job.sink == "file"
+    plain_rename = number % 6 == 4 and job.sink != "iceberg"
     steps = [Step(moment=data[number % len(data)], victim=VICTIMS.get(number % 6, "driver"))]
     if plain_rename:
         steps[0] = Step(moment=moments.with_plain_rename(rng), victim="driver")
+    if job.sink not in SINKS:
+        steps[:0] = [Step(moment=moment, victim="driver") for moment in rng.sample(data, MORE_KILLS)]
     if number % 2 == 0:
         steps.append(Step(moment=restores[number // 2 % len(restores)], victim="driver"))
     if number % 3 == 0:
@@ -44,14 +50,15 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
 def play(number: int, seed: int, folder: Path, tables: Sequence[Table], sink: str = "file") -> Run:
     """Make the job of a run, play it, and clear up after it unless something is wrong."""
     rng = random.Random(f"{seed}-{number}")
+    slower = 1 if sink in SINKS else 12
     job = make_job(
         folder / f"run-{number}",
         tables,
         job_id=f"torture-{seed}-{number}",
-        rows_per_second=rng.choice((12_000, 20_000, 30_000)),
+        rows_per_second=rng.choice((12_000, 20_000, 30_000)) // slower,
         interval_ms=rng.choice((150, 300, 600)),
         parallelism=rng.choice((1, 2, 4)),
-        split_size=rng.choice((50_000, 150_000, 1_000_000)),
+        split_size=rng.choice((50_000, 150_000, 1_000_000)) // slower,
         on_frames=number % 5 == 3,
         sink=sink,
     )

@@ -1,7 +1,8 @@
 """The job that is tortured: what its files say, where it writes, and what its folders show from outside."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import field, frozen
@@ -34,15 +35,8 @@ _SOURCE = """
   LocalFile {{
     plugin_output = "{name}"
     path = "{path}"
-    file_format_type = "csv"
-    csv_use_header_line = true
-    null_format = "NA"
     split_size = {split_size}
-    schema {{
-      fields {{
-{types}
-      }}
-    }}
+    {reading}
   }}
 """
 
@@ -57,7 +51,7 @@ _SQL = """
 """
 
 SINKS = ("file", "iceberg")
-"""Where a tortured job may write."""
+"""Where a tortured job may write; otherwise, names of file formats with commas between them."""
 
 _SINK = """
   LocalFile {{
@@ -97,6 +91,17 @@ class Target:
 
 
 @frozen(kw_only=True)
+class InFlight:
+    """What one format of a job showed at one moment."""
+
+    staged: bool
+    """Whether anything had been staged until then."""
+
+    published: frozenset[str] = field(repr=False)
+    """What had been published until then."""
+
+
+@frozen(kw_only=True)
 class TorturedJob:
     """One job in a folder of its own."""
 
@@ -121,6 +126,16 @@ class TorturedJob:
 
     def published(self) -> set[str]:
         return {name for target in self.targets for name in target.published()}
+
+    def in_flight(self) -> Mapping[str, InFlight]:
+        """By format."""
+        found: dict[str, InFlight] = {}
+        for format in dict.fromkeys(target.format for target in self.targets):
+            targets = [target for target in self.targets if target.format == format]
+            published = frozenset(name for target in targets for name in target.published())
+            staged = bool(published) or any(target.staged() for target in targets)
+            found[format] = InFlight(staged=staged, published=published)
+        return found
 
     def stored(self, mark: str = ".ckpt") -> set[str]:
         """The stored objects whose name contains ``mark``, such as ``.completed-point.`` or ``.epoch``."""
@@ -165,17 +180,22 @@ def make_job(
 
     Args:
         on_frames: whether the last table goes through a DataFrame of Spark.
-        sink: one of ``SINKS``.
+        sink: one of ``SINKS``, or names of formats.
     """
+    from tests.torture.copies import Copied
     from tests.torture.iceberg import iceberg_targets
 
     folder.mkdir(parents=True)
     out = folder / "out"
-    targets = file_targets(out, tables) if sink == "file" else iceberg_targets(out, tables)
+    make_targets = {"file": file_targets, "iceberg": iceberg_targets}.get(sink) or partial(in_formats, sink.split(","))
+    targets = make_targets(out, tables)
+    read = [table for table in tables if any(target.table is table for target in targets)]
     sources = (
-        _SOURCE.format(name=table.name, path=table.path, split_size=split_size, types=table.types()) for table in tables
+        _SOURCE.format(name=table.name, path=table.path, split_size=split_size, reading=table.reading())
+        for table in read
     )
-    through = {tables[-1].name: "through-sql"} if on_frames else {}
+    of_rows = [table.name for table in read if not isinstance(table, Copied)]
+    through = {name: "through-sql" for name in of_rows[-1:] if on_frames}
     transforms = (_SQL.format(name=name, output=output) for name, output in through.items())
     sinks = (target.block(through.get(target.table.name, target.table.name)) for target in targets)
     env = _ENV.format(parallelism=parallelism, interval_ms=interval_ms, rows_per_second=rows_per_second)
@@ -200,4 +220,27 @@ def file_targets(out: Path, tables: Sequence[Table]) -> list[Target]:
                 targets.append(Target(table=table, folder=folder_of_table, format="json", more=_DROP))
             else:
                 targets.append(Target(table=table, folder=folder_of_table, format="parquet"))
+    return targets
+
+
+def in_formats(formats: Sequence[str], out: Path, tables: Sequence[Table]) -> list[Target]:
+    """The made-up table in each format, in parts and in small files by turns, and the others by turns in one of them.
+
+    ``text`` cannot hold the line ends of the made-up table: it gets both of the others.
+    """
+    from tests.torture.copies import Copied, Copies
+
+    of_rows = [format for format in formats if format != "binary"]
+    targets: list[Target] = []
+    for number, table in enumerate(tables):
+        if isinstance(table, Copied):
+            targets.append(Copies(table=table, folder=out / table.name, format="binary"))
+        elif table.name == "letters":
+            for turn, format in enumerate(each for each in of_rows if each != "text"):
+                more = ("have_partition = true, partition_by = [kind]", "batch_size = 300")[turn % 2]
+                targets.append(Target(table=table, folder=out / f"letters-{format}", format=format, more=more))
+        else:
+            mine = {*of_rows[number % 2 :: 2], *(each for each in of_rows if each == "text" or len(of_rows) == 1)}
+            for format in sorted(mine):
+                targets.append(Target(table=table, folder=out / f"{table.name}-{format}", format=format))
     return targets

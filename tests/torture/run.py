@@ -2,11 +2,11 @@
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from tests.torture.job import TorturedJob
+from tests.torture.job import InFlight, TorturedJob
 from tests.torture.moments import Moment
 from tests.torture.process import Engine
 
@@ -33,11 +33,12 @@ class Kill:
     moment: str
     phase: str
     victim: str
-    staged: bool
-    """Whether anything had been staged before it."""
+    in_flight: Mapping[str, InFlight] = field(repr=False)
+    """What there was before it, by format."""
 
-    published: frozenset[str] = field(repr=False)
-    """What had been published before it."""
+    @property
+    def published(self) -> frozenset[str]:
+        return frozenset().union(*(each.published for each in self.in_flight.values()))
 
 
 @define(kw_only=True)
@@ -57,7 +58,7 @@ class Run:
     fault: str = ""
     """What is wrong; empty when every row is there once."""
 
-    _final: frozenset[str] = frozenset()
+    _final: Mapping[str, InFlight] = field(factory=dict)
     _engines: list[Engine] = field(factory=list)
     _asleep: list[Engine] = field(factory=list)
     _woken: list[Engine] = field(factory=list)
@@ -75,7 +76,15 @@ class Run:
 
     def mid_flight(self) -> list[Kill]:
         """The kills between the first staged unit and the last commit."""
-        return [kill for kill in self.kills if kill.staged and kill.published < self._final]
+        return [kill for kill in self.kills if any(self._struck(kill, format) for format in kill.in_flight)]
+
+    def struck(self, format: str) -> int:
+        """How many kills came between the first staged unit and the last commit of one format."""
+        return sum(self._struck(kill, format) for kill in self.kills)
+
+    def _struck(self, kill: Kill, format: str) -> bool:
+        seen, final = kill.in_flight[format], self._final.get(format)
+        return final is not None and seen.staged and seen.published < final.published
 
     def line(self) -> str:
         """The run in one line."""
@@ -143,8 +152,7 @@ class Run:
         """Kill, and say what was killed: the driver where there is no such process as was to be killed."""
         others = {"worker": engine.workers, "jvm": engine.jvms}.get(step.victim, list)()
         victim = step.victim if others or step.victim == "paused" else "driver"
-        published = self.job.published()
-        staged = bool(published or self.job.staged())
+        in_flight = self.job.in_flight()
         if victim == "paused":
             engine.signal(signal.SIGSTOP)
             self._asleep.append(engine)
@@ -157,8 +165,7 @@ class Run:
                 moment=step.moment.name,
                 phase=step.moment.phase,
                 victim=victim,
-                staged=staged,
-                published=frozenset(published),
+                in_flight=in_flight,
             )
         )
         return victim
@@ -192,7 +199,7 @@ class Run:
     # -- at the end -----------------------------------------------------------------------------------------------
 
     def _judge(self) -> str:
-        self._final = frozenset(self.job.published())
+        self._final = self.job.in_flight()
         faults = [target.differences() for target in self.job.targets]
         left = sorted(self.job.staged())
         if left and not self._woken:  # what a zombie's workers stage after the end is left to `gc` (R9)

@@ -3,17 +3,22 @@
 import csv
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
+from xml.etree import ElementTree
 from zipfile import ZipFile
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.orc
 import pyarrow.parquet
 from attrs import field, frozen
+from openpyxl.utils.escape import unescape
 
 NULL = "NA"
 
@@ -60,9 +65,17 @@ class Table:
     counted: pa.Table = field(repr=False)
     """Its different rows, sorted, each with the number of times that it stands there."""
 
-    def types(self) -> str:
-        """The fields of a ``schema`` block."""
-        return "\n".join(f"        {column.name} = {_written_type(column.type)}" for column in self.columns)
+    def reading(self) -> str:
+        """The options with which a job reads it."""
+        types = "\n".join(f"        {column.name} = {_written_type(column.type)}" for column in self.columns)
+        return f"""file_format_type = "csv"
+    csv_use_header_line = true
+    null_format = "NA"
+    schema {{
+      fields {{
+{types}
+      }}
+    }}"""
 
 
 def _written_type(kind: pa.DataType) -> str:
@@ -177,27 +190,12 @@ def read_output(folder: Path, columns: pa.Schema) -> pa.Table:
 
 
 def _read_file(path: Path, columns: pa.Schema) -> pa.Table:
-    if path.suffix == ".parquet":
-        table = pa.parquet.ParquetFile(path).read()
-    elif path.suffix == ".csv":
-        table = pa.csv.read_csv(
-            path,
-            read_options=pa.csv.ReadOptions(column_names=_in_file(path, columns)),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=columns, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
-            ),
-        )
-    else:
-        lines = [json.loads(line, parse_float=str) for line in path.read_text("utf-8").splitlines()]
-        arrays = {
-            column.name: pa.array([_plain(line.get(column.name), column.type) for line in lines], column.type)
-            for column in columns
-        }
-        table = pa.table(arrays, schema=columns)
+    """One file, with what the end of its name tells."""
+    in_file = pa.schema([columns.field(name) for name in _in_file(path, columns)])
+    table = READERS[path.suffix](path, in_file)
     for part in path.parts:
         name, equals, value = part.partition("=")
-        if equals and name in columns.names and name not in table.column_names:
+        if equals and name in columns.names:
             known = None if value == "__HIVE_DEFAULT_PARTITION__" else value
             table = table.append_column(name, pa.array([known] * table.num_rows, columns.field(name).type))
     return table.select(columns.names).cast(columns)
@@ -210,6 +208,69 @@ def _in_file(path: Path, columns: pa.Schema) -> list[str]:
 
 def _plain(value: object, kind: pa.DataType) -> object:
     return _converter(kind)(value) if isinstance(value, str) else value
+
+
+def _parquet(path: Path, _columns: pa.Schema) -> pa.Table:
+    return pa.parquet.ParquetFile(path).read()
+
+
+def _orc(path: Path, _columns: pa.Schema) -> pa.Table:
+    return pa.orc.ORCFile(path).read()
+
+
+def _csv(path: Path, columns: pa.Schema) -> pa.Table:
+    return pa.csv.read_csv(
+        path,
+        read_options=pa.csv.ReadOptions(column_names=columns.names),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=columns, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+        ),
+    )
+
+
+def _json(path: Path, columns: pa.Schema) -> pa.Table:
+    return _of_rows((json.loads(line, parse_float=str) for line in path.read_text("utf-8").splitlines()), columns)
+
+
+def _text(path: Path, columns: pa.Schema) -> pa.Table:
+    lines = path.read_bytes().decode().split("\n")[:-1]
+    values = ([value or None for value in line.split("\x01")] for line in lines)
+    return _of_rows((dict(zip(columns.names, each, strict=True)) for each in values), columns)
+
+
+def _excel(path: Path, columns: pa.Schema) -> pa.Table:
+    with closing(openpyxl.load_workbook(path, read_only=True)) as book:
+        names, *rows = book.active.iter_rows(values_only=True)
+    return _of_rows((dict(zip(names, map(_cell, row), strict=False)) for row in rows), columns)
+
+
+def _cell(value: object) -> object:
+    """As text, where ``openpyxl`` leaves escaped signs in it, and where it may have to become a decimal."""
+    return unescape(value) if isinstance(value, str) else repr(value) if isinstance(value, float) else value
+
+
+def _xml(path: Path, columns: pa.Schema) -> pa.Table:
+    rows = ElementTree.parse(path).getroot()
+    return _of_rows(({value.tag: value.text for value in row} for row in rows), columns)
+
+
+def _of_rows(rows: Iterable[Mapping[str, object]], columns: pa.Schema) -> pa.Table:
+    read = list(rows)
+    arrays = [pa.array([_plain(row.get(each.name), each.type) for row in read], each.type) for each in columns]
+    return pa.table(arrays, schema=columns)
+
+
+READERS: Mapping[str, Callable[[Path, pa.Schema], pa.Table]] = {
+    ".parquet": _parquet,
+    ".orc": _orc,
+    ".csv": _csv,
+    ".json": _json,
+    ".txt": _text,
+    ".xlsx": _excel,
+    ".xml": _xml,
+}
+"""By the ends of names: each takes a file and the columns that it should have."""
 
 
 # -- comparing ----------------------------------------------------------------------------------------------------

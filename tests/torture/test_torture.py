@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from seatunnel_core.connectors.file.formats import WRITTEN
 from tests.torture.__main__ import ROWS, torture
 
 pytestmark = [
@@ -57,3 +58,14 @@ def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
     assert not [run.line() for run in runs if run.fault]
     mid_flight = sum(len(run.mid_flight()) for run in runs)
     assert mid_flight >= number // 2, "too few kills between the first staged unit and the last commit"
+
+
+@pytest.mark.torture
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_many_killed_jobs_write_every_row_once_in_every_format() -> None:
+    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
+    runs = torture(range(number), seed=SEED, rows=ROWS // 3, at_once=2, sink=",".join(WRITTEN))
+    assert not [run.line() for run in runs if run.fault]
+    struck = {format: sum(run.struck(format) for run in runs) for format in WRITTEN}
+    assert min(struck.values()) >= min(20, number), f"too few kills while rows were on their way: {struck}"
