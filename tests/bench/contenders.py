@@ -51,6 +51,14 @@ def ours_with_sql(folder: Path, table: Path) -> Figures:
     return ours(folder, table, transform=jobs.SQL)
 
 
+def ours_with_one(folder: Path, table: Path) -> Figures:
+    return ours(folder, table, transform=jobs.ONE)
+
+
+def ours_with_five(folder: Path, table: Path) -> Figures:
+    return ours(folder, table, transform=jobs.FIVE)
+
+
 def spark_batch(folder: Path, table: Path) -> Figures:
     """Spark's own reader and writer."""
     spark = _session(folder)
@@ -153,6 +161,8 @@ CONTENDERS: dict[str, Callable[[Path, Path], Figures]] = {
     "ours": ours,
     "ours-checkpoints": ours_with_checkpoints,
     "ours-sql": ours_with_sql,
+    "ours-one": ours_with_one,
+    "ours-five": ours_with_five,
     "spark-batch": spark_batch,
     "spark-streaming": spark_streaming,
     "small-tables": small_tables,

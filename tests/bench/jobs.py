@@ -47,6 +47,17 @@ SQL = """transform { Sql { query = \"\"\"
 \"\"\" } }"""
 """A filter that all rows pass, and five expressions: as many rows and columns are written as without it."""
 
+_REPLACE = 'Replace { replace_field = l_comment, pattern = "the", replacement = "a" }'
+ONE = f"transform {{ {_REPLACE} }}"
+FIVE = f"""transform {{
+  Copy {{ fields {{ mode = l_shipmode }} }}
+  {_REPLACE}
+  FieldRename {{ specific = [ {{ field_name = mode, target_name = shipped_by }} ] }}
+  DataValidator {{ field_rules = [ {{ field_name = l_quantity, rule_type = RANGE, min_value = 0 }} ] }}
+  Filter {{ exclude_fields = [shipped_by] }}
+}}"""
+"""Both end with the columns of the table, so that as much is written."""
+
 _SMALL_SOURCE = """  LocalFile {{
     plugin_output = "t{number}"
     path = "{tables}/{number}.csv"
