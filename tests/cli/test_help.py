@@ -1,5 +1,7 @@
 """``seatunnel help``: what a plugin declares is what a person reads."""
 
+import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -83,17 +85,24 @@ BESIDE = {
 }
 
 
+@pytest.fixture
+def my_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The one that examples name; gone afterwards, because other tests have a package of this name, too."""
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "cleaning.py").write_text("enrich = trim = lambda rows: rows\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    for name in [name for name in sys.modules if name.startswith("my_package")]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("my_package")
 @pytest.mark.parametrize("plugin", list(registry.plugins()), ids=lambda each: f"{each.kind}-{each.identifier}")
-def test_the_example_is_a_job(
-    plugin: registry.Plugin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_is_a_job(plugin: registry.Plugin, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if plugin.identifier in FROM_CODE_ONLY or plugin.distribution != "seatunnel-core":
         return
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "people.csv").write_text("id,name\n1,Joy\n")
-    (tmp_path / "my_package").mkdir()
-    (tmp_path / "my_package" / "cleaning.py").write_text("enrich = trim = lambda rows: rows\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
     assert plugin.declared is not None
     job = BESIDE[plugin.kind].replace("EXAMPLE", example(plugin.kind, plugin.declared))
     (tmp_path / "job.conf").write_text(job.replace("/data/", f"{tmp_path}/"), encoding="utf-8")
