@@ -97,7 +97,7 @@ MISTAKES = {
     "wrong value in a source": (
         GOOD.replace("csv", "xlsx"),
         "job.conf:3:46: the source LocalFile: 'file_format_type': "
-        "expected one of csv, text, json, binary, excel, orc, parquet, xml, found 'xlsx'",
+        "expected one of csv, text, json, parquet, found 'xlsx'",
     ),
     "unknown key in a source": (
         GOOD.replace("path = /in", "path = /in, delimeter = x"),
