@@ -1,9 +1,12 @@
 """Which runs a campaign consists of, before any of them is played."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
-from tests.torture.campaign import plan
+from attrs import evolve
+
+from tests.torture.campaign import MORE_KILLS, plan
 from tests.torture.job import TorturedJob
 from tests.torture.run import Step
 
@@ -38,3 +41,11 @@ def test_a_killed_worker_hides_no_later_step() -> None:
         run = plan(number, JOB, random.Random(number))
         behind = [step.moment.phase for step in run.steps[1:] if run.steps[0].victim == "worker"]
         assert not {"restore", "after the last commit"} & set(behind), number
+
+
+def test_for_file_formats_more_drivers_are_killed_while_rows_flow() -> None:
+    for number in range(30):
+        few, many = (plan(number, job, random.Random(number)).steps for job in (JOB, evolve(JOB, sink="orc,text")))
+        victims, more = (Counter(step.victim for step in steps) for steps in (few, many))
+        assert more == victims + Counter(driver=MORE_KILLS)
+        assert many[-1].victim == few[-1].victim, "what comes behind a killed worker is never played"
