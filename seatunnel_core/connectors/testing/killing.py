@@ -1,7 +1,9 @@
 """Ends code between two of its lines, as a kill ends a process: what it has done stays, and nothing more is done."""
 
+import ast
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -56,13 +58,28 @@ class Killing:
         return self._on_line if self._known[name] else None
 
     def _on_line(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "line" and self.place is None:
+        if event == "line" and self.place is None and not _leaves_with(frame):
             self.lines += 1
             if self.lines == self._at:
                 self.place = f"{Path(frame.f_code.co_filename).name}, before line {frame.f_lineno}"
                 _dead.append(self)
                 raise Killed(self.place)
         return self._on_line
+
+
+def _leaves_with(frame: FrameType) -> bool:
+    """Whether Python has come back to the line of a ``with`` to leave it. Ending there would keep what it holds, a lock
+    of the module for example; of a process that is dead nothing is held."""
+    code, line = frame.f_code, frame.f_lineno
+    if line not in _lines_of_with(code.co_filename):
+        return False
+    return frame.f_lasti != min(start for start, _, number in code.co_lines() if number == line)
+
+
+@cache
+def _lines_of_with(file: str) -> frozenset[int]:
+    tree = ast.parse(Path(file).read_bytes())
+    return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.With))
 
 
 _OWN = str(Path(__file__).parent)
