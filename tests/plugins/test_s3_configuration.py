@@ -268,6 +268,7 @@ def test_every_key_that_is_read_is_known_to_the_registry() -> None:
         (403, "AccessDenied", StorageAccessError),
         (0, "AccessDenied", StorageAccessError),
         (403, "403", StorageAccessError),
+        (404, "404", StorageUnavailableError),  # without a body: a bad network cut it off
         (403, "InvalidAccessKeyId", StorageAccessError),
         (400, "ExpiredToken", StorageAccessError),
         (403, "ExpiredTokenException", StorageAccessError),

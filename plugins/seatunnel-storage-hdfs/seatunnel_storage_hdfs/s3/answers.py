@@ -133,6 +133,11 @@ def refusal(code: str, status: int, operation: str) -> StorageFailureError:
     if status in (401, 403) or known == "AccessDenied":
         action = _ACTIONS.get(operation, operation)
         return StorageAccessError(f"{answer}: the credentials lack the permission. Allow {action} to them{_on(action)}")
+    if code == str(status) and not operation.startswith("Head"):  # boto3's word for an answer without the server's own
+        return StorageUnavailableError(
+            f"{answer}, and not a word more: the answer was cut off on its way, or is not the storage's. Check the "
+            "network and what is before fs.s3a.endpoint, then try again"
+        )
     return StorageAccessError(f"{answer}. Look up this code in the server's documentation and in its log")
 
 
