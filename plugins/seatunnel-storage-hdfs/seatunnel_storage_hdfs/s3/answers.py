@@ -133,7 +133,7 @@ def refusal(code: str, status: int, operation: str) -> StorageFailureError:
     if status in (401, 403) or known == "AccessDenied":
         action = _ACTIONS.get(operation, operation)
         return StorageAccessError(f"{answer}: the credentials lack the permission. Allow {action} to them{_on(action)}")
-    if code == str(status) and not operation.startswith("Head"):  # boto3's word for an answer without the server's own
+    if code == "404" and not operation.startswith("Head"):  # boto3's word for an answer without the server's own
         return StorageUnavailableError(
             f"{answer}, and not a word more: the answer was cut off on its way, or is not the storage's. Check the "
             "network and what is before fs.s3a.endpoint, then try again"
