@@ -71,6 +71,10 @@ _MAY_PASS: Mapping[str, str] = {
     "BadDigest": "the bytes changed on their way. Check the network, then try again",
     "XAmzContentSHA256Mismatch": "the bytes changed on their way. Check the network, then try again",
     "IncompleteBody": "the request was cut off on its way. Check the network, then try again",
+    "404": (  # boto3's word for one without the server's own, as a bad network leaves it
+        "and not a word more, so it was cut off on its way, or is not the storage's. Check the network and what is "
+        "before fs.s3a.endpoint, then try again"
+    ),
     "SlowDown": "the server asks for fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",
 }
 
@@ -133,11 +137,6 @@ def refusal(code: str, status: int, operation: str) -> StorageFailureError:
     if status in (401, 403) or known == "AccessDenied":
         action = _ACTIONS.get(operation, operation)
         return StorageAccessError(f"{answer}: the credentials lack the permission. Allow {action} to them{_on(action)}")
-    if code == "404" and not operation.startswith("Head"):  # boto3's word for an answer without the server's own
-        return StorageUnavailableError(
-            f"{answer}, and not a word more: the answer was cut off on its way, or is not the storage's. Check the "
-            "network and what is before fs.s3a.endpoint, then try again"
-        )
     return StorageAccessError(f"{answer}. Look up this code in the server's documentation and in its log")
 
 
