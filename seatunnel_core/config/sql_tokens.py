@@ -1,7 +1,6 @@
 """The statements of a file in SQL, token by token. What the tokens are is sqlglot's to say."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NoReturn
 
@@ -24,9 +23,8 @@ class SqlText:
     name: str
 
     def at(self, offset: int) -> Position:
-        starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
-        line = bisect_right(starts, offset)
-        return Position(self.name, line, offset - starts[line - 1] + 1)
+        line, column = self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
+        return Position(self.name, line, column)
 
     def refuse(self, message: str, offset: int, hint: str = "") -> NoReturn:
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
