@@ -85,9 +85,8 @@ class _Job:
             rest = rest[: piece.start()] + re.sub(r"[^\n]", " ", piece[0]) + rest[piece.end() :]
         for entry in tree:
             if entry.key in ("source", "transform", "sink"):
-                raise ConfigError(
-                    str(Problem(f"{entry.key} stands in a comment", entry.position, f"Write it in SQL. {_STATEMENTS}"))
-                )
+                hint = f"Write it in SQL. {_STATEMENTS}"
+                self._problem(f"{entry.key} stands in a comment", entry.position, hint)
         return tree, rest
 
     def _hocon(self, text: str) -> Block:
