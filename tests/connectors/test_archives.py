@@ -7,6 +7,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,15 @@ import xlsxwriter
 
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import options_of, plan, read
+from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
+from tests.connectors import local_files
 
 FIELDS = {"fields": {"id": "bigint", "name": "string"}}
 ROWS = [{"id": number, "name": f"näme {number}"} for number in range(50)]
 
 
-def source(path: Path, **options: Any) -> LocalFileSource:
-    given = {"path": str(path), "file_format_type": "csv", "schema": FIELDS, **options}
-    return LocalFileSource(options_of(LocalFileSource, given))
+source = partial(local_files.source, file_format_type="csv", schema=FIELDS)
 
 
 def rows(made: LocalFileSource) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Files that are copied byte by byte: names, pieces, and what is refused."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,17 @@ from attrs import evolve
 from seatunnel_core.connectors.file.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import Skipped, commit, options_of, plan, stage
+from seatunnel_core.connectors.testing import Skipped, commit, plan, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from tests.connectors import local_files
 
 SCHEMA = TableSchema(table="default", columns=COLUMNS)
 
 
-def source(path: Path, **options: Any) -> LocalFileSource:
-    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "binary", **options}))
-
-
-def sink(path: Path, **options: Any) -> LocalFileSink:
-    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "binary", **options}))
-    made.prepare(sink_place(place()))
-    return made
+source = partial(local_files.source, file_format_type="binary")
+sink = partial(local_files.sink, file_format_type="binary")
 
 
 def pieces(*rows: tuple[Any, Any, Any]) -> pa.RecordBatch:

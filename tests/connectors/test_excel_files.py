@@ -1,10 +1,10 @@
 """Excel files: what cells can hold, sheets, and files that are not what they should be."""
 
 import datetime as dt
-import math
 import random
 import shutil
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,51 +14,17 @@ import xlsxwriter
 
 from seatunnel_core.connectors.file import xlsx
 from seatunnel_core.connectors.file.excel import ExcelFileWriter
-from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import Skipped, commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import arrow_type
+from tests.connectors import local_files
+from tests.connectors.local_files import TYPES, a_row, refusals
 
 XLS = Path(__file__).parent / "data" / "orders.xls"
 
-TYPES = {
-    "a_text": "string",
-    "a_flag": "boolean",
-    "tiny": "tinyint",
-    "big": "bigint",
-    "single": "float",
-    "wide": "double",
-    "exact": "decimal(30, 8)",
-    "raw": "bytes",
-    "day": "date",
-    "clock": "time",
-    "local": "timestamp",
-    "moment": "timestamp_tz",
-    "list": "array<int>",
-    "pairs": "map<string, array<int>>",
-    "inner": "{a = int, b = string}",
-    "nothing": "null",
-}
-
-
-def source(path: Path, **options: Any) -> LocalFileSource:
-    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "excel", **options}))
-
-
-def sink(path: Path, **options: Any) -> LocalFileSink:
-    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "excel", **options}))
-    made.prepare(sink_place(place()))
-    return made
-
-
-def write(path: Path, types: dict[str, str], rows: list[dict[str, Any]], **options: Any) -> None:
-    made = sink(path, **options)
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
-    schema = TableSchema(table="default", columns=columns)
-    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+source = partial(local_files.source, file_format_type="excel")
+sink = partial(local_files.sink, file_format_type="excel")
+write = partial(local_files.write, file_format_type="excel")
 
 
 def sheet(path: Path, *rows: tuple[Any, ...]) -> None:
@@ -69,33 +35,10 @@ def sheet(path: Path, *rows: tuple[Any, ...]) -> None:
     book.close()
 
 
-def a_row(chance: random.Random) -> dict[str, Any]:
-    moment = dt.datetime(1, 1, 1) + dt.timedelta(microseconds=chance.randrange(3 * 10**17))
-    recent = dt.datetime(1900, 1, 1) + dt.timedelta(milliseconds=chance.randrange(10**13))
-    number = chance.choice([chance.uniform(-1e9, 1e9), 0.1 + 0.2, 5e-324, 1.7976931348623157e308, math.inf, -0.5])
-    return {
-        "a_text": "".join(chance.choices("ab 1,;\"'\n\txñ漢\U0001f600=+", k=chance.randrange(1, 12))),
-        "a_flag": chance.random() < 0.5,
-        "tiny": chance.randrange(-128, 128),
-        "big": chance.choice([2**63 - 1, -(2**63), 2**53, 2**53 + 1, chance.randrange(10**6)]),
-        "single": float(pa.scalar(chance.uniform(-1, 1), pa.float32()).as_py()),
-        "wide": number,
-        "exact": Decimal(chance.choice(["12345678901234567890.12345678", "-0.10000000", "7.00000000", "1E-8"])),
-        "raw": chance.randbytes(5),
-        "day": chance.choice([moment.date(), recent.date()]),
-        "clock": chance.choice([moment.time(), recent.time()]),
-        "local": chance.choice([moment, recent]),
-        "moment": moment.replace(tzinfo=dt.UTC),
-        "list": [1, None],
-        "pairs": [("a", [1]), ("b", None)],
-        "inner": {"a": 1, "b": 'x"y'},
-        "nothing": None,
-    }
-
-
 def test_every_type_comes_back(tmp_path: Path) -> None:
     chance = random.Random(1)
-    rows = [*(a_row(chance) for _ in range(100)), {**dict.fromkeys(TYPES), "tiny": 1}]
+    signs = "ab 1,;\"'\n\txñ漢\U0001f600=+"
+    rows = [*(a_row(chance, signs=signs, shortest=1) for _ in range(100)), {**dict.fromkeys(TYPES), "tiny": 1}]
     write(tmp_path, TYPES, rows, sheet_name="Data")
     made = source(tmp_path, schema={"fields": TYPES}, sheet_name="Data", skip_header_row_number=1)
     found = read(made, plan(made))
@@ -203,23 +146,22 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         source(tmp_path)
 
 
+def damaged(whole: bytes, chance: random.Random) -> bytes:
+    found = bytearray(whole)
+    for _ in range(chance.choice([1, 10, 100])):
+        found[chance.randrange(len(whole))] = chance.randrange(256)
+    return bytes(found[: chance.choice([len(whole), len(whole) // 2])])
+
+
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
+    schema = {"fields": {"id": "string", "name": "string"}}
     sheet(tmp_path / "a.xlsx", *((number, "x" * number) for number in range(50)))
     originals = {"a.xlsx": (tmp_path / "a.xlsx").read_bytes(), "a.xls": XLS.read_bytes()}
     chance = random.Random(3)
     refused = []
     for name, whole in originals.items():
-        for trial in range(40):
-            damaged = bytearray(whole)
-            for _ in range(chance.choice([1, 10, 100])):
-                damaged[chance.randrange(len(whole))] = chance.randrange(256)
-            path = tmp_path / f"{trial}{name}"
-            path.write_bytes(damaged[: chance.choice([len(whole), len(whole) // 2])])
-            made = source(path, schema={"fields": {"id": "string", "name": "string"}})
-            try:
-                read(made, plan(made))
-            except SourceError as error:
-                refused.append(str(error))
+        contents = (damaged(whole, chance) for _ in range(40))
+        refused += refusals(tmp_path / name, contents, file_format_type="excel", schema=schema)
     assert len(refused) > 20
     assert all("a.xls" in message for message in refused)
 

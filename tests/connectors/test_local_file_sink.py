@@ -6,6 +6,7 @@ import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from seatunnel_core.connectors.testing import commit, options_of, plan, read, st
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from tests.connectors import local_files
 
 SCHEMA = TableSchema(
     table="shop.orders", columns=pa.schema([("id", pa.int64()), ("city", pa.string()), ("day", pa.date32())])
@@ -33,15 +35,7 @@ def rows(*values: tuple[int, str | None]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"id": id, "city": city, "day": None} for id, city in values], SCHEMA.columns)
 
 
-def sink(path: Path, **options: Any) -> LocalFileSink:
-    given = {
-        "path": str(path),
-        "file_format_type": "parquet",
-        **{key.replace("__", "."): value for key, value in options.items()},
-    }
-    made = LocalFileSink(options_of(LocalFileSink, given))
-    made.prepare(sink_place(place()))
-    return made
+sink = partial(local_files.sink, file_format_type="parquet")
 
 
 def published(path: Path) -> list[str]:

@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,16 @@ from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.connectors.file.filesystem import LocalOpenFile, walk
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Planning
-from seatunnel_core.connectors.testing import Skipped, options_of, plan, read
+from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.spark.failure import kind_of
+from tests.connectors import local_files
+from tests.connectors.local_files import damaged, refusals
 
 FIELDS = {"fields": {"id": "int", "name": "string"}}
 
 
-def source(path: Path, **options: Any) -> LocalFileSource:
-    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "csv", **options}))
+source = partial(local_files.source, file_format_type="csv")
 
 
 def rows(made: LocalFileSource, context: Skipped | None = None) -> list[tuple[Any, ...]]:
@@ -290,16 +292,7 @@ def test_damaged_parquet_files_are_errors_that_name_them(tmp_path: Path) -> None
     columns = {"id": list(numbers), "name": [str(chance.random()) for _ in numbers]}
     pq.write_table(pa.table(columns), path, compression="none", row_group_size=700)
     whole = path.read_bytes()
-    refused = []
-    for _ in range(100):
-        damaged = bytearray(whole)
-        for _ in range(chance.choice([1, 5, 30])):
-            near_the_end = len(whole) - 1 - chance.randrange(1500)
-            damaged[chance.choice([chance.randrange(len(whole)), near_the_end])] = chance.randrange(256)
-        path.write_bytes(damaged)
-        try:
-            rows(source(tmp_path, file_format_type="parquet"))
-        except SourceError as error:
-            refused.append(str(error))
+    contents = (damaged(whole, chance, chance.choice([1, 5, 30]), index_bytes=1500) for _ in range(100))
+    refused = refusals(path, contents, file_format_type="parquet")
     assert len(refused) > 20
     assert all("a.parquet" in message for message in refused)

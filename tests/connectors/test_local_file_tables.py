@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables, filled_scalar
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.table_names import table_folder, table_name_in
-from seatunnel_core.connectors.testing import commit, options_of
+from seatunnel_core.connectors.testing import commit
 from seatunnel_core.connectors.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
+from tests.connectors import local_files
 
 ORDERS = TableSchema(
     table="shop.public.orders",
@@ -33,10 +35,7 @@ ORDERS = TableSchema(
 PEOPLE = TableSchema(table="shop.people", columns=pa.schema([("name", pa.string())]))
 
 
-def sink(path: str, **options: Any) -> LocalFileSink:
-    made = LocalFileSink(options_of(LocalFileSink, {"path": path, "file_format_type": "json", **options}))
-    made.prepare(sink_place(place()))
-    return made
+sink = partial(local_files.sink, file_format_type="json")
 
 
 def stage(made: LocalFileSink, rows: Sequence[tuple[TableSchema, list[dict[str, Any]]]], unit: int = 1) -> Committable:

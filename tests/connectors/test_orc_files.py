@@ -3,6 +3,7 @@
 import datetime as dt
 import random
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +13,13 @@ import pytest
 
 from seatunnel_core.connectors.file import orc_process
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type
+from tests.connectors import local_files
+from tests.connectors.local_files import TYPES, damaged, refusals
 
-TYPES = {
-    "a_text": "string",
-    "a_flag": "boolean",
-    "tiny": "tinyint",
-    "big": "bigint",
-    "single": "float",
-    "exact": "decimal(30, 8)",
-    "raw": "bytes",
-    "day": "date",
-    "clock": "time",
-    "local": "timestamp",
-    "moment": "timestamp_tz",
-    "list": "array<int>",
-    "pairs": "map<string, array<int>>",
-    "inner": "{a = int, b = string}",
-    "nothing": "null",
-}
 ROWS: list[dict[str, Any]] = [
     {
         "a_text": "n\u00e4me",
@@ -43,6 +27,7 @@ ROWS: list[dict[str, Any]] = [
         "tiny": -128,
         "big": 2**63 - 1,
         "single": 1.5,
+        "wide": 0.1 + 0.2,
         "exact": Decimal("12345678901234567890.12345678"),
         "raw": b"\0\xff",
         "day": dt.date(1, 1, 1),
@@ -58,29 +43,21 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def source(path: Path, **options: Any) -> LocalFileSource:
-    return LocalFileSource(options_of(LocalFileSource, {"path": str(path), "file_format_type": "orc", **options}))
-
-
-def write(path: Path, columns: pa.Schema, rows: list[dict[str, Any]], **options: Any) -> None:
-    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "orc", **options}))
-    made.prepare(sink_place(place()))
-    schema = TableSchema(table="default", columns=columns)
-    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+source = partial(local_files.source, file_format_type="orc")
+write = partial(local_files.write, file_format_type="orc")
 
 
 @pytest.mark.parametrize("codec", ["none", "snappy", "zlib", "lz4", "zstd"])
 def test_every_type_comes_back(tmp_path: Path, codec: str) -> None:
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in TYPES.items()])
-    write(tmp_path, columns, ROWS, compress_codec=codec)
+    write(tmp_path, TYPES, ROWS, compress_codec=codec)
     assert next(tmp_path.glob("*.orc")).stat().st_size
     made = source(tmp_path, schema={"fields": TYPES})
     assert read(made, plan(made)) == ROWS
 
 
 def test_without_a_schema_the_file_tells_the_columns(tmp_path: Path) -> None:
-    columns = pa.schema([("local", pa.timestamp("us")), ("clock", pa.time64("us"))])
-    write(tmp_path, columns, [{"local": dt.datetime(2020, 1, 1), "clock": dt.time(1, 2)}])
+    types = {"local": "timestamp", "clock": "time"}
+    write(tmp_path, types, [{"local": dt.datetime(2020, 1, 1), "clock": dt.time(1, 2)}])
     found = plan(source(tmp_path))
     assert found.schemas[0].columns == pa.schema([("local", pa.timestamp("us")), ("clock", pa.string())])
 
@@ -131,7 +108,7 @@ def test_a_column_that_is_absent_is_named(tmp_path: Path) -> None:
 
 def test_a_moment_that_the_library_cannot_read_is_an_error_and_no_other_moment(tmp_path: Path) -> None:
     """Arrow reads them as nanoseconds since 1970, which end in the year 2262."""
-    write(tmp_path, pa.schema([("at", pa.timestamp("us"))]), [{"at": dt.datetime(9999, 12, 31)}])
+    write(tmp_path, {"at": "timestamp"}, [{"at": dt.datetime(9999, 12, 31)}])
     made = source(tmp_path)
     with pytest.raises(RowError, match=r"\.orc, stripes \[0\]: ORC timestamp .* is out of range"):
         read(made, plan(made))
@@ -150,18 +127,8 @@ def test_damaged_files_are_errors_and_the_process_lives(tmp_path: Path) -> None:
     with orc.ORCWriter(path) as writer:
         writer.write(pa.table(columns))
     whole = path.read_bytes()
-    refused = []
-    for _ in range(20):
-        damaged = bytearray(whole)
-        for _ in range(chance.choice([1, 3, 30])):
-            near_the_end = len(whole) - 1 - chance.randrange(400)
-            damaged[chance.choice([chance.randrange(len(whole)), near_the_end])] = chance.randrange(256)
-        path.write_bytes(damaged)
-        made = source(tmp_path)
-        try:
-            read(made, plan(made))
-        except SourceError as error:
-            refused.append(str(error))
+    contents = (damaged(whole, chance, chance.choice([1, 3, 30]), index_bytes=400) for _ in range(20))
+    refused = refusals(path, contents, file_format_type="orc")
     assert len(refused) > 5
     assert all("a.orc" in message for message in refused)
 

@@ -16,9 +16,10 @@ from seatunnel_core.connectors.file.packing import SUFFIXES
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.local_files import sink
 
 FIELDS = {"id": "bigint", "name": "string"}
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -35,9 +36,7 @@ def source(path: Path, codec: str, **options: Any) -> LocalFileSource:
 
 
 def write(path: Path, codec: str, rows: list[dict[str, Any]], format: str) -> Path:
-    options = {"path": str(path), "file_format_type": format, "compress_codec": codec}
-    made = LocalFileSink(options_of(LocalFileSink, options))
-    made.prepare(sink_place(place()))
+    made = sink(path, file_format_type=format, compress_codec=codec)
     batches = [pa.RecordBatch.from_pylist(part, COLUMNS) for part in (rows[:1], rows[1:])]
     commit(made, [stage(made, TableSchema(table="default", columns=COLUMNS), batches, place())], place())
     return next(each for each in path.iterdir() if each.is_file())

@@ -4,16 +4,11 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, SourceError, UsageError
-from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import arrow_type
+from tests.connectors import local_files
 
 TYPES = {"id": "int", "name": "string", "day": "date", "at": "timestamp", "clock": "time"}
 ROWS: list[dict[str, Any]] = [
@@ -30,18 +25,13 @@ FORMS = {"date_format": "yyyy/MM/dd", "datetime_format": "yyyyMMddHHmmss", "time
 
 
 def write(path: Path, format: str, rows: list[dict[str, Any]], **options: Any) -> Path:
-    given = {"path": str(path), "file_format_type": format, "field_delimiter": ";", **options}
-    made = LocalFileSink(options_of(LocalFileSink, given))
-    made.prepare(sink_place(place()))
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in TYPES.items()])
-    schema = TableSchema(table="default", columns=columns)
-    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+    local_files.write(path, TYPES, rows, file_format_type=format, field_delimiter=";", **options)
     return next(each for each in path.iterdir() if each.is_file())
 
 
 def back(path: Path, format: str, **options: Any) -> list[dict[str, Any]]:
-    given = {"path": str(path), "file_format_type": format, "xml_row_tag": "RECORD", "field_delimiter": ";", **options}
-    made = LocalFileSource(options_of(LocalFileSource, {**given, "schema": {"fields": TYPES}}))
+    given = {"file_format_type": format, "xml_row_tag": "RECORD", "field_delimiter": ";", **options}
+    made = local_files.source(path, schema={"fields": TYPES}, **given)
     return read(made, plan(made))
 
 

@@ -1,8 +1,7 @@
 """XML files: values as elements and as attributes, and files that are not what they should be."""
 
-import datetime as dt
 import random
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,50 +9,17 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.connectors.file import xml
-from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.testing import Skipped, commit, options_of, plan, read, stage
-from seatunnel_core.connectors.testing.drive import place, sink_place
+from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import arrow_type
+from tests.connectors import local_files
+from tests.connectors.local_files import TYPES, a_row
 
 FIELDS = {"fields": {"id": "int", "name": "string"}}
 
-TYPES = {
-    "a_text": "string",
-    "a_flag": "boolean",
-    "big": "bigint",
-    "wide": "double",
-    "exact": "decimal(30, 8)",
-    "raw": "bytes",
-    "day": "date",
-    "clock": "time",
-    "local": "timestamp",
-    "moment": "timestamp_tz",
-    "list": "array<int>",
-    "pairs": "map<string, array<int>>",
-    "inner": "{a = int, b = string}",
-    "nothing": "null",
-}
-
-
-def source(path: Path, **options: Any) -> LocalFileSource:
-    given = {"path": str(path), "file_format_type": "xml", "xml_row_tag": "row", "schema": FIELDS, **options}
-    return LocalFileSource(options_of(LocalFileSource, given))
-
-
-def sink(path: Path, **options: Any) -> LocalFileSink:
-    made = LocalFileSink(options_of(LocalFileSink, {"path": str(path), "file_format_type": "xml", **options}))
-    made.prepare(sink_place(place()))
-    return made
-
-
-def write(path: Path, types: dict[str, str], rows: list[dict[str, Any]], **options: Any) -> None:
-    made = sink(path, **options)
-    columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
-    schema = TableSchema(table="default", columns=columns)
-    commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+source = partial(local_files.source, file_format_type="xml", xml_row_tag="row", schema=FIELDS)
+sink = partial(local_files.sink, file_format_type="xml")
+write = partial(local_files.write, file_format_type="xml")
 
 
 def of(path: Path, text: str | bytes, context: Skipped | None = None, **options: Any) -> list[tuple[Any, ...]]:
@@ -62,31 +28,12 @@ def of(path: Path, text: str | bytes, context: Skipped | None = None, **options:
     return [tuple(row.values()) for row in read(made, plan(made), context=context)]
 
 
-def a_row(chance: random.Random) -> dict[str, Any]:
-    moment = dt.datetime(1, 1, 1) + dt.timedelta(microseconds=chance.randrange(3 * 10**17))
-    return {
-        "a_text": "".join(chance.choices("ab <>&\"'\n\r\t]]>ñ漢\U0001f600", k=chance.randrange(12))),
-        "a_flag": chance.random() < 0.5,
-        "big": chance.choice([2**63 - 1, -(2**63), 0]),
-        "wide": chance.choice([chance.uniform(-1e9, 1e9), 5e-324, float("inf")]),
-        "exact": Decimal(chance.choice(["12345678901234567890.12345678", "1E-8"])),
-        "raw": chance.randbytes(5),
-        "day": moment.date(),
-        "clock": moment.time(),
-        "local": moment,
-        "moment": moment.replace(tzinfo=dt.UTC),
-        "list": [1, None],
-        "pairs": [("a", [1]), ("b", None)],
-        "inner": {"a": 1, "b": 'x"<y'},
-        "nothing": None,
-    }
-
-
 @pytest.mark.parametrize("attributes", [False, True])
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_every_type_comes_back(tmp_path: Path, attributes: bool, codec: str) -> None:
     chance = random.Random(1)
-    rows = [*(a_row(chance) for _ in range(100)), dict.fromkeys(TYPES)]
+    signs = "ab <>&\"'\n\r\t]]>ñ漢\U0001f600"
+    rows = [*(a_row(chance, signs=signs) for _ in range(100)), dict.fromkeys(TYPES)]
     shape = {"xml_row_tag": "item", "xml_use_attr_format": attributes, "compress_codec": codec}
     write(tmp_path, TYPES, rows, xml_root_tag="items", **shape)
     made = source(tmp_path, schema={"fields": TYPES}, **shape)
