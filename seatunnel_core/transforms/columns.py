@@ -37,7 +37,7 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
     if not is_text(kind):
         raise TransformError(
             f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, and only string can be "
-            "taken; cast it before, for example with SparkSql"
+            "taken; cast it before, for example with Sql or SparkSql"
         )
 
 
