@@ -3,6 +3,8 @@
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core.rows.kind import RowKind
+
 
 @frozen(kw_only=True)
 class ConstraintKey:
@@ -54,3 +56,8 @@ class Batch:
 
     kinds: pa.Int8Array | None = field(default=None, repr=False)
     """``RowKind`` of each row, as many as there are rows; ``None`` says that all are ``INSERT``."""
+
+    @property
+    def inserts_only(self) -> bool:
+        """Whether all rows are ``INSERT``."""
+        return self.kinds is None or all(kind == RowKind.INSERT for kind in self.kinds.unique().to_pylist())

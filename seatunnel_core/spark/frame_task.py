@@ -16,7 +16,6 @@ from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
@@ -141,7 +140,7 @@ def _drain(batches: Batches) -> None:
 
 
 def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
-    if batch.kinds is not None and any(kind != RowKind.INSERT for kind in batch.kinds.to_pylist()):
+    if not batch.inserts_only:
         raise TransformError(
             "a DataFrame transform knows inserted rows only, and this table has updates or deletes: "
             "use transforms that keep the row kind, or a source without changes"

@@ -16,7 +16,6 @@ from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.rows.kind import RowKind
 
 
 @frozen(kw_only=True)
@@ -57,7 +56,7 @@ class IcebergWriter(SinkWriter):
             raise self._failed(error) from error
 
     def write(self, batch: Batch) -> None:
-        if batch.kinds is not None and any(kind != RowKind.INSERT for kind in batch.kinds.to_pylist()):
+        if not batch.inserts_only:
             raise RowError(
                 f"{self._who}: the table {batch.table} has updated or deleted rows, and rows are appended only; "
                 "choose those to keep with the transform FilterRowKind"

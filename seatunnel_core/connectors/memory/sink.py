@@ -17,7 +17,6 @@ from seatunnel_core.config.option import SIZE, Option, Options
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
 
 LIMIT = Option(
     "limit", SIZE, default=16_000_000, unit="bytes", doc="How many bytes all rows may have in memory, 256 MB at most."
@@ -119,7 +118,7 @@ class MemoryWriter(SinkWriter):
         self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
-        if batch.kinds is not None and any(kind != RowKind.INSERT for kind in batch.kinds.to_pylist()):
+        if not batch.inserts_only:
             raise RowError(
                 f"{self._who}: the table {batch.table} has updated or deleted rows, and inserted ones only can be "
                 "collected; choose those to keep with the transform FilterRowKind"
