@@ -137,9 +137,10 @@ class LocalFileSource(Source):
         if columns is None:
             found = [schema_from_text(of_file[0]["columns"]) for of_file in by_file if "columns" in of_file[0]]
             columns = together(found, typed=self._format.typed)
-        keys = {"keys": list(self._partition_keys(files))} if self._partition_keys(files) else {}
+        keys = self._partition_keys(files)
+        from_folders = {"keys": list(keys)} if keys else {}
         bodies = [
-            ({**body, **keys}, weight, rows)
+            ({**body, **from_folders}, weight, rows)
             for version, of_file in zip(files, by_file, strict=True)
             for body, weight, rows in self._bodies(version, of_file, columns, planning)
         ]
@@ -147,7 +148,7 @@ class LocalFileSource(Source):
             Split(index=index, weight_bytes=weight, rows=max(rows, 1), body=body)
             for index, (body, weight, rows) in enumerate(bodies)
         )
-        return Enumeration(schemas=(self._schema(columns, files),), splits=splits)
+        return Enumeration(schemas=(self._schema(columns, keys),), splits=splits)
 
     def _bodies(
         self, version: FileVersion, examined: list[Item], columns: pa.Schema, planning: Planning
@@ -160,9 +161,9 @@ class LocalFileSource(Source):
         for place, weight, rows in self._format.pieces(version, examined, columns, planning):
             yield {**body, **place}, weight, rows
 
-    def _schema(self, columns: pa.Schema, files: Sequence[FileVersion]) -> TableSchema:
+    def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
         chosen = self._reading.wanted(columns) if columns.names else columns
-        return evolve(self._declared, columns=self._with_partitions(chosen, self._partition_keys(files)))
+        return evolve(self._declared, columns=self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
         """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""
@@ -197,7 +198,7 @@ class LocalFileSource(Source):
         columns = self._reading.declared
         if columns is None:
             columns = self._inferred(files)
-        return (self._schema(columns, files),)
+        return (self._schema(columns, self._partition_keys(files)),)
 
     @contextmanager
     def _what_to_write(self) -> Iterator[None]:
