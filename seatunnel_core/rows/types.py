@@ -129,6 +129,11 @@ def type_name(arrow: pa.DataType) -> str:
     return str(arrow)
 
 
+def is_text(arrow: pa.DataType) -> bool:
+    """Whether the values are texts, in whichever way Arrow keeps them."""
+    return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
+
+
 def vector_name(arrow: pa.DataType) -> str | None:
     """SeaTunnel's name of a vector that has a dimension, without it; ``None`` for other types."""
     if not pa.types.is_fixed_size_list(arrow):

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.types import is_text, type_name
 
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
@@ -39,10 +39,6 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
             f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, and only string can be "
             "taken; cast it before, for example with Sql or SparkSql"
         )
-
-
-def is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:

@@ -17,9 +17,9 @@ from attrs import evolve, frozen
 from seatunnel_core.config.option import ENUM, LIST, NESTED, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.types import arrow_type, type_name
+from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, is_text, put, with_outputs
+from seatunnel_core.transforms.columns import check_known, put, with_outputs
 from seatunnel_core.transforms.transform import Transform
 
 COLUMNS = Option(

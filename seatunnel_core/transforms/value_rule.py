@@ -10,8 +10,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import BOOLEAN, STRING, OptionType, within
 from seatunnel_core.errors import UsageError
-from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.columns import is_text
+from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern
 
 _LENGTH = within(0, 2**31 - 1)

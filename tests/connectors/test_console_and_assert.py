@@ -159,6 +159,13 @@ def test_rules_that_do_not_hold(rules: dict[str, Any], message: str) -> None:
     assert not raised.value.retryable
 
 
+def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> None:
+    columns = pa.schema([("name", pa.large_string())])
+    rows = pa.RecordBatch.from_pylist([{"name": "Zoë"}], columns)
+    schema = TableSchema(table="people", columns=columns)
+    asserted(field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}), rows, schema)
+
+
 def test_equality_of_maps_knows_no_order() -> None:
     asserted(field("tags", {"equals_to": {"b": 2, "a": 1}}), ADA)
     with pytest.raises(RuleError, match="expected equals_to"):

@@ -10,7 +10,7 @@ from attrs import frozen
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.types import arrow_type, type_name
+from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
 
 _NO_VALUE = ("NOT_NULL", "NULL")
@@ -207,7 +207,7 @@ def _comparable(values: pa.Array) -> pa.Array:
 
 
 def _lengths(values: pa.Array) -> pa.Array:
-    return pc.utf8_length(values) if pa.types.is_string(values.type) else pc.binary_length(values)
+    return pc.utf8_length(values) if is_text(values.type) else pc.binary_length(values)
 
 
 def _different(values: pa.Array, expected: Any) -> pa.Array:
