@@ -10,11 +10,7 @@ import pyarrow.compute as pc
 from seatunnel_core.transforms.sql.call import MANY, Call, by_row, function
 from seatunnel_core.transforms.sql.casts import cast
 from seatunnel_core.transforms.sql.kinds import common
-from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, Value, is_simple
-
-
-def is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, Value, is_list, is_simple
 
 
 @function("ARRAY", most=MANY)

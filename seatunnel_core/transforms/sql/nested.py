@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.transforms.sql.call import EngineFunctions, by_row
 from seatunnel_core.transforms.sql.casts import cast
-from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value
+from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value, is_list
 
 
 def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
@@ -21,7 +21,7 @@ def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Val
         return _field(functions, value, key, what)
     if pa.types.is_map(value.type):
         return _looked_up(functions, value, key, what)
-    if pa.types.is_list(value.type) or pa.types.is_large_list(value.type) or pa.types.is_fixed_size_list(value.type):
+    if is_list(value.type):
         return _element(functions, value, key, what)
     raise SqlError(f"Sql: {what}: {type_name(value.type)} has no parts; a row, a map and an array have")
 

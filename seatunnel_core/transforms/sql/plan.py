@@ -9,8 +9,8 @@ from sqlglot import exp
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
-from seatunnel_core.transforms.sql.lists import exploded, is_list
-from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, quoted_name
+from seatunnel_core.transforms.sql.lists import exploded
+from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, is_list, quoted_name
 
 
 @frozen(kw_only=True)

@@ -148,6 +148,11 @@ def is_moment(kind: pa.DataType) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """An array or a vector."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, INT: 10, BIGINT: 19}
 
 
