@@ -55,6 +55,7 @@ class MemorySink(Sink):
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         kept = self._kept
         assert kept is not None
+        size = sum(map(_size, kept.committables.values()))
         for committable in committables:
             try:
                 found = [_rows(pair) for pair in stored.items(committable.body, "rows")]
@@ -63,9 +64,9 @@ class MemorySink(Sink):
                     f"pipeline {place.pipeline_id}, sink Memory: the committable {ascii(committable.id)[:60]} is not "
                     f"one that this sink made: {error}"
                 ) from error
+            size += _size(found) - _size(kept.committables.get(committable.id, ()))
             with kept.lock:
                 kept.committables[committable.id] = found
-                size = sum(rows.nbytes for pairs in kept.committables.values() for _, rows in pairs)
             if size > self._limit:
                 raise CommitError(too_much(f"pipeline {place.pipeline_id}, sink Memory", self._limit))
 
@@ -142,6 +143,10 @@ def too_much(who: str, limit: int) -> str:
         f"{who}: the rows have more than {limit:,} bytes, and all of them go into the memory of this program: filter "
         "them, write files, or raise the option limit"
     )
+
+
+def _size(pairs: Sequence[tuple[str, pa.Table]]) -> int:
+    return sum(rows.nbytes for _, rows in pairs)
 
 
 def _text(batches: Sequence[pa.RecordBatch]) -> str:
