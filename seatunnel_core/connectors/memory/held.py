@@ -110,14 +110,11 @@ def _known(kind: pa.DataType) -> pa.DataType | None:
     if of.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if of.is_decimal(kind):
-        return pa.decimal256(kind.precision, kind.scale) if kind.precision > 38 else pa.decimal128(*_digits(kind))
+        decimal = pa.decimal256 if kind.precision > 38 else pa.decimal128
+        return decimal(kind.precision, kind.scale)
     if of.is_time(kind):
         return pa.time64("us")
     return _OTHERS.get(kind, kind if kind in _KEPT else None)
-
-
-def _digits(kind: pa.DataType) -> tuple[int, int]:
-    return kind.precision, kind.scale
 
 
 _VECTOR_ELEMENTS = (pa.float32(), pa.float16(), pa.uint16(), pa.uint8())
