@@ -23,7 +23,7 @@ from seatunnel_core.connectors.file import xlsx
 from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.json_writer import json_text
 from seatunnel_core.connectors.file.row_batches import RowBatches, Texts
-from seatunnel_core.connectors.file.source_format import SourceFormat
+from seatunnel_core.connectors.file.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import ConnectorError, RowError, SinkError, SourceError, UsageError
@@ -43,7 +43,7 @@ _DIGITS = 15
 _FIRST_DAY = dt.date(1900, 3, 1)
 
 
-class Excel(SourceFormat):
+class Excel(DeclaredFormat):
     """One split per file. Of ``.xlsx`` a row at a time is held in memory, and the texts that cells share; of ``.xls``
     the whole file.
 
@@ -51,21 +51,11 @@ class Excel(SourceFormat):
     """
 
     task_modules = ("openpyxl", "xlrd")
+    names: ClassVar[str] = "the columns in the order of the sheet"
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
         self._texts = Texts.of(options)
-
-    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        if declared is None:
-            raise UsageError(
-                "option 'schema': excel needs it, with the columns in the order of the sheet: "
-                "schema { fields { id = bigint, name = string } }"
-            )
-        return declared
-
-    def infer(self, file: OpenFile) -> pa.Schema:
-        raise SourceError(f"{file.version.path}: the columns of a sheet are declared in schema")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext

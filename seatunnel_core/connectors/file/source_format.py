@@ -3,13 +3,14 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.source import Planning, ReadContext
+from seatunnel_core.errors import SourceError, UsageError
 
 Piece = tuple[dict[str, Any], int, int]
 """What the body of a split says of its place in a file, and its bytes and rows (about)."""
@@ -97,6 +98,24 @@ class SourceFormat(ABC):
             RowError: a value is not what it should be; names file, place, column, value and what was expected.
             SourceError: the file is damaged.
         """
+
+
+class DeclaredFormat(SourceFormat):
+    """A format whose files do not tell their columns, so that a job has to declare them."""
+
+    names: ClassVar[str]
+    """What the names in the schema are, such as ``the names of elements``."""
+
+    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
+        if declared is None:
+            raise UsageError(
+                f"option 'schema': {self.name} needs it, with {self.names}: "
+                "schema { fields { id = bigint, name = string } }"
+            )
+        return declared
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        raise SourceError(f"{file.version.path}: the columns of {self.name} are declared in schema")
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:

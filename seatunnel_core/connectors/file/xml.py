@@ -21,10 +21,10 @@ from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.json_writer import json_text
 from seatunnel_core.connectors.file.packing import modules
 from seatunnel_core.connectors.file.row_batches import RowBatches, Texts
-from seatunnel_core.connectors.file.source_format import SourceFormat
+from seatunnel_core.connectors.file.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.source import ReadContext
-from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.errors import RowError, SinkError, UsageError
 
 PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
@@ -35,8 +35,10 @@ _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """What XML cannot hold."""
 
 
-class Xml(SourceFormat):
+class Xml(DeclaredFormat):
     """One split per file, of which one row at a time is held in memory."""
+
+    names: ClassVar[str] = "the names of elements or attributes"
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
@@ -47,17 +49,6 @@ class Xml(SourceFormat):
         self.task_modules = modules(self._dialect.compression)
         if not options[opt.XML_ROW_TAG]:
             raise UsageError("option 'xml_row_tag': xml needs it: the name of the element that is a row")
-
-    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        if declared is None:
-            raise UsageError(
-                "option 'schema': xml needs it, with the names of elements or attributes: "
-                "schema { fields { id = bigint, name = string } }"
-            )
-        return declared
-
-    def infer(self, file: OpenFile) -> pa.Schema:
-        raise SourceError(f"{file.version.path}: the columns of xml are declared in schema")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
