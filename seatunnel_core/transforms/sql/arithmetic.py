@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row
+from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, either_way
 from seatunnel_core.transforms.sql.casts import cast, rounded_decimal
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
@@ -91,12 +91,11 @@ def _remainder(functions: EngineFunctions, one: Value, other: Value, what: str) 
     slow = by_row(lambda a, b: _remains(a, b, kind), kind)
 
     def whole(a: Any, b: Any) -> Any:
-        try:
-            return pc.cast(pc.subtract(a, pc.multiply(pc.divide_checked(a, b), b)), kind)
-        except pa.ArrowInvalid:  # a zero, or the smallest number divided by -1
-            return slow(a, b)
+        return pc.cast(pc.subtract(a, pc.multiply(pc.divide_checked(a, b), b)), kind)
 
-    return functions.call(what, whole if pa.types.is_integer(wide) else slow, (one, other), kind)
+    # The quick way fails for a zero, and for the smallest number divided by -1.
+    run = either_way(whole, slow) if pa.types.is_integer(wide) else slow
+    return functions.call(what, run, (one, other), kind)
 
 
 def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:

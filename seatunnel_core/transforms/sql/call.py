@@ -139,6 +139,18 @@ def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
     return run
 
 
+def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
+    """The quick function; for a batch in which it does not know a value, the slow one."""
+
+    def run(*columns: Any) -> pa.Array:
+        try:
+            return quick(*columns)
+        except pa.ArrowInvalid:
+            return slow(*columns)
+
+    return run
+
+
 def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """The values of each row."""
     lists = (each.to_pylist() if isinstance(each, pa.Array) else itertools.repeat(each.as_py()) for each in columns)

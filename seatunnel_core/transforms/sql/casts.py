@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, value_by_value
+from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, either_way, value_by_value
 from seatunnel_core.transforms.sql.value import (
     BOOLEAN,
     BYTES,
@@ -99,14 +99,7 @@ def _to_floating(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     exact = by_row(lambda value: rounded_decimal(value, kind), kind)
     if given == STRING:
-
-        def run(texts: Any) -> pa.Array:
-            try:
-                return pc.cast(_number_text(texts), kind)
-            except pa.ArrowInvalid:
-                return exact(texts)
-
-        return run
+        return either_way(lambda texts: pc.cast(_number_text(texts), kind), exact)
     if pa.types.is_integer(given):
         return lambda numbers: pc.cast(pc.cast(numbers, pa.decimal256(76, 0)), kind)
     if pa.types.is_decimal(given):
@@ -200,7 +193,7 @@ def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == STRING:
-        return _first(_arrow(DATE), lambda text: _moment(text).date(), DATE)
+        return either_way(_arrow(DATE), by_row(lambda text: _moment(text).date(), DATE))
     return (
         (lambda moments: pc.cast(pc.floor_temporal(pc.cast(moments, TIMESTAMP), unit="day"), DATE))
         if (pa.types.is_timestamp(given))
@@ -218,23 +211,10 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
     if given == STRING:
         if kind.tz:
             return by_row(lambda text: _moment(text).replace(tzinfo=_zone(text)), kind)
-        return _first(_arrow(TIMESTAMP), _moment, TIMESTAMP)
+        return either_way(_arrow(TIMESTAMP), by_row(_moment, TIMESTAMP))
     if pa.types.is_timestamp(given) and kind.tz and not given.tz:
         return lambda moments: pc.assume_timezone(moments, "UTC")
     return _arrow(kind) if pa.types.is_timestamp(given) or pa.types.is_date(given) else None
-
-
-def _first(quick: ArrowFunction, slow: Callable[[str], Any], kind: pa.DataType) -> ArrowFunction:
-    """Arrow's reading of texts; each text by itself where it does not know one of them."""
-    by_itself = by_row(slow, kind)
-
-    def run(texts: Any) -> pa.Array:
-        try:
-            return quick(texts)
-        except pa.ArrowInvalid:
-            return by_itself(texts)
-
-    return run
 
 
 _MOMENT = re.compile(
