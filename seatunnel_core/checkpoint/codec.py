@@ -102,9 +102,7 @@ def _split_json(split: Split) -> Json:
 
 
 def _committable_json(committable: Committable) -> Json:
-    """Rows by table stand there only where a sink counts them, so that other states are as they were before."""
-    counted = {"table_rows": dict(committable.table_rows)} if committable.table_rows else {}
-    return counted | {
+    return _table_rows_json(committable.table_rows) | {
         "id": committable.id,
         "epoch": committable.epoch,
         "unit": committable.unit,
@@ -113,6 +111,11 @@ def _committable_json(committable: Committable) -> Json:
         "bytes": committable.bytes,
         "body": dict(committable.body),
     }
+
+
+def _table_rows_json(table_rows: Mapping[str, int]) -> dict[str, Any]:
+    """They stand there only where a sink counts them, so that other states are as they were before."""
+    return {"table_rows": dict(table_rows)} if table_rows else {}
 
 
 def _held_json(held: HeldUnit) -> Json:
@@ -140,8 +143,7 @@ def _task_json(state: TaskState) -> Json:
 
 
 def _sink_json(state: SinkState) -> Json:
-    counted = {"table_rows": dict(state.table_rows)} if state.table_rows else {}
-    return counted | {
+    return _table_rows_json(state.table_rows) | {
         "save_mode_pending": state.save_mode_pending,
         "uncommitted": [_committable_json(committable) for committable in state.uncommitted],
         "rows_committed": state.rows_committed,
