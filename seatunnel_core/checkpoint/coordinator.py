@@ -120,10 +120,7 @@ class Coordinator:
         self._last_trigger_ms = self._wiring.now_ms
         self.health.begin()
         self._life.tell_sources(Begin())
-        if self._stop_when_running:
-            self._begin_stop()
-        elif self._draining:
-            self._life.tell_sources(Halt())
+        self._end_as_asked()
         self._consider()
 
     def trigger_requested(self, _event: events.TriggerRequested) -> None:
@@ -364,13 +361,16 @@ class Coordinator:
             self._draining = True
         elif event.stop:
             self._stop_when_running = True
-        if self._life.phase is not Phase.RUNNING:
-            return
-        if self._draining:
-            self._life.tell_sources(Halt())
+        if self._life.phase is Phase.RUNNING:
+            self._end_as_asked()
+            self._consider()
+
+    def _end_as_asked(self) -> None:
+        """The pipeline runs; whoever asked for a savepoint, perhaps before that, may have asked for the end as well."""
         if self._stop_when_running:
             self._begin_stop()
-        self._consider()
+        elif self._draining:
+            self._life.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
         """What is stored is enough: the next start publishes what is not published yet (R4)."""
