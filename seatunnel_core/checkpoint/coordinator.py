@@ -129,7 +129,7 @@ class Coordinator:
 
     def _consider(self) -> None:
         """Trigger a checkpoint when the policy says so; a timer asks again when it may say so later."""
-        if self._life.phase is not Phase.RUNNING or self._final_is_pending:
+        if self._life.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained
         if final and self._draining:
@@ -163,7 +163,7 @@ class Coordinator:
         self._asked = False
         self._last_trigger_ms = now_ms
         pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=self._vertices, triggered_ms=now_ms)
-        pending.savepoints = self._savepoints.take_asked(last=last or checkpoint_type is CheckpointType.COMPLETED_POINT)
+        pending.savepoints = self._savepoints.take_asked(last=last or pending.is_final)
         self._next_id += 2 if pending.savepoints else 1  # they are stored under the id behind it
         self.pending[checkpoint_id] = pending
         timeout_at_ms = now_ms + self._policy.timeout_ms
@@ -229,10 +229,9 @@ class Coordinator:
                 state_bytes=pending.state_bytes,
             )
         )
-        final = pending.checkpoint_type is CheckpointType.COMPLETED_POINT
-        self.health.completed(last=final or self._life.phase is Phase.STOPPING)
+        self.health.completed(last=pending.is_final or self._life.phase is Phase.STOPPING)
         self._publishing.completed(pending.checkpoint_id)
-        if final:
+        if pending.is_final:
             self._life.phase = Phase.FINISHING
         if pending.savepoints:
             self._savepoints.completed(pending.checkpoint_id, pending.savepoints, pending.states())
@@ -332,7 +331,7 @@ class Coordinator:
             return
         self._stopping = True
         self._wiring.set_timer("stop", self._wiring.now_ms + self._policy.timeout_ms, self._stop_took_too_long)
-        if self._life.phase is Phase.RUNNING and not self._final_is_pending:
+        if self._life.phase is Phase.RUNNING and self._pending_final is None:
             self._take_last()
 
     def _take_last(self) -> None:
@@ -352,10 +351,10 @@ class Coordinator:
         if self._stopping or self._life.phase in (Phase.FINISHING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is ending already")
             return
-        for final in self.pending.values():
-            if final.checkpoint_type is CheckpointType.COMPLETED_POINT:
-                final.savepoints = (*final.savepoints, event.name)
-                return
+        final = self._pending_final
+        if final is not None:
+            final.savepoints = (*final.savepoints, event.name)
+            return
         self._savepoints.ask(event.name, of_the_last=event.drain)
         if event.drain:
             self._draining = True
@@ -401,5 +400,5 @@ class Coordinator:
     # ---- Small facts. ----
 
     @property
-    def _final_is_pending(self) -> bool:
-        return any(pending.checkpoint_type is CheckpointType.COMPLETED_POINT for pending in self.pending.values())
+    def _pending_final(self) -> PendingCheckpoint | None:
+        return next((pending for pending in self.pending.values() if pending.is_final), None)

@@ -25,6 +25,11 @@ class PendingCheckpoint:
 
         self._states: dict[str, VertexState] = {}
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it contains all that there was to read, so that the pipeline finishes behind it."""
+        return self.checkpoint_type is CheckpointType.COMPLETED_POINT
+
     def acknowledge(self, vertex: str, state: VertexState) -> bool:
         """Take the state of ``vertex`` and say whether it was the last one that was missing."""
         del self.missing[vertex]
