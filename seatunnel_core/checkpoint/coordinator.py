@@ -75,11 +75,6 @@ class Coordinator:
         self._wiring = life.wiring
         self._policy = policy
         self._doing = doing
-        self._vertices = (
-            *(f"source {source.name}" for source in life.topology.sources),
-            *(f"task {source.name}" for source in life.topology.sources),
-            *(f"sink {sink.name}" for sink in life.topology.sinks),
-        )
         self._next_id = 1
         self._undrained = {source.name for source in life.topology.sources}
         self._publishing = Publishing(life)
@@ -162,7 +157,8 @@ class Coordinator:
         checkpoint_id = self._next_id
         self._asked = False
         self._last_trigger_ms = now_ms
-        pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=self._vertices, triggered_ms=now_ms)
+        vertices = self._life.topology.vertices
+        pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=vertices, triggered_ms=now_ms)
         pending.savepoints = self._savepoints.take_asked(last=last or pending.is_final)
         self._next_id += 2 if pending.savepoints else 1  # they are stored under the id behind it
         self.pending[checkpoint_id] = pending

@@ -70,6 +70,15 @@ class Topology:
         if fed != set(sink_names):
             raise UsageError(f"the sources feed {sorted(fed)}, but the pipeline's sinks are {sorted(sink_names)}")
 
+    @property
+    def vertices(self) -> tuple[str, ...]:
+        """Every vertex as states and messages name it: its kind and, behind a space, its name."""
+        return (
+            *(f"source {source.name}" for source in self.sources),
+            *(f"task {source.name}" for source in self.sources),
+            *(f"sink {sink.name}" for sink in self.sinks),
+        )
+
     def inputs_of(self, sink: str) -> tuple[str, ...]:
         """The names of the sources that feed ``sink``."""
         return tuple(source.name for source in self.sources if sink in source.sinks)
