@@ -29,7 +29,8 @@ class LogLines(Source):
             raise SourceError(f"{folder} is no folder; write the folder that holds the *.log files")
         splits = []
         for index, file in enumerate(sorted(folder.glob("*.log"))):
-            size, body = file.stat().st_size, {"file": str(file), "time": file.stat().st_mtime_ns}
+            stat = file.stat()
+            size, body = stat.st_size, {"file": str(file), "time": stat.st_mtime_ns}
             splits.append(Split(index=index, rows=1 + size // 80, weight_bytes=size, body=body))
         return Enumeration(schemas=self.planned_schemas(), splits=tuple(splits))
 
