@@ -40,6 +40,17 @@ def leaks_are_found_where_they_were_made(
         gc.collect()
 
 
+@pytest.fixture(scope="module")
+def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The application's own session, which the engine uses and leaves open: for a module with many jobs."""
+    from seatunnel_core.spark.session import SparkSettings, start, stop
+
+    folder = tmp_path_factory.mktemp("spark")
+    running = start(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
+    yield
+    stop(running)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What starts Spark comes first, so that no worker is left alone with the longest tests at the end."""

@@ -1,6 +1,5 @@
 """Every format through the whole engine, one after the other: what one job writes, the next one reads."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +8,22 @@ import pytest
 import seatunnel_core as st
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.testing import options_of, plan, read
-from seatunnel_core.spark.session import SparkSettings, start, stop
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows"), pytest.mark.usefixtures("one_spark_for_all")]
 
 FIELDS = {"id": "bigint", "name": "string", "price": "decimal(12, 3)", "day": "date", "at": "timestamp"}
 SHARED: dict[str, Any] = {"xml_row_tag": "RECORD", "schema": {"fields": FIELDS}}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    folder = tmp_path_factory.mktemp("spark")
-    running = start(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
-    yield
-    stop(running)
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """The engine's file: checkpoints go beside the data."""
+    file = tmp_path / "seatunnel.yaml"
+    file.write_text(
+        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n"
+        f"        plugin-config:\n          namespace: {tmp_path}/checkpoints/\n"
+    )
+    return file
 
 
 def rows_in(folder: Path, **options: Any) -> list[dict[str, Any]]:
@@ -30,12 +31,7 @@ def rows_in(folder: Path, **options: Any) -> list[dict[str, Any]]:
     return sorted(read(made, plan(made)), key=lambda row: row["id"])
 
 
-def test_the_rows_are_the_same_from_format_to_format(tmp_path: Path) -> None:
-    engine = tmp_path / "seatunnel.yaml"
-    engine.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n"
-        f"        plugin-config:\n          namespace: {tmp_path}/checkpoints/\n"
-    )
+def test_the_rows_are_the_same_from_format_to_format(tmp_path: Path, engine: Path) -> None:
     steps: list[tuple[int, str, dict[str, Any], dict[str, Any]]] = [
         (2, "parquet", {}, {}),
         (8, "orc", {"batch_size": 40}, {}),
@@ -57,12 +53,7 @@ def test_the_rows_are_the_same_from_format_to_format(tmp_path: Path) -> None:
         rows = job.source("LocalFile", **source)
 
 
-def test_files_are_copied(tmp_path: Path) -> None:
-    engine = tmp_path / "seatunnel.yaml"
-    engine.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n"
-        f"        plugin-config:\n          namespace: {tmp_path}/checkpoints/\n"
-    )
+def test_files_are_copied(tmp_path: Path, engine: Path) -> None:
     files = {f"{number % 3}/{number}.bin": bytes(range(number)) * 50 for number in range(20)}
     for name, content in files.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)

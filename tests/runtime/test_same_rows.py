@@ -8,7 +8,6 @@ import itertools
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -20,12 +19,11 @@ import pytest
 from attrs import frozen
 
 import seatunnel_core as st
-from seatunnel_core.spark.session import SparkSettings, start, stop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows"), pytest.mark.usefixtures("one_spark_for_all")]
 
 FIELDS = {
     "id": "bigint",
@@ -76,15 +74,6 @@ def drawn(seed: int) -> Shape:
         packing=chance.choice(PACKINGS),
         on_frames=chance.random() < 0.5,
     )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The application's own session, which the engine uses and leaves open."""
-    folder = tmp_path_factory.mktemp("spark")
-    running = start(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
-    yield
-    stop(running)
 
 
 def a_table(seed: int, rows: int) -> list[tuple[Any, ...]]:
