@@ -5,7 +5,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -349,9 +349,10 @@ def _style(options: Options) -> FileStyle:
     if codec not in ("none", *writer.codecs):
         takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
         raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
-    line_end = options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n")
-    shared: dict[str, Any] = {"format": format, "extension": options[opt.EXTENSION], "line_end": line_end}
     found = FileStyle(
+        format=format,
+        extension=options[opt.EXTENSION],
+        line_end=options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n"),
         encoding=_encoding(options[opt.ENCODING]),
         forms=_forms(options),
         sheet_name=options[opt.SHEET_NAME],
@@ -362,7 +363,6 @@ def _style(options: Options) -> FileStyle:
         header=options[opt.HEADER],
         quote_all=options[opt.QUOTE_MODE] == "ALL",
         codec=None if codec == "none" else codec,
-        **shared,
     )
     writer.check(found)
     return found
