@@ -100,12 +100,13 @@ class BinarySinkWriter(SinkWriter):
         self._target = Target.of(sink.root, place)
         self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
         self._epoch = place.epoch
+        self._staging = self._target.staging(place.epoch)
         self._unique = unique_name(place)
         self._files: dict[str, _Copy] = {}
         """By their path below the target."""
 
         self._rows = self._bytes = 0
-        if not os.path.isdir(self._target.staging(place.epoch)):
+        if not os.path.isdir(self._staging):
             self._target.create(place.epoch)
 
     def write(self, batch: Batch) -> None:
@@ -115,8 +116,7 @@ class BinarySinkWriter(SinkWriter):
             for data, path, part in zip(*columns, strict=True):
                 self._append(folder, path.as_py(), part.as_py(), data.as_buffer())
         except OSError as error:
-            staging = self._target.staging(self._epoch)
-            raise self._target.failed("cannot be written", error, staging) from error
+            raise self._failed(error) from error
 
     def finish(self) -> Staged:
         try:
@@ -124,8 +124,7 @@ class BinarySinkWriter(SinkWriter):
                 sync_file(copy.staged)
             self._target.make_durable(self._epoch)
         except OSError as error:
-            staging = self._target.staging(self._epoch)
-            raise self._target.failed("cannot be written", error, staging) from error
+            raise self._failed(error) from error
         files = [[os.path.basename(copy.staged), *os.path.split(name)] for name, copy in self._files.items()]
         return Staged(body={"files": files}, rows=self._rows, bytes=self._bytes)
 
@@ -133,6 +132,9 @@ class BinarySinkWriter(SinkWriter):
         for copy in self._files.values():
             with suppress(OSError):
                 os.unlink(copy.staged)
+
+    def _failed(self, error: OSError) -> SinkError:
+        return self._target.failed("cannot be written", error, self._staging)
 
     def _append(self, folder: str, path: str | None, part: int | None, data: pa.Buffer | None) -> None:
         name = "/".join(filter(None, (folder, self._checked(path))))
@@ -156,7 +158,7 @@ class BinarySinkWriter(SinkWriter):
                 f"{self._target.who}: {final} exists, and binary files keep their names; move it away, or write "
                 "data_save_mode = DROP_DATA"
             )
-        staged = os.path.join(self._target.staging(self._epoch), f"{self._unique}-{len(self._files)}")
+        staged = os.path.join(self._staging, f"{self._unique}-{len(self._files)}")
         found = self._files[name] = _Copy(staged)
         return found
 
