@@ -81,16 +81,19 @@ def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
         raise OSError("damaged: it ends before its end")
 
 
+_SNAPPY = b"\xff\x06\x00\x00sNaPpY"
+"""How a stream in the framing format begins."""
+
+
 def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
     from cramjam import DecompressionError, snappy
 
-    begin = b"\xff\x06\x00\x00sNaPpY"
-    if _exactly(stream, len(begin)) != begin:
+    if _exactly(stream, len(_SNAPPY)) != _SNAPPY:
         raise OSError("damaged: not in the framing format of Snappy")
     while head := stream.read(4):
         body = _exactly(stream, int.from_bytes(head[1:].ljust(3, b"\xff"), "little"))
         try:
-            yield bytes(snappy.decompress(begin + head + body))
+            yield bytes(snappy.decompress(_SNAPPY + head + body))
         except DecompressionError as error:
             raise OSError(f"damaged: {error}") from error
 
@@ -216,14 +219,14 @@ class _Snappy(_Packer):
         self._packer = snappy.Compressor()
 
     def begin(self) -> bytes:
-        return b"\xff\x06\x00\x00sNaPpY"
+        return _SNAPPY
 
     def block(self, data: bytes) -> bytes:
         self._packer.compress(data)
-        return bytes(self._packer.flush()).removeprefix(self.begin())
+        return bytes(self._packer.flush()).removeprefix(_SNAPPY)
 
     def end(self) -> bytes:
-        return bytes(self._packer.finish()).removeprefix(self.begin())
+        return bytes(self._packer.finish()).removeprefix(_SNAPPY)
 
 
 class _Lzo(_Packer):
