@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, either_way
-from seatunnel_core.transforms.sql.casts import cast, rounded_decimal
+from seatunnel_core.transforms.sql.casts import cast, rescaled, rounded_decimal
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
     DATE,
@@ -143,13 +143,7 @@ def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.
     left, right = pa.decimal256(one_digits + more, one_scale + more), pa.decimal256(other_digits, other_scale)
     mode = "half_towards_zero" if sign == "/" else "half_towards_infinity"
 
-    def run(a: Any, b: Any) -> Any:
-        found = _CHECKED[sign](pc.cast(a, left), pc.cast(b, right))
-        if found.type.scale > kind.scale:
-            found = pc.round(found, ndigits=kind.scale, round_mode=mode)
-        return pc.cast(pc.cast(found, pa.decimal256(76, kind.scale)), kind)
-
-    return run
+    return lambda a, b: rescaled(_CHECKED[sign](pc.cast(a, left), pc.cast(b, right)), kind, mode=mode)
 
 
 def _python_decimal(sign: str, one: Any, other: Any, kind: pa.DataType) -> decimal.Decimal:

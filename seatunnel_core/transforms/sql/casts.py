@@ -103,15 +103,15 @@ def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if pa.types.is_integer(given):
         return lambda numbers: pc.cast(pc.cast(numbers, pa.decimal256(76, 0)), kind)
     if pa.types.is_decimal(given):
-        return lambda numbers: _rescaled(numbers, kind)
+        return lambda numbers: rescaled(numbers, kind)
     return exact if pa.types.is_floating(given) else None
 
 
-def _rescaled(numbers: Any, kind: pa.DataType) -> pa.Array:
-    given = numbers.type
-    if kind.scale < given.scale:
-        wide = pc.cast(numbers, pa.decimal256(76, given.scale))
-        numbers = pc.round(wide, ndigits=kind.scale, round_mode=_NEAREST)
+def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode: str = _NEAREST) -> pa.Array:
+    """Decimals as those of another type, rounded to its scale, or to so many ``places`` behind the point."""
+    scale, places = numbers.type.scale, kind.scale if places is None else places
+    if places < scale:  # room for the digit that rounding up may need
+        numbers = pc.round(pc.cast(numbers, pa.decimal256(76, scale)), ndigits=places, round_mode=mode)
     return pc.cast(pc.cast(numbers, pa.decimal256(76, kind.scale)), kind)
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.transforms.sql.arithmetic import arithmetic
 from seatunnel_core.transforms.sql.call import ArrowFunction, Call, by_row, function
+from seatunnel_core.transforms.sql.casts import rescaled
 from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, Value, constant, nothing
 
 
@@ -173,23 +174,16 @@ def _rounded(call: Call, mode: str) -> Value:
         return call.make(
             by_row(lambda value, at: _double_rounded(value, at, mode), kind), kind, [number, places], fails=False
         )
-    kind = _rounded_kind(kind, known, mode)
     if known is None:
         return call.make(by_row(lambda value, at: _quantized(value, at, mode), kind), kind, [number, places])
-
-    def run(values: Any, at: Any) -> Any:
-        if known >= values.type.scale:
-            return pc.cast(values, kind)
-        wide = pc.cast(values, pa.decimal256(76, values.type.scale))
-        return pc.cast(pc.cast(pc.round(wide, ndigits=known, round_mode=mode), pa.decimal256(76, kind.scale)), kind)
-
-    return call.make(run, kind, [number, places])
+    if known >= kind.scale:
+        return number
+    kind = _rounded_kind(kind, known, mode)
+    return call.make(lambda values, _: rescaled(values, kind, places=known, mode=mode), kind, [number, places])
 
 
-def _rounded_kind(kind: pa.DataType, places: int | None, mode: str) -> pa.DataType:
+def _rounded_kind(kind: pa.DataType, places: int, mode: str) -> pa.DataType:
     """Rounding up may need a digit more before the point."""
-    if places is None or places >= kind.scale:
-        return kind
     scale = max(places, 0)
     whole = kind.precision - kind.scale + (mode != "towards_zero")
     return pa.decimal128(min(max(whole + scale, 1), 38), scale)
