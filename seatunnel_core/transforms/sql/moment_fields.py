@@ -24,6 +24,9 @@ STEPS_US = {
 }
 """The others, in microseconds."""
 
+OF_TIMES = tuple(name for name, step in STEPS_US.items() if step < STEPS_US["DAY"])
+"""Those that a time of day has, and a date has not."""
+
 
 def _since(years: int) -> Callable[[Any], Any]:
     """Which century or millennium: the first one began with the year 1."""

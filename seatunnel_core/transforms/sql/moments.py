@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.transforms.sql.call import ArrowFunction, Call, function
-from seatunnel_core.transforms.sql.moment_fields import FIELDS, OF_DATES, STEPS_US
+from seatunnel_core.transforms.sql.moment_fields import FIELDS, OF_DATES, OF_TIMES, STEPS_US
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
     DATE,
@@ -63,7 +63,7 @@ def unit(call: Call, at: int, default: str = "DAY") -> str:
 
 
 def _check_unit(call: Call, name: str, kind: pa.DataType) -> None:
-    if kind == TIME and (name in OF_DATES or name in ("DAY", "WEEK")):
+    if kind == TIME and name not in OF_TIMES:
         raise SqlError(f"Sql: {call.what}: a time of day has no {name}")
 
 
@@ -79,7 +79,7 @@ def dateadd(call: Call) -> Value:
     value, count, name = moment(call, 0), call.whole(1, BIGINT), unit(call, 2)
     kind = value.type
     _check_unit(call, name, kind)
-    if kind == DATE and name in STEPS_US and name not in ("DAY", "WEEK"):
+    if kind == DATE and name in OF_TIMES:
         kind = TIMESTAMP
     months = OF_DATES.get(name)
     moved = _months_later(months, kind) if months else _later(STEPS_US[name], kind)
@@ -160,7 +160,7 @@ def date_trunc(call: Call) -> Value:
     value, name = moment(call, 0), unit(call, 1)
     kind = value.type
     _check_unit(call, name, kind)
-    if kind == DATE and name in STEPS_US and name not in ("DAY", "WEEK"):
+    if kind == DATE and name in OF_TIMES:
         return value
 
     def truncated(moments: Any) -> Any:
