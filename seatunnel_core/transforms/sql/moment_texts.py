@@ -5,7 +5,7 @@ import decimal
 import re
 import zoneinfo
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,10 +27,12 @@ from seatunnel_core.transforms.sql.value import (
     is_number,
 )
 
+_Made = TypeVar("_Made")
+
 
 @function("DAYNAME")
 def dayname(call: Call) -> Value:
-    return _name(call, DAYS, lambda moments: pc.day_of_week(moments))
+    return _name(call, DAYS, pc.day_of_week)
 
 
 @function("MONTHNAME")
@@ -47,11 +49,17 @@ def _name(call: Call, names: tuple[str, ...], number: ArrowFunction) -> Value:
     )
 
 
-def _pattern(call: Call, at: int) -> Pattern:
+def _checked(call: Call, made: Callable[[], _Made]) -> _Made:
+    """What is made of a format; one that is not known is a mistake of the statement."""
     try:
-        return pattern(call.known(at, "a format such as 'yyyy-MM-dd HH:mm:ss'"))
+        return made()
     except ValueError as error:
         raise SqlError(f"Sql: {call.what}: {error}") from None
+
+
+def _pattern(call: Call, at: int) -> Pattern:
+    text = call.known(at, "a format such as 'yyyy-MM-dd HH:mm:ss'")
+    return _checked(call, lambda: pattern(text))
 
 
 @function("FORMATDATETIME", least=2)
@@ -168,13 +176,6 @@ def to_char(call: Call) -> Value:
 
 _CAPITALIZED = re.compile("Day|Dy|Month|Mon")
 """Oracle's words that have small letters; other small letters are Java's."""
-
-
-def _checked(call: Call, made: Callable[[], Any]) -> Any:
-    try:
-        return made()
-    except ValueError as error:
-        raise SqlError(f"Sql: {call.what}: {error}") from None
 
 
 def _exact(number: Any) -> decimal.Decimal:
