@@ -93,20 +93,15 @@ def rawtohex(call: Call) -> Value:
 
 @function("INSERT", least=4)
 def insert(call: Call) -> Value:
-    def inserted(columns: Any) -> Any:
-        text, start, length, added = columns
+    def inserted(text: str | None, start: int | None, length: int | None, added: str | None) -> str | None:
         if text is None or added is None:
             return text if text is not None else added
         if start is None or length is None or not 1 <= start <= len(text) or length <= 0:
             return text
         return text[: start - 1] + added + text[start - 1 + length :]
 
-    return call.make(
-        every_row(lambda *values: inserted(values), STRING),
-        STRING,
-        [call.text(0), call.whole(1), call.whole(2), call.text(3)],
-        fails=False,
-    )
+    args = [call.text(0), call.whole(1), call.whole(2), call.text(3)]
+    return call.make(every_row(inserted, STRING), STRING, args, fails=False)
 
 
 def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
