@@ -218,7 +218,7 @@ def _as_json(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_struct(kind):
         return [_as_json(value[part.name], part.type) for part in kind]
     if pa.types.is_map(kind):
-        return {_key(key): _as_json(each, kind.item_type) for key, each in value}
+        return {str(key): _as_json(each, kind.item_type) for key, each in value}
     if pa.types.is_nested(kind):
         return [_as_json(each, kind.value_type) for each in value]
     if isinstance(value, Decimal):
@@ -226,10 +226,6 @@ def _as_json(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     return value.isoformat() if isinstance(value, dt.date | dt.time) else value
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else str(key)
 
 
 def _shown(value: Any) -> str:
