@@ -195,14 +195,13 @@ class _UnitFrames:
         schema = spark_schema(arriving)
         columns = arrow_columns(schema)
         frames = []
-        reads = not self.program.reads_frame
-        if reads and self.program.source_name in self._arrow_origins(step):
-            splits = len(self.work.unit.splits)
-            numbers = self.spark.range(0, splits, 1, min(splits, 2 * self.slots))
-            read = read_to(self.work, step.name, columns, self.note_for(step.name))
-            frames.append(numbers.mapInArrow(read, schema))
         for origin in self._arrow_origins(step):
-            if origin != self.program.source_name or not reads:
+            if origin == self.program.source_name and not self.program.reads_frame:
+                splits = len(self.work.unit.splits)
+                numbers = self.spark.range(0, splits, 1, min(splits, 2 * self.slots))
+                read = read_to(self.work, step.name, columns, self.note_for(step.name))
+                frames.append(numbers.mapInArrow(read, schema))
+            else:
                 table = self._gives(origin).table
                 between = pass_on(
                     self.work, origin, table, step.name, columns, self.note_for(f"{origin} to {step.name}")
