@@ -32,6 +32,9 @@ from seatunnel_core.transforms.sql.value import (
     standard,
 )
 
+_Chosen = Callable[[pa.DataType, pa.DataType, str], pa.DataType]
+"""Which type two values get, for the place that the last argument names."""
+
 NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
 
@@ -59,7 +62,7 @@ class Expressions:
         return self.converted(self.value(node), BOOLEAN, node)
 
     def converted(self, value: Value, kind: pa.DataType, node: exp.Expression) -> Value:
-        return cast(self.functions, value, kind, f"{shown(node)} at {place(node)}")
+        return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
         known = FUNCTIONS.get(name)
@@ -88,9 +91,13 @@ class Expressions:
         found = Value(sql=quoted_name(names[first]), type=given)
         if standard(given) != given:
             found = Value(sql=engine_cast(found.sql, standard(given)), type=standard(given))
-        for name in names[first + 1 :]:
-            found = nested.part(self.functions, found, constant(pa.scalar(name)), f"{shown(node)} at {place(node)}")
-        return found
+        return self.part(found, path[first + 1 :], node)
+
+    def part(self, value: Value, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
+        """What the names of a path lead to inside of a value."""
+        for name in path:
+            value = nested.part(self.functions, value, constant(pa.scalar(name.name)), _what(node))
+        return value
 
     def _unknown(self, name: str, node: exp.Expression) -> SqlError:
         near = get_close_matches(name.lower(), [each.lower() for each in self.columns.names], n=1)
@@ -100,13 +107,19 @@ class Expressions:
 
     def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:
         """The values as one type."""
-        kind = reduce(lambda one, other: common(one, other, place(nodes[0])), (each.type for each in values))
-        return [self.converted(value, kind, node) for node, value in zip(nodes, values, strict=True)]
+        return self._of_one_type(nodes, values, common)
 
     def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
-        values = [self.value(node) for node in nodes]
-        kind = reduce(lambda one, other: compared_as(one, other, place(nodes[0])), (each.type for each in values))
+        return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as)
+
+    def _of_one_type(self, nodes: Sequence[exp.Expression], values: Sequence[Value], chosen: _Chosen) -> list[Value]:
+        kind = reduce(lambda one, other: chosen(one, other, place(nodes[0])), (each.type for each in values))
         return [self.converted(value, kind, node) for node, value in zip(nodes, values, strict=True)]
+
+
+def _what(node: exp.Expression) -> str:
+    """A part of the statement and its place, for messages."""
+    return f"{shown(node)} at {place(node)}"
 
 
 def _column(own: Expressions, node: exp.Expression) -> Value:
@@ -115,10 +128,7 @@ def _column(own: Expressions, node: exp.Expression) -> Value:
         path.insert(0, node.expression)
         node = node.this
     if not isinstance(node, exp.Column):
-        found = own.value(node)
-        for part in path:
-            found = nested.part(own.functions, found, constant(pa.scalar(part.name)), f"{shown(node)} at {place(node)}")
-        return found
+        return own.part(own.value(node), path, node)
     if isinstance(node.this, exp.Star):
         raise SqlError(f"Sql: {place(node)}: * can only stand by itself")
     parts: list[Any] = [*node.parts, *path]
@@ -128,9 +138,7 @@ def _column(own: Expressions, node: exp.Expression) -> Value:
 def _bracket(own: Expressions, node: exp.Expression) -> Value:
     if len(node.expressions) != 1:
         raise SqlError(f"Sql: {place(node)}: {shown(node)}: one key or number stands in the brackets")
-    return nested.part(
-        own.functions, own.value(node.this), own.value(node.expressions[0]), f"{shown(node)} at {place(node)}"
-    )
+    return nested.part(own.functions, own.value(node.this), own.value(node.expressions[0]), _what(node))
 
 
 def _chain(node: exp.Expression) -> list[Any]:
@@ -182,15 +190,14 @@ def _negative(own: Expressions, node: exp.Expression) -> Value:
         text = node.this.this
         if text.isdigit() and int(text) in (2**31, 2**63):
             return constant(pa.scalar(-int(text), INT if int(text) == 2**31 else BIGINT))
-    return arithmetic.negative(own.functions, own.value(node.this), f"{shown(node)} at {place(node)}")
+    return arithmetic.negative(own.functions, own.value(node.this), _what(node))
 
 
 def _arithmetic(own: Expressions, node: exp.Expression) -> Value:
     sign = _SIGNS[type(node)]
-    what = f"{shown(node)} at {place(node)}"
     if isinstance(node.expression, exp.Interval):
         return _with_interval(own, node, sign)
-    return arithmetic.arithmetic(own.functions, sign, own.value(node.this), own.value(node.expression), what)
+    return arithmetic.arithmetic(own.functions, sign, own.value(node.this), own.value(node.expression), _what(node))
 
 
 def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
@@ -287,7 +294,7 @@ def _case(own: Expressions, node: exp.Expression) -> Value:
 def _cast(own: Expressions, node: exp.Expression) -> Value:
     tolerant = isinstance(node, exp.TryCast)
     value, kind = own.value(node.this), cast_type(node.args["to"], place(node))
-    return cast(own.functions, value, kind, f"{shown(node)} at {place(node)}", tolerant=tolerant)
+    return cast(own.functions, value, kind, _what(node), tolerant=tolerant)
 
 
 def _extract(own: Expressions, node: exp.Expression) -> Value:
