@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.config.option import BOOLEAN, ENUM, MAP, STRING, Option
+from seatunnel_core.connectors.file import sink_options as of_files
 
 CATALOG_NAME = Option("catalog_name", STRING, default="default", doc="What the catalog is called.")
 CATALOG = Option(
@@ -32,17 +35,12 @@ WRITE_PROPERTIES = Option(
 CREATE_PROPERTIES = Option(
     "iceberg.table.auto-create-props", MAP, doc="The properties of a table that this sink creates."
 )
-SCHEMA_SAVE_MODE = Option(
-    "schema_save_mode",
-    ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
-    default="CREATE_SCHEMA_WHEN_NOT_EXIST",
+SCHEMA_SAVE_MODE = evolve(
+    of_files.SCHEMA_SAVE_MODE,
     doc="What happens with the table when the job first starts; IGNORE leaves it as it is, and so it must be there.",
 )
-DATA_SAVE_MODE = Option(
-    "data_save_mode",
-    ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
-    default="APPEND_DATA",
-    doc="What happens with rows that are in the table when the job first starts.",
+DATA_SAVE_MODE = evolve(
+    of_files.DATA_SAVE_MODE, doc="What happens with rows that are in the table when the job first starts."
 )
 BRANCH = Option(
     "iceberg.table.commit-branch", ENUM("main"), default="main", doc="The branch; rows go to main and no other yet."
