@@ -24,6 +24,7 @@ from seatunnel_core.connectors.iceberg.staging import (
     is_own_name,
     job_folder,
     make_folder,
+    opened,
     own_file,
 )
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
@@ -370,8 +371,6 @@ def _remove(table: "Table", files: Sequence[Any], said: dict[str, str]) -> None:
 
 def _delete(table: "Table", path: str) -> bool:
     """Remove a file, and say whether it was there."""
-    from seatunnel_core.connectors.iceberg.staging import opened
-
     files, _ = opened(table.io, table.location())
     try:
         files.delete_file(path)
