@@ -70,7 +70,6 @@ class Engine:
             if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
                 raise
             raise TransformError(f"Sql: the statement failed: {error}") from error
-        found = found.combine_chunks()
         columns = [_column(found.column(at), kind.type) for at, kind in enumerate(self._query.columns)]
         after = pa.RecordBatch.from_arrays(columns, schema=self._query.columns)
         return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
@@ -97,6 +96,4 @@ def _whole(column: pa.Array) -> pa.Array:
 
 def _column(found: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     column = found.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else pa.array([], found.type)
     return column if column.type == kind else column.cast(kind)
