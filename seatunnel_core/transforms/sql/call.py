@@ -106,21 +106,31 @@ def _from_zero(column: pa.Array) -> pa.Array:
     return column
 
 
+def size_of(columns: Sequence[Any]) -> int:
+    """The number of rows of arguments, of which one at least is a column."""
+    return next(len(each) for each in columns if isinstance(each, pa.Array))
+
+
+def _part(columns: Sequence[Any], first: int, size: int) -> list[Any]:
+    """The arguments of some rows."""
+    return [each.slice(first, size) if isinstance(each, pa.Array) else each for each in columns]
+
+
 def _told(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
     """The message with the arguments of the first row that fails."""
-    size = next(len(each) for each in columns if isinstance(each, pa.Array))
+    size = size_of(columns)
     if not size:
         return f"{what}: {error}"
     while size > 1:
         half = size // 2
-        first = [each.slice(0, half) if isinstance(each, pa.Array) else each for each in columns]
+        first = _part(columns, 0, half)
         try:
             _column(function(*first), kind)
         except BAD_VALUES as found:
             columns, size, error = first, half, found
         else:
-            columns = [each.slice(half) if isinstance(each, pa.Array) else each for each in columns]
             size -= half
+            columns = _part(columns, half, size)
     values = [(each[0] if isinstance(each, pa.Array) else each).as_py() for each in columns]
     return f"{what} has no result for {', '.join(map(_short, values))}: {error}"
 
@@ -164,14 +174,11 @@ def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
         try:
             return _column(function(*columns), kind)
         except BAD_VALUES:
-            size = next(len(each) for each in columns if isinstance(each, pa.Array))
+            size = size_of(columns)
             if size == 1:
                 return pa.nulls(1, kind)
             half = size // 2
-            parts = ((0, half), (half, size - half))
-            return pa.concat_arrays(
-                run(*(each.slice(*part) if isinstance(each, pa.Array) else each for each in columns)) for part in parts
-            )
+            return pa.concat_arrays([run(*_part(columns, 0, half)), run(*_part(columns, half, size - half))])
 
     return run
 

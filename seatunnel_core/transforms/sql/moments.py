@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.transforms.sql.call import ArrowFunction, Call, function
+from seatunnel_core.transforms.sql.call import ArrowFunction, Call, function, size_of
 from seatunnel_core.transforms.sql.moment_fields import FIELDS, OF_DATES, OF_TIMES, STEPS_US
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
@@ -106,7 +106,7 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
     """The same day some months later, or the last one of a shorter month."""
 
     def run(moments: Any, count: Any) -> Any:
-        size = next(len(each) for each in (moments, count) if isinstance(each, pa.Array))
+        size = size_of((moments, count))
         given = moments if isinstance(moments, pa.Array) else pa.repeat(moments, size)
         counts = count if isinstance(count, pa.Array) else pa.repeat(count, size)
         known = pc.and_(pc.is_valid(given), pc.is_valid(counts))
