@@ -71,17 +71,25 @@ def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
     """The schema with more columns: one whose name is taken replaces that column, the others follow at the end."""
-    columns = schema.columns
+    return evolve(schema, columns=with_fields(schema.columns, outputs))
+
+
+def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
+    """What ``with_outputs`` makes of columns."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
-    return evolve(schema, columns=columns)
+    return columns
 
 
 def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
     """The batch with the columns that ``with_outputs`` announced; table and kinds stay."""
-    rows = batch.rows
+    return evolve(batch, rows=put_fields(batch.rows, outputs, values))
+
+
+def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> pa.RecordBatch:
+    """The rows with the columns that ``with_fields`` announced."""
     for output, column in zip(outputs, values, strict=True):
         at = rows.schema.get_field_index(output.name)
         rows = rows.append_column(output, column) if at < 0 else rows.set_column(at, output, column)
-    return evolve(batch, rows=rows)
+    return rows

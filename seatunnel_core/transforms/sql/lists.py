@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.transforms.columns import put_fields
 from seatunnel_core.transforms.sql.call import MANY, Call, by_row, function
 from seatunnel_core.transforms.sql.casts import cast
 from seatunnel_core.transforms.sql.kinds import common
@@ -97,7 +98,4 @@ def exploded(
         lists = pc.if_else(has, lists, one_null)
     parents = pc.list_parent_indices(lists)
     values = pc.list_flatten(lists).cast(output.type)
-    taken = rows.take(parents)
-    at = taken.schema.get_field_index(output.name)
-    taken = taken.append_column(output, values) if at < 0 else taken.set_column(at, output, values)
-    return taken, None if kinds is None else kinds.take(parents)
+    return put_fields(rows.take(parents), [output], [values]), None if kinds is None else kinds.take(parents)

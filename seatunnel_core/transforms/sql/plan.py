@@ -6,6 +6,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
+from seatunnel_core.transforms.columns import with_fields
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
@@ -63,9 +64,7 @@ def planned(statement: Statement, columns: pa.Schema) -> Plan:
     explodes = []
     for node in statement.explodes:
         explodes.append(_explode(node, columns, statement.tables))
-        output = explodes[-1].output
-        at = columns.get_field_index(output.name)
-        columns = columns.append(output) if at < 0 else columns.set(at, output)
+        columns = with_fields(columns, [explodes[-1].output])
     expressions = Expressions(columns, statement.tables)
     outputs, passed = _outputs(statement, expressions)
     _check_names([name for name, *_ in outputs])
