@@ -93,3 +93,9 @@ def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterab
         at = rows.schema.get_field_index(output.name)
         rows = rows.append_column(output, column) if at < 0 else rows.set_column(at, output, column)
     return rows
+
+
+def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
+    """The rows of which the mask says so, with their kinds."""
+    kinds = None if batch.kinds is None else batch.kinds.filter(mask)
+    return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)

@@ -5,12 +5,11 @@ from functools import reduce
 from typing import ClassVar
 
 import pyarrow.compute as pc
-from attrs import evolve
 
 from seatunnel_core.config.option import ENUM, LIST, NESTED, STRING, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known
+from seatunnel_core.transforms.columns import check_known, kept
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.transforms.value_rule import RULES, ValueRule, value_rules
 
@@ -67,8 +66,7 @@ class DataValidator(Transform):
         if good.true_count == len(good):
             yield batch
         elif self.options[WAY] == "SKIP":
-            kinds = None if batch.kinds is None else batch.kinds.filter(good)
-            yield evolve(batch, rows=batch.rows.filter(good), kinds=kinds)
+            yield kept(batch, good)
         else:
             at = pc.index(good, False).as_py()
             broken = [rule for rule, holds in zip(self._rules, held, strict=True) if not holds[at].as_py()]

@@ -10,6 +10,7 @@ from seatunnel_core.config.option import ENUM, LIST, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.transforms.columns import kept
 from seatunnel_core.transforms.transform import Transform
 
 _KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))
@@ -39,5 +40,4 @@ class FilterRowKind(Transform):
             if RowKind.INSERT in self._kept:
                 yield batch
             return
-        kept = pc.is_in(batch.kinds, pa.array(self._kept, pa.int8()))
-        yield Batch(table=batch.table, rows=batch.rows.filter(kept), kinds=batch.kinds.filter(kept))
+        yield kept(batch, pc.is_in(batch.kinds, pa.array(self._kept, pa.int8())))

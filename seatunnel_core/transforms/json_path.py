@@ -12,14 +12,14 @@ from functools import cache
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import frozen
 
 from seatunnel_core.config.option import ENUM, LIST, NESTED, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, put, with_outputs
+from seatunnel_core.transforms.columns import check_known, kept, put, with_outputs
 from seatunnel_core.transforms.transform import Transform
 
 COLUMNS = Option(
@@ -102,17 +102,15 @@ class JsonPath(Transform):
         sources = {wanted.source: batch.rows.column(wanted.source) for wanted in self._wanted}
         documents = {name: _documents(values) for name, values in sources.items()}
         found: list[list[Any]] = [[] for _ in self._wanted]
-        kept = []
+        complete = []
         for row in range(batch.rows.num_rows):
             values = [self._value(wanted, documents[wanted.source][row], batch.table) for wanted in self._wanted]
-            kept.append(all(value is not _NO_ROW for value in values))
-            if kept[-1]:
+            complete.append(all(value is not _NO_ROW for value in values))
+            if complete[-1]:
                 for column, value in zip(found, values, strict=True):
                     column.append(value)
-        if not all(kept):
-            mask = pa.array(kept, pa.bool_())
-            kinds = None if batch.kinds is None else batch.kinds.filter(mask)
-            batch = evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)
+        if not all(complete):
+            batch = kept(batch, pa.array(complete, pa.bool_()))
         arrays = [pa.array(column, output.type) for column, output in zip(found, self._outputs, strict=True)]
         yield put(batch, self._outputs, arrays)
 
