@@ -250,6 +250,30 @@ def test_a_bad_json_value_names_file_line_and_column(tmp_path: Path, line: str, 
         rows(source(tmp_path, file_format_type="json", schema=FIELDS))
 
 
+def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It read all of that for each piece of a split as soon as a column had a type like date or decimal."""
+    path = tmp_path / "a.json"
+    path.write_text('{"day": "2020-02-29"}\n' * 30)
+    made = source(path, file_format_type="json", schema={"fields": {"day": "date"}}, split_size=300)
+    starts: list[int] = []
+    read_range = LocalOpenFile.read_range
+    monkeypatch.setattr(
+        LocalOpenFile,
+        "read_range",
+        lambda file, start, end: starts.append(start) or read_range(file, start, end),  # type: ignore[func-returns-value]
+    )
+    found = plan(made)
+    last = found.splits[-1]
+    assert last.body["start"] > 300
+    assert read(made, found, [last])
+    assert min(starts) >= last.body["start"] - 1
+    path.write_text('{"day": "2020-02-29"}\n' * 29 + '{"day": "2020-02-30"}\n')
+    with pytest.raises(RowError, match=r"a\.json, line 30, column 'day': '2020-02-30' is not of type date"):
+        rows(made)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

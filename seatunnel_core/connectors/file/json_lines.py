@@ -2,7 +2,8 @@
 
 import decimal
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,7 @@ class JsonLinesReader:
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """The rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
+        lines_before_start = cache(lambda: self._lines_to(start))  # reads all of them: only an error is worth that
         lines_before = 0
         for piece in self._pieces(start, end):
             try:
@@ -48,7 +50,7 @@ class JsonLinesReader:
             if batches is not None:
                 yield from batches
             else:
-                yield from self._careful(piece, 1 + self._lines_to(start) + lines_before)
+                yield from self._careful(piece, 1 + lines_before, lines_before_start)
             lines_before += line_ends(piece)
         self.file.check()
 
@@ -97,13 +99,14 @@ class JsonLinesReader:
         )
         return list(table.select(self.columns.names).cast(self.columns).to_batches(max_chunksize=BATCH_ROWS))
 
-    def _careful(self, text: bytes, line: int) -> Iterator[pa.RecordBatch]:
+    def _careful(self, text: bytes, line: int, lines_before_start: Callable[[], int]) -> Iterator[pa.RecordBatch]:
+        """The rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
         rows: list[dict[str, Any]] = []
         for record in records([text], _LINES, line):
             if not record.text.strip():
                 continue
             try:
-                rows.append(self._row(record))
+                rows.append(self._row(record, lines_before_start))
             except RowError as error:
                 self.context.skip(error)
             if len(rows) == BATCH_ROWS:
@@ -112,22 +115,24 @@ class JsonLinesReader:
         if rows:
             yield pa.RecordBatch.from_pylist(rows, schema=self.columns)
 
-    def _row(self, record: Record) -> dict[str, Any]:
-        where = f"{self.file.version.path}, line {record.line}"
+    def _row(self, record: Record, lines_before_start: Callable[[], int]) -> dict[str, Any]:
+        def where() -> str:
+            return f"{self.file.version.path}, line {lines_before_start() + record.line}"
+
         try:
             found = json.loads(record.text, parse_float=decimal.Decimal)
         except ValueError as error:
-            raise RowError(f"{where}: not a JSON object on one line: {error}") from error
+            raise RowError(f"{where()}: not a JSON object on one line: {error}") from error
         if not isinstance(found, dict):
-            raise RowError(f"{where}: expected a JSON object {{…}}, found {type(found).__name__}")
+            raise RowError(f"{where()}: expected a JSON object {{…}}, found {type(found).__name__}")
         row = {}
         for column in self.columns:
             try:
                 row[column.name] = self._value(found.get(column.name), column.type)
             except ValueError as error:
-                raise RowError(f"{where}, column {column.name!r}: {error}") from None
+                raise RowError(f"{where()}, column {column.name!r}: {error}") from None
             if row[column.name] is None and not column.nullable:
-                raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
+                raise RowError(f"{where()}, column {column.name!r}: is null, and the schema says nullable = false")
         return row
 
     def _value(self, found: Any, kind: pa.DataType) -> Any:
