@@ -9,7 +9,7 @@ from typing import Any
 from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.description import guarantees, summary
 from seatunnel_core.connectors.registry import Plugin
-from tests.runtime.options_page import _row as option_row
+from tests.runtime.options_page import cell, row
 
 DOCS = Path(__file__).parents[2] / "docs"
 BEGIN = "<!-- made by python -m tests.cli.plugin_pages from the declarations in the code -->\n"
@@ -55,7 +55,7 @@ def _overview_row(plugin: Plugin) -> str:
     declared: Any = plugin.declared
     link = f"[{plugin.identifier}]({page_of(plugin).relative_to(DOCS)})"
     promised = "; ".join(line.partition(":")[0] for line in guarantees(declared))
-    return f"| {link} | {_cell(summary(declared))} | {_cell(promised)} |"
+    return f"| {link} | {cell(summary(declared))} | {cell(promised)} |"
 
 
 def _page(path: Path, plugins: Iterable[Plugin]) -> str:
@@ -69,7 +69,7 @@ def _page(path: Path, plugins: Iterable[Plugin]) -> str:
 
 def _section(plugin: Plugin) -> str:
     declared: Any = plugin.declared
-    rows = [option_row(option) for option in declared.declared]
+    rows = [row(option) for option in declared.declared]
     table = ["| option | type | default | meaning |", "|---|---|---|---|", *rows] if rows else ["It has no options."]
     needs = [f"Its tasks need {', '.join(declared.task_modules)}.\n"] if declared.task_modules else []
     return "\n".join(
@@ -85,10 +85,6 @@ def _section(plugin: Plugin) -> str:
             "",
         ]
     )
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def write() -> None:

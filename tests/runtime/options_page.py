@@ -9,6 +9,7 @@ from seatunnel_core.config.engine import ENGINE, STORAGE
 from seatunnel_core.config.env import ENV
 from seatunnel_core.config.option import Option
 from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.description import default, meaning, type_of
 from seatunnel_core.job.node import COMMON
 
 PAGE = Path(__file__).parents[2] / "docs" / "options.md"
@@ -40,27 +41,29 @@ def page() -> str:
 
 
 def _section(title: str, options: Iterable[Option[Any]]) -> str:
-    rows = [_row(option) for option in options]
+    rows = [row(option) for option in options]
     if not rows:
         return f"## {title}\n\nIt has no options of its own.\n"
     return "\n".join([f"## {title}\n", "| option | type | default | meaning |", "|---|---|---|---|", *rows, ""])
 
 
-def _row(option: Option[Any]) -> str:
+def row(option: Option[Any]) -> str:
+    """An option's line in a table."""
     names = f"`{option.key}`" + "".join(f"<br>older: `{alias}`" for alias in option.aliases)
-    kind = option.type.name + (f", {option.unit}" if option.unit else "")
-    meaning = option.doc + (f" No effect: {option.no_effect}." if option.no_effect else "")
-    cells = (names, kind, _default(option), meaning + (" Secret." if option.secret else ""))
-    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+    cells = (names, type_of(option), _default(option), meaning(option))
+    return "| " + " | ".join(map(cell, cells)) + " |"
+
+
+def cell(text: str) -> str:
+    """A text as a cell of a table can hold it."""
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def _default(option: Option[Any]) -> str:
     if option.required:
         return "**required**" + "".join(f", or `{other}`" for other in option.unless)
-    if option.default is None:
-        return ""
-    shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
-    return f"`{shown if shown.isprintable() and shown else repr(shown)}`"
+    shown = default(option)
+    return f"`{shown}`" if shown else ""
 
 
 if __name__ == "__main__":
