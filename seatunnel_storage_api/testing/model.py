@@ -46,14 +46,14 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
+        """One store looks once: a line that its own pruning interrupts is void for the next store only."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
-        while len(self._counted()) > _RETAINED:
-            void = [each for each in self._counted() if each != key and not self.is_live(each)]
-            older = [each for each in self._counted() if each < key and self.is_live(each)]
-            if not void + older:
-                break
-            del self.kept[min(void or older)]
+        counted = self._counted()
+        void = sorted(each for each in counted if each != key and not self.is_live(each))
+        older = sorted(each for each in counted if each < key and self.is_live(each))
+        for each in (void + older)[: max(len(counted) - _RETAINED, 0)]:
+            del self.kept[each]
 
     def _counted(self) -> list[Key]:
         completed = [key for key in self._of(CheckpointType.COMPLETED_POINT) if self.is_live(key)]
