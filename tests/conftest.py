@@ -20,6 +20,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+if "SEATUNNEL_EXAMPLES" not in os.environ:
+    os.environ.setdefault("SEATUNNEL_SEED", "1")  # what the kit of storages draws for itself
 
 
 @pytest.fixture(scope="session")
