@@ -12,7 +12,7 @@ from seatunnel_storage_api.testing.given import checkpoint
 from tests.plugins import page
 from tests.servers.azurite import KEY, Azurite
 from tests.servers.fake_gcs import FakeGcs
-from tests.servers.process import free_port, unavailable
+from tests.servers.process import deaf_port, unavailable
 from tests.servers.sshd import Sshd
 
 TABLE = page.mistakes("fsspec")
@@ -30,7 +30,7 @@ def _hostile_job() -> None:
         storage.store_checkpoint(checkpoint(1, 1, job_id=".."))
 
 
-FTP = {"fs.ftp.host": "127.0.0.1", "fs.ftp.port": str(free_port()), **ALONE}
+FTP = {"fs.ftp.host": "127.0.0.1", "fs.ftp.port": str(deaf_port()), **ALONE}
 FILES = {"fs.dir.target_protocol": "file", **ALONE}
 MISTAKES: dict[str, Callable[[], None]] = {
     "a type that nobody knows": _written("tape"),

@@ -10,7 +10,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.testing.given import checkpoint
 from tests.plugins import page
 from tests.servers import oss
-from tests.servers.process import free_port
+from tests.servers.process import deaf_port
 
 TABLE = page.mistakes("oss")
 GOOD: dict[str, object] = {
@@ -65,7 +65,7 @@ def _hostile_job(server: oss.OssStandIn) -> None:
 PROVIDER = "fs.oss.credentials.provider"
 TOKEN = "fs.oss.securityToken"
 MISTAKES: dict[str, Callable[[oss.OssStandIn], None]] = {
-    "nothing listens there": _written({"fs.oss.endpoint": f"http://127.0.0.1:{free_port()}"}),
+    "nothing listens there": _written({"fs.oss.endpoint": f"http://127.0.0.1:{deaf_port()}"}),
     "the host is not known": _written({"fs.oss.endpoint": "http://oss.invalid"}),
     "the endpoint is missing": _written({"fs.oss.endpoint": "", "fs.oss.region": ""}),
     "the endpoint is no host": _written({"fs.oss.endpoint": "endpoint address"}),

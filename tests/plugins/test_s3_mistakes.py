@@ -21,7 +21,7 @@ from seatunnel_storage_api.testing.given import checkpoint, claim
 from tests.plugins import page
 from tests.servers.aws import forget_credentials
 from tests.servers.minio import MinIO
-from tests.servers.process import free_port, unavailable
+from tests.servers.process import deaf_port, unavailable
 from tests.servers.versitygw import Versitygw
 
 pytestmark = pytest.mark.servers
@@ -81,7 +81,7 @@ BEFORE_ANY_REQUEST: dict[str, Mapping[str, str]] = {
     "the namespace is too long": {"namespace": f"/{'n' * 701}/"},
 }
 ON_A_SERVER: dict[str, Callable[[MinIO], Mapping[str, str]]] = {
-    "nothing listens there": lambda server: {"fs.s3a.endpoint": f"127.0.0.1:{free_port()}"},
+    "nothing listens there": lambda server: {"fs.s3a.endpoint": f"127.0.0.1:{deaf_port()}"},
     "the host is not known": lambda server: {"fs.s3a.endpoint": "s3.invalid"},
     "the bucket does not exist": lambda server: {"s3.bucket": "nobodys-bucket"},
     "the access key is unknown": lambda server: {"fs.s3a.access.key": "nobody"},
@@ -100,7 +100,7 @@ ON_A_SERVER: dict[str, Callable[[MinIO], Mapping[str, str]]] = {
     "https where the server speaks http": lambda server: {"fs.s3a.endpoint": f"127.0.0.1:{server.port}"},
     "the proxy is down": lambda server: {
         "fs.s3a.proxy.host": "127.0.0.1",
-        "fs.s3a.proxy.port": str(free_port()),
+        "fs.s3a.proxy.port": str(deaf_port()),
         "fs.s3a.proxy.username": "user",
         "fs.s3a.proxy.password": "proxy-canary",
     },

@@ -17,7 +17,7 @@ from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
 from tests.plugins import page
 from tests.servers.hadoop import HdfsCluster
-from tests.servers.process import free_port
+from tests.servers.process import deaf_port
 
 pytestmark = pytest.mark.servers
 
@@ -160,14 +160,14 @@ def _hostile_job(scene: Scene) -> None:
 
 
 MISTAKES: dict[str, Mistake] = {
-    "nobody listens there": _written(**{WEB: f"127.0.0.1:{free_port()}"}),
+    "nobody listens there": _written(**{WEB: f"127.0.0.1:{deaf_port()}"}),
     "the host is not known": _address("hdfs://namenode.invalid:8020"),
     "a nameservice without `hdfs_site_path`": _address("hdfs://nameservice.invalid"),
     "`hdfs_site_path` is no file": _written(hdfs_site_path="/nowhere/hdfs-site.xml"),
     "`hdfs_site_path` is no XML": _site("dfs.nameservices=ha"),
     "`hdfs_site_path` is of another cluster": _site(_of_nameservice("other")),
     "a nameservice without addresses": _site(_of_nameservice("ha")),
-    "both NameNodes are down": _written(**{WEB: f"127.0.0.1:{free_port()};localhost:{free_port()}"}),
+    "both NameNodes are down": _written(**{WEB: f"127.0.0.1:{deaf_port()};localhost:{deaf_port()}"}),
     "the RPC port as the web server's": _rpc_port,
     "a DataNode as the NameNode": _web_server_of_a_datanode,
     "another web server": _another_web_server,

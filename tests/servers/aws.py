@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.process import free_port
+from tests.servers.process import deaf_port
 
 
 def forget_credentials(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -13,4 +13,4 @@ def forget_credentials(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"http://127.0.0.1:{free_port()}/")
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"http://127.0.0.1:{deaf_port()}/")

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -49,9 +50,22 @@ def require(*commands: str) -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """One for a server that starts later. The system gives those that it draws itself, from 32,768 on, to any client in
+    between, so it is drawn below them, by a source that no test seeds: two processes draw different ones."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def deaf_port() -> int:
+    """One on which nobody listens, nor will while this process lives: it is bound, and left so."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    port = int(taken.getsockname()[1])
+    taken.detach()
+    return port
 
 
 @define

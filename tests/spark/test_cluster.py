@@ -27,6 +27,7 @@ from seatunnel_core.spark.session import SparkSettings
 from seatunnel_core.spark.shipping import WAIT_OPTION
 from seatunnel_core.spark.task import UnitResult
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
+from tests.servers.process import free_port
 from tests.torture.process import Seen, processes
 
 pytestmark = pytest.mark.cluster
@@ -49,9 +50,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = Path(pyspark.__file__).parent
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYTHONPATH", None)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url, launched = f"spark://127.0.0.1:{port}", []
 
     def launch(name: str, *arguments: str) -> None:

@@ -6,16 +6,11 @@ import pytest
 
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.master import require_master
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+from tests.servers.process import deaf_port
 
 
 def test_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
-    master = f"spark://127.0.0.1:{free_port()}"
+    master = f"spark://127.0.0.1:{deaf_port()}"
     with pytest.raises(
         PlatformError, match=rf"no Spark master answers at {master} \(Connection refused\)\. .*HOST:7077"
     ):
@@ -31,7 +26,7 @@ def test_a_name_that_nobody_has() -> None:
 
 def test_one_of_several_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
-        require_master(f"spark://127.0.0.1:{free_port()},127.0.0.1:{master.getsockname()[1]}", patience_s=0)
+        require_master(f"spark://127.0.0.1:{deaf_port()},127.0.0.1:{master.getsockname()[1]}", patience_s=0)
 
 
 @pytest.mark.parametrize("master", ["spark://host", "spark://:7077", "spark://host:", "spark://host:http", "spark://"])
