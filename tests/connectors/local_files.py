@@ -6,9 +6,10 @@ import random
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
+import xlsxwriter
 
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
@@ -80,6 +81,15 @@ def write(path: str | Path, types: dict[str, str], rows: list[dict[str, Any]], *
     columns = pa.schema([(name, arrow_type(kind)) for name, kind in types.items()])
     schema = TableSchema(table="default", columns=columns)
     commit(made, [stage(made, schema, [pa.RecordBatch.from_pylist(rows, columns)], place())], place())
+
+
+def sheet(file: Path | IO[bytes], *rows: Iterable[Any]) -> None:
+    """Write an ``.xlsx`` file with these cells, by another library than ours."""
+    book = xlsxwriter.Workbook(file)
+    made = book.add_worksheet()
+    for number, row in enumerate(rows):
+        made.write_row(number, 0, row)
+    book.close()
 
 
 def damaged(whole: bytes, chance: random.Random, changes: int, *, index_bytes: int) -> bytes:

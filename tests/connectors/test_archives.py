@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
-import xlsxwriter
 
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Planning
@@ -77,11 +76,7 @@ def as_orc(part: list[dict[str, Any]]) -> bytes:
 
 
 def as_excel(part: list[dict[str, Any]]) -> bytes:
-    book = xlsxwriter.Workbook(out := io.BytesIO())
-    sheet = book.add_worksheet()
-    for number, row in enumerate(part):
-        sheet.write_row(number, 0, row.values())
-    book.close()
+    local_files.sheet(out := io.BytesIO(), *(row.values() for row in part))
     return out.getvalue()
 
 

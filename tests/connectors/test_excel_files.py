@@ -18,21 +18,13 @@ from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors import local_files
-from tests.connectors.local_files import TYPES, a_row, refusals
+from tests.connectors.local_files import TYPES, a_row, refusals, sheet
 
 XLS = Path(__file__).parent / "data" / "orders.xls"
 
 source = partial(local_files.source, file_format_type="excel")
 sink = partial(local_files.sink, file_format_type="excel")
 write = partial(local_files.write, file_format_type="excel")
-
-
-def sheet(path: Path, *rows: tuple[Any, ...]) -> None:
-    book = xlsxwriter.Workbook(str(path))
-    made = book.add_worksheet()
-    for number, row in enumerate(rows):
-        made.write_row(number, 0, row)
-    book.close()
 
 
 def test_every_type_comes_back(tmp_path: Path) -> None:

@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.testing import SinkConformance
-
-
-def catalog_of(folder: Path) -> dict[str, str]:
-    return {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+from tests.connectors.iceberg_tables import catalog_of, table_in
 
 
 class TestIcebergSink(SinkConformance):
@@ -30,7 +26,7 @@ class TestIcebergSink(SinkConformance):
         return self.table().scan().to_arrow().to_pylist()  # type: ignore[no-any-return]
 
     def table(self) -> Any:
-        return load_catalog("default", **catalog_of(self.folder)).load_table("shop.orders")
+        return table_in(self.folder, "orders")
 
     def staged(self) -> int:
         table = self.table()

@@ -4,38 +4,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.report import JobOutcome
-from tests.connectors.test_iceberg import catalog_of
+from tests.connectors.iceberg_tables import iceberg_sink, table_in
 from tests.runtime.command import fake_source, job
 from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
 
-_SINK = """
-  Iceberg {{
-    plugin_input = "{name}"
-    iceberg.catalog.config = {{ type = sql, uri = "{uri}", warehouse = "{warehouse}" }}
-    namespace = shop
-    table = {name}
-    exactly_once = true
-    {more}
-  }}
-"""
-
 
 def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400) -> str:
     limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
     env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
-    catalog = catalog_of(ground.work)
-    sink = _SINK.format(name="a", uri=catalog["uri"], warehouse=catalog["warehouse"], more=more)
+    sink = iceberg_sink("a", ground.work, more=f"exactly_once = true\n{more}")
     return job(env, [fake_source("a", rows=ROWS, splits=60)], [sink])
 
 
 def table(ground: Ground) -> Any:
-    return load_catalog("default", **catalog_of(ground.work)).load_table("shop.a")
+    return table_in(ground.work, "a")
 
 
 def test_a_killed_job_is_restored_to_every_row_once(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from tests.connectors.test_iceberg import catalog_of
+from tests.connectors.iceberg_tables import catalog_of
 
 ORDERS = TableSchema(table="orders", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 

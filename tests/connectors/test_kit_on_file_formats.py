@@ -9,7 +9,6 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
-import xlsxwriter
 
 from seatunnel_core.connectors.file.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -18,6 +17,7 @@ from seatunnel_core.connectors.sink import SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SourceConformance, plan, read
 from seatunnel_core.rows.batch import Batch, TableSchema
+from tests.connectors.local_files import sheet
 from tests.connectors.test_kit_on_built_in import FIELDS, OfFiles, OfTheFileSink
 
 
@@ -54,11 +54,7 @@ class TestExcel(InEveryShape):
     more: ClassVar[Mapping[str, Any]] = {"schema": FIELDS, "skip_header_row_number": 1}
 
     def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        book = xlsxwriter.Workbook(str(path))
-        sheet = book.add_worksheet()
-        for number, row in enumerate([{"id": "id", "name": "name"}, *rows]):
-            sheet.write_row(number, 0, row.values())
-        book.close()
+        sheet(path, ("id", "name"), *(row.values() for row in rows))
 
 
 class TestExcelSink(OfTheFileSink):

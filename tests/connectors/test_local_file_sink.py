@@ -17,7 +17,6 @@ import pytest
 from seatunnel_core.connectors.file.naming import file_name, folder_value
 from seatunnel_core.connectors.file.rename import TargetExistsError, rename_new
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.file.writer import FileStyle
 from seatunnel_core.connectors.sink import Committable
 from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
@@ -324,8 +323,7 @@ def test_a_null_in_the_only_column_of_a_csv_file_is_a_row_and_no_empty_line(tmp_
     numbers: list[list[int | None]] = [[None, 1, None, None], [2, 3], [None]]
     batches = [pa.record_batch({"id": pa.array(some, pa.int64())}) for some in numbers]
     assert written(tmp_path / "a.csv", FileStyle(format="csv"), *batches) == '""\n1\n""\n""\n2\n3\n""\n'
-    options = {"path": str(tmp_path / "a.csv"), "file_format_type": "csv", "schema": {"fields": {"id": "bigint"}}}
-    made = LocalFileSource(options_of(LocalFileSource, options))
+    made = local_files.source(tmp_path / "a.csv", file_format_type="csv", schema={"fields": {"id": "bigint"}})
     found = [row["id"] for row in read(made, plan(made))]
     assert found == [value for some in numbers for value in some]
 
@@ -396,8 +394,8 @@ def test_a_unit_without_rows_leaves_a_file_when_it_is_asked_to(tmp_path: Path, f
     commit(made, [stage(made, SCHEMA, [], place())], place())
     assert len(published(tmp_path)) == 1
     fields = {"id": "bigint", "city": "string", "day": "date"}
-    options = {"path": str(tmp_path), "file_format_type": format, "schema": {"fields": fields}, "xml_row_tag": "RECORD"}
-    back = LocalFileSource(options_of(LocalFileSource, {**options, "skip_header_row_number": 1}))
+    options = {"file_format_type": format, "xml_row_tag": "RECORD", "skip_header_row_number": 1}
+    back = local_files.source(tmp_path, schema={"fields": fields}, **options)
     assert read(back, plan(back)) == []
     without = sink(tmp_path / "other", file_format_type=format)
     commit(without, [stage(without, SCHEMA, [], place())], place())

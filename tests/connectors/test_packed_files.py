@@ -19,7 +19,7 @@ from seatunnel_core.connectors.testing import commit, options_of, plan, read, st
 from seatunnel_core.connectors.testing.drive import place
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.local_files import sink
+from tests.connectors import local_files
 
 FIELDS = {"id": "bigint", "name": "string"}
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -31,12 +31,12 @@ def some_rows(number: int) -> list[dict[str, Any]]:
 
 
 def source(path: Path, codec: str, **options: Any) -> LocalFileSource:
-    given = {"path": str(path), "file_format_type": "csv", "schema": {"fields": FIELDS}, "compress_codec": codec}
-    return LocalFileSource(options_of(LocalFileSource, {**given, **options}))
+    given = {"file_format_type": "csv", "schema": {"fields": FIELDS}, "compress_codec": codec}
+    return local_files.source(path, **{**given, **options})
 
 
 def write(path: Path, codec: str, rows: list[dict[str, Any]], format: str) -> Path:
-    made = sink(path, file_format_type=format, compress_codec=codec)
+    made = local_files.sink(path, file_format_type=format, compress_codec=codec)
     batches = [pa.RecordBatch.from_pylist(part, COLUMNS) for part in (rows[:1], rows[1:])]
     commit(made, [stage(made, TableSchema(table="default", columns=COLUMNS), batches, place())], place())
     return next(each for each in path.iterdir() if each.is_file())
