@@ -12,14 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from pyiceberg.catalog import load_catalog
 
 import seatunnel_core as st
 from seatunnel_core.application.handle import JobHandle
 from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.report import JobOutcome
-from tests.connectors.test_iceberg import catalog_of
+from tests.connectors.iceberg_tables import catalog_of, table_in
 from tests.runtime.command import Command, column, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, ground_in, until
@@ -85,8 +84,7 @@ def _ids_in_files(played: Played) -> list[int]:
 
 
 def _ids_in_iceberg(played: Played) -> list[int]:
-    table = load_catalog("default", **catalog_of(played.folder)).load_table("shop.a")
-    return sorted(table.scan().to_arrow()["id"].to_pylist())
+    return sorted(table_in(played.folder, "a").scan().to_arrow()["id"].to_pylist())
 
 
 def _ids_printed(played: Played) -> list[int]:
