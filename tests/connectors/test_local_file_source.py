@@ -65,6 +65,16 @@ def test_the_line_is_counted_from_the_beginning_of_the_file_in_every_split(tmp_p
     assert skipped.errors == [f"{tmp_path}/a.csv, line 52: found 1 values, expected 2 (id, name)"]
 
 
+@pytest.mark.parametrize("counted", [1, 2, 3, 1 << 20])
+def test_a_line_end_of_two_signs_is_one_wherever_the_counting_is_cut(
+    tmp_path: Path, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seatunnel_core.connectors.file.records.COUNTED_BYTES", counted)
+    (tmp_path / "a.csv").write_text("1,a\r\n" * 50 + "2\n")
+    with pytest.raises(RowError, match=r"a\.csv, line 51: found 1 values"):
+        rows(source(tmp_path, schema=FIELDS, split_size=30))
+
+
 def test_bad_rows_are_left_out_one_by_one_when_the_job_says_so(tmp_path: Path) -> None:
     lines = [f"{number if number % 100 else 'bad'},n{number}" for number in range(10_000)]
     (tmp_path / "a.csv").write_text("\n".join(lines))

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.records import Record, line_ends, records
+from seatunnel_core.connectors.file.records import Record, lines_before, records
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import type_name
@@ -154,10 +154,7 @@ class DelimitedReader:
     def _lines_before(self, start: int) -> int:
         if not self.dialect.seekable:
             return self.dialect.lines_of_preamble(self.file, start)
-        return sum(
-            line_ends(self.file.read_range(place, min(place + BLOCK_BYTES, start)))
-            for place in range(0, start, BLOCK_BYTES)
-        )
+        return lines_before(self.file, start)
 
     def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         try:

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.records import Record, line_ends, records
+from seatunnel_core.connectors.file.records import Record, line_ends, lines_before, records
 from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
@@ -77,12 +77,7 @@ class JsonLinesReader:
                 yield block
 
     def _lines_to(self, start: int) -> int:
-        if not self.dialect.seekable:
-            return 0
-        return sum(
-            line_ends(self.file.read_range(place, min(place + _BLOCK_BYTES, start)))
-            for place in range(0, start, _BLOCK_BYTES)
-        )
+        return lines_before(self.file, start) if self.dialect.seekable else 0
 
     def _fast(self, text: bytes) -> list[pa.RecordBatch] | None:
         """The rows, or ``None`` when this way cannot read the columns or would read them differently."""

@@ -7,7 +7,11 @@ from functools import lru_cache
 from attrs import field, frozen
 
 from seatunnel_core.connectors.file.dialect import Dialect
+from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.errors import RowError
+
+COUNTED_BYTES = 1 << 20
+"""How much is read at once to count lines."""
 
 _LONGEST_RECORD = 64 << 20
 """How many bytes are held in the search for the end of a record."""
@@ -28,6 +32,16 @@ class Record:
 def line_ends(text: bytes) -> int:
     """How many lines end in ``text``; ``\\r\\n`` is one end, and so is a lone ``\\r``."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def lines_before(file: OpenFile, place: int) -> int:
+    """How many lines end before ``place`` bytes of a file; reads all of them."""
+    found, last = 0, b""
+    for start in range(0, place, COUNTED_BYTES):
+        block = file.read_range(start, min(start + COUNTED_BYTES, place))
+        found += line_ends(block) - (last == b"\r" and block.startswith(b"\n"))
+        last = block[-1:]
+    return found
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
