@@ -17,6 +17,7 @@ from seatunnel_core.transforms.field_rename import FieldRename
 from seatunnel_core.transforms.filter import Filter
 from seatunnel_core.transforms.python import PythonFunction
 from seatunnel_core.transforms.spark_sql import SparkSql
+from seatunnel_core.transforms.sql.transform import Sql
 from seatunnel_core.transforms.transform import Transform
 
 SCHEMA = TableSchema(
@@ -69,6 +70,9 @@ def test_other_keys_and_comments_follow_their_columns() -> None:
     assert after(made(Filter, exclude_fields=["age"])) == ("all", [("id",)], comment)
     assert after(made(FieldMapper, field_mapper={"id": "number"})) == ("all", [("number",)], comment)
     assert after(made(FieldRename, prefix="x_")) == ("all", [("x_id",), ("x_age", "x_id")], comment)
+    assert after(made(Sql, query="SELECT id AS n, age FROM t")) == ("all", [("n",), ("age", "n")], comment)
+    assert after(made(Sql, query="SELECT id, age + 1 AS age FROM t")) == ("all", [("id",)], comment)
+    assert after(made(Sql, query="SELECT * FROM t LATERAL VIEW EXPLODE(ARRAY(1, 2)) AS x")) == ("all", [], comment)
 
 
 @pytest.mark.parametrize(

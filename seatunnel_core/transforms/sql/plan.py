@@ -6,7 +6,8 @@ import pyarrow as pa
 from attrs import field, frozen
 from sqlglot import exp
 
-from seatunnel_core.transforms.columns import with_fields
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.transforms.columns import with_fields, with_names
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
@@ -48,11 +49,13 @@ class Plan:
             rows, kinds = exploded(rows, kinds, lists.column(0), each.output, outer=each.outer)
         return self.engine.run(rows, kinds)
 
-    def key(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The primary key under its new names; none when a column of it is left out or changed, or rows multiply."""
-        if self.explodes or not all(name in self.passed for name in names):
-            return ()
-        return tuple(self.passed[name] for name in names)
+    def announced(self, schema: TableSchema) -> TableSchema:
+        """The table behind the statement; a key of which a column is left out or changed is none, nor if rows multiply.
+
+        Args:
+            schema: the table before it.
+        """
+        return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
 
 def planned(statement: Statement, columns: pa.Schema) -> Plan:

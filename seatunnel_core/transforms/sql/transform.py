@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-from attrs import evolve
 
 from seatunnel_core.config.option import ENUM, STRING, Option, Options
 from seatunnel_core.errors import UsageError
@@ -63,7 +62,7 @@ class Sql(Transform):
     def output_schema(self, schema: TableSchema) -> TableSchema:
         plan = self._plan(schema.columns)
         plan.run(pa.RecordBatch.from_pylist([], schema=schema.columns), None)
-        return evolve(schema, columns=plan.columns, primary_key=plan.key(schema.primary_key))
+        return plan.announced(schema)
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         plan = self._plan(batch.rows.schema)
