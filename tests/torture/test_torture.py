@@ -14,6 +14,7 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are watched through /proc"),
 ]
 
+RUNS = int(os.environ.get("SEATUNNEL_RUNS", "30"))
 SEED = 20_130_101
 ALL = {"driver", "jvm", "worker", "paused"}
 
@@ -31,18 +32,17 @@ def test_a_killed_job_is_resumed_to_every_row_once() -> None:
 @pytest.mark.timeout(3600)
 def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
     """The kills hit the driver, the JVM and Python workers; most of them while rows are on their way."""
-    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
-    runs = torture(range(number), seed=SEED, rows=ROWS, at_once=2)
+    runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2)
     assert not [run.line() for run in runs if run.fault]
     mid_flight = sum(len(run.mid_flight()) for run in runs)
-    wanted = 20 if number >= 30 else number // 2
+    wanted = 20 if RUNS >= 30 else RUNS // 2
     assert mid_flight >= wanted, "too few kills between the first staged unit and the last commit"
     killed_in = {victim: {kill.phase for run in runs for kill in run.kills if kill.victim == victim} for victim in ALL}
-    if number >= 6:
+    if RUNS >= 6:
         assert killed_in["driver"]
         assert killed_in["jvm"]
         assert killed_in["worker"]
-    if number >= 30:
+    if RUNS >= 30:
         phases = Counter(kill.phase for run in runs for kill in run.kills)
         assert {"store", "between store and commit", "commit", "prune", "restore"} <= phases.keys()
         assert {kill.victim for run in runs for kill in run.kills} == ALL
@@ -53,19 +53,17 @@ def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
-    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
-    runs = torture(range(number), seed=SEED, rows=ROWS, at_once=2, sink="iceberg")
+    runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="iceberg")
     assert not [run.line() for run in runs if run.fault]
     mid_flight = sum(len(run.mid_flight()) for run in runs)
-    assert mid_flight >= number // 2, "too few kills between the first staged unit and the last commit"
+    assert mid_flight >= RUNS // 2, "too few kills between the first staged unit and the last commit"
 
 
 @pytest.mark.torture
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_many_killed_jobs_write_every_row_once_in_every_format() -> None:
-    number = int(os.environ.get("SEATUNNEL_RUNS", "30"))
-    runs = torture(range(number), seed=SEED, rows=ROWS // 3, at_once=2, sink=",".join(WRITTEN))
+    runs = torture(range(RUNS), seed=SEED, rows=ROWS // 3, at_once=2, sink=",".join(WRITTEN))
     assert not [run.line() for run in runs if run.fault]
     struck = {format: sum(run.struck(format) for run in runs) for format in WRITTEN}
-    assert min(struck.values()) >= min(20, number), f"too few kills while rows were on their way: {struck}"
+    assert min(struck.values()) >= min(20, RUNS), f"too few kills while rows were on their way: {struck}"
