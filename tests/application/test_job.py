@@ -12,6 +12,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import seatunnel_core as st
+from tests.runtime.command import engine_file
 
 CITIES = "city,country,inhabitants\nBerne,Switzerland,134794\nLima,Peru,10092000\nGaborone,Botswana,246325\n"
 SCHEMA = {"fields": {"city": "string", "country": "string", "inhabitants": "bigint"}}
@@ -19,12 +20,7 @@ SCHEMA = {"fields": {"city": "string", "country": "string", "inhabitants": "bigi
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
-    file = tmp_path / "seatunnel.yaml"
-    file.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n        plugin-config:\n"
-        f"          namespace: {tmp_path}/checkpoints/\n"
-    )
-    return file
+    return engine_file(tmp_path)
 
 
 def cities_job(folder: Path, **options: Any) -> tuple[st.Job, Path]:

@@ -8,6 +8,7 @@ import pytest
 import seatunnel_core as st
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.testing import options_of, plan, read
+from tests.runtime.command import engine_file
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("same-rows"), pytest.mark.usefixtures("one_spark_for_all")]
 
@@ -17,13 +18,7 @@ SHARED: dict[str, Any] = {"xml_row_tag": "RECORD", "schema": {"fields": FIELDS}}
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
-    """The engine's file: checkpoints go beside the data."""
-    file = tmp_path / "seatunnel.yaml"
-    file.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n"
-        f"        plugin-config:\n          namespace: {tmp_path}/checkpoints/\n"
-    )
-    return file
+    return engine_file(tmp_path)
 
 
 def rows_in(folder: Path, **options: Any) -> list[dict[str, Any]]:

@@ -75,6 +75,16 @@ class Command:
         return {path.name for path in self.folder.glob(f"state/{self.job_id}/0*/*.checkpoint.*.ckpt")}
 
 
+def engine_file(folder: Path, *, more: str = "") -> Path:
+    """The engine's file for jobs of this process: checkpoints go into the same folder. ``more`` is a line of it."""
+    file = folder / "seatunnel.yaml"
+    file.write_text(
+        f"seatunnel:\n  engine:\n    {more}\n    checkpoint:\n      storage:\n        type: hdfs\n"
+        f"        plugin-config:\n          namespace: {folder}/checkpoints/\n"
+    )
+    return file
+
+
 def published(folder: Path) -> list[Path]:
     """The files of a target."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and ".seatunnel" not in path.parts)

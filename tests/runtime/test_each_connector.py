@@ -19,7 +19,7 @@ from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.report import JobOutcome
 from tests.connectors.iceberg_tables import catalog_of, table_in
-from tests.runtime.command import Command, column, parquet_sink, staged
+from tests.runtime.command import Command, column, engine_file, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, ground_in, until
 from tests.torture.moments import FINAL
@@ -145,15 +145,10 @@ EACH = [
 
 
 def built(folder: Path, source: str, sink: str, parallelism: int, **env: Any) -> tuple[st.Job, Path]:
-    engine = folder / "seatunnel.yaml"
-    engine.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n"
-        f"        plugin-config:\n          namespace: {folder}/state/\n"
-    )
     settings = {"checkpoint.interval": 40, "job.retry.times": 0, "parallelism": parallelism}
     job = st.Job("each", {**settings, **env})
     SOURCES[source](job, folder, parallelism).sink(sink, SINKS[sink][0](folder), name="out")
-    return job, engine
+    return job, engine_file(folder)
 
 
 @pytest.mark.parametrize(("source", "sink"), EACH)

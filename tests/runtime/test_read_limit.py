@@ -16,6 +16,7 @@ from attrs import field, frozen
 import seatunnel_core as st
 from seatunnel_core.checkpoint.source_vertex import SourceVertex
 from seatunnel_core.checkpoint.speed_limit import SAVED_UP_MS
+from tests.runtime.command import engine_file
 
 LIMIT = 2_000
 """Rows or bytes a second of each source."""
@@ -131,18 +132,13 @@ def test_each_source_of_each_pipeline_is_read_at_the_limit(
 
 def submit(folder: Path, env: dict[str, object], *, rows: int, **more: object) -> st.JobHandle:
     folder.mkdir(exist_ok=True)
-    engine = folder / "seatunnel.yaml"
-    engine.write_text(
-        "seatunnel:\n  engine:\n    checkpoint:\n      storage:\n        type: hdfs\n        plugin-config:\n"
-        f"          namespace: {folder}/checkpoints/\n"
-    )
     job = st.Job("limited", env)
     options = {"row.num": rows, "split.num": SPLITS, **more}
     schema = {"fields": {"id": "bigint", "text": "string"}}
     sources = [job.source("FakeSource", options, name=f"source-{number}", schema=schema) for number in range(2)]
     for number, source in enumerate(sources):
         source.sink("Console", {"log.print.data": False}, name=f"out-{number}")
-    return job.submit(engine_config=engine, master="local[4]")
+    return job.submit(engine_config=engine_file(folder), master="local[4]")
 
 
 def checkpoint_ms(caplog: pytest.LogCaptureFixture) -> list[int]:

@@ -19,6 +19,7 @@ import pytest
 from attrs import frozen
 
 import seatunnel_core as st
+from tests.runtime.command import engine_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,12 +114,7 @@ def unchanged(frame: "DataFrame") -> "DataFrame":
 
 def moved(folder: Path, shape: Shape) -> "Counter[Any]":
     """The rows that the sink has in the end."""
-    engine = folder / "seatunnel.yaml"
-    engine.write_text(
-        f"seatunnel:\n  engine:\n    task_execution_thread_share_mode: {shape.packing}\n"
-        f"    checkpoint:\n      storage:\n        type: hdfs\n"
-        f"        plugin-config:\n          namespace: {folder}/checkpoints/\n"
-    )
+    engine = engine_file(folder, more=f"task_execution_thread_share_mode: {shape.packing}")
     name = f"{shape.parallelism}-{shape.split_size}-{shape.packing}-{shape.on_frames}"
     job = st.Job(name, {"parallelism": shape.parallelism})
     rows = job.source(
