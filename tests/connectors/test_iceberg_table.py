@@ -16,7 +16,8 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.connectors.iceberg.sink import IcebergSink
+from seatunnel_core.connectors.iceberg.columns import iceberg_schema
+from seatunnel_core.connectors.iceberg.sink import IcebergSink, _delete
 from seatunnel_core.connectors.sink import StagingPlace
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import begin, place, sink_place
@@ -97,6 +98,19 @@ def test_what_was_swept_is_not_committed_by_an_engine_that_wakes_up(sink_of: Any
     with pytest.raises(CommitError, match="another engine"):
         commit(old, [committable], there)
     assert ids(catalog) == []
+
+
+def test_staged_files_are_removed_where_the_data_lie_and_not_where_the_table_does(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    properties = {"write.data.path": f"file://{tmp_path}/elsewhere"}
+    table = catalog.create_table("shop.orders", iceberg_schema(ORDERS), properties=properties)
+    table.metadata = table.metadata.model_copy(update={"location": "hdfs://no-such-host/orders"})
+    (tmp_path / "elsewhere").mkdir()
+    file = tmp_path / "elsewhere" / "staged.parquet"
+    file.touch()
+    assert _delete(table, str(file))
+    assert not file.exists()
 
 
 def test_another_writer_of_the_table_only_delays(sink_of: Any, catalog: Catalog) -> None:

@@ -19,6 +19,7 @@ from seatunnel_core.connectors.iceberg.catalog import (
 )
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
 from seatunnel_core.connectors.iceberg.staging import (
+    data_folder,
     epoch_folder,
     files_of,
     is_own_name,
@@ -371,7 +372,7 @@ def _remove(table: "Table", files: Sequence[Any], said: dict[str, str]) -> None:
 
 def _delete(table: "Table", path: str) -> bool:
     """Remove a file, and say whether it was there."""
-    files, _ = opened(table.io, table.location())
+    files, _ = opened(table.io, data_folder(table))
     try:
         files.delete_file(path)
     except FileNotFoundError:
