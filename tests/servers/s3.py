@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 
 from seatunnel_storage_api.testing import Backdoor
 from tests.servers.process import ServerProcess, cache_folder, free_port, only_one, require, unavailable
@@ -121,9 +122,16 @@ class S3Server(ABC):
         return BucketBackdoor(self.client(), bucket, namespace)
 
     def _is_up(self) -> bool:
+        """Its health alone does not tell: on a busy machine MinIO said 200 there and "not initialized" to a request."""
         trusted = ssl.create_default_context(cafile=self.ca_file) if self.ca_file else None
         with urllib.request.urlopen(self.endpoint + self.health, timeout=2, context=trusted) as answer:
-            return bool(answer.status == 200)
+            if answer.status != 200:
+                return False
+        try:
+            self.client().list_buckets()
+        except (BotoCoreError, ClientError):
+            return False
+        return True
 
 
 class BucketBackdoor(Backdoor):
