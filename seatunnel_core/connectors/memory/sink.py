@@ -55,7 +55,8 @@ class MemorySink(Sink):
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         kept = self._kept
         assert kept is not None
-        size = sum(map(_size, kept.committables.values()))
+        with kept.lock:
+            size = sum(map(_size, kept.committables.values()))
         for committable in committables:
             try:
                 found = [_rows(pair) for pair in stored.items(committable.body, "rows")]
