@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from seatunnel_storage_api import retention
 from seatunnel_storage_api.memory import MemoryStorageFactory
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineListing, PipelineState
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing, PipelineState
 from seatunnel_storage_api.testing.backdoor import DictionaryBackdoor
 from seatunnel_storage_api.testing.given import checkpoint
 from seatunnel_storage_api.testing.model import History, Key, Oracle
+from tests.checkpoint.played import info_of
 
 
 def test_every_rule_once() -> None:
@@ -49,20 +50,6 @@ def test_every_rule_once() -> None:
     game.teardown()
 
 
-def info(state: PipelineState) -> CheckpointInfo:
-    """As a listing shows it."""
-    return CheckpointInfo(
-        job_id=state.job_id,
-        pipeline_id=state.pipeline_id,
-        epoch=state.epoch,
-        checkpoint_id=state.checkpoint_id,
-        checkpoint_type=state.checkpoint_type,
-        base=state.base,
-        size_bytes=0,
-        stored_at=None,
-    )
-
-
 @define
 class Pipeline:
     """What the oracle says is there, and what retention leaves."""
@@ -85,7 +72,7 @@ class Pipeline:
             self.oracle.kept[epoch, number] = state
             return
         self.oracle.store(state)
-        listing = PipelineListing(checkpoints=tuple(info(self.there[key]) for key in sorted(self.there)))
+        listing = PipelineListing(checkpoints=tuple(info_of(self.there[key]) for key in sorted(self.there)))
         for each in retention.prune(listing, stored=state.ref, max_retained=2).checkpoints:
             del self.there[each.epoch, each.checkpoint_id]
 
