@@ -68,6 +68,8 @@ class LocalFileSource(Source):
             pattern=options[opt.FILTER],
             extension=options[opt.EXTENSION],
             partitions=tuple(options[opt.READ_PARTITIONS] or ()),
+            modified_from_ns=options[opt.MODIFIED_START],
+            modified_before_ns=options[opt.MODIFIED_END],
             watched=options[opt.DISCOVERY] == "continuous",
         )
         self.bounded = not self._listing.watched
