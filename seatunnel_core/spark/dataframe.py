@@ -15,16 +15,17 @@ a DataFrame has inserted rows only, and anything else is refused — the primary
 import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.events import Failure
-from seatunnel_core.connectors.sink import Staged
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.sink import FrameSink, SinkPlace, Staged
 from seatunnel_core.connectors.source import FrameSource
-from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
+from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import failure_of, spark_says
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
@@ -72,6 +73,23 @@ class SparkFrames:
             return TableSchema(table=source.table, columns=arrow_columns(frame.schema))
         except TransformError as error:
             raise SourceError(f"{source.identifier}: {error}") from error
+
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """Have a sink make its target ready, with a frame of its columns and no row.
+
+        Raises:
+            SinkError: a column's type has no counterpart, or the sink refuses. What Spark raises stays as it is.
+        """
+        try:
+            columns = spark_schema(schemas[0])
+        except TransformError as error:
+            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+        with self._building:
+            sink.begin(self._spark.createDataFrame([], columns), schemas, place)
+
+    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Have a sink publish. What Spark raises stays as it is."""
+        sink.publish(self._spark, committables, place, again=again)
 
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes DataFrame transforms. An error of the data becomes its failure.
@@ -271,7 +289,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
         except Exception as error:
             raise TransformError(
                 f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
-                "counterpart; leave it out or convert it before this transform"
+                "counterpart; leave it out or convert it before"
             ) from error
     return StructType(fields)
 

@@ -52,6 +52,13 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     return FailureKind.USAGE
 
 
+def refused_by_spark(error: BaseException | None) -> bool:
+    """Whether Spark found the plan wrong, before it ran any of it: trying again cannot help."""
+    from pyspark.errors import AnalysisException, IllegalArgumentException
+
+    return isinstance(error, AnalysisException | IllegalArgumentException)
+
+
 _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
 
 

@@ -19,15 +19,15 @@ from weakref import WeakKeyDictionary
 from attrs import field, frozen
 
 from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
-from seatunnel_core.connectors.sink import Sink, SinkPlace
+from seatunnel_core.checkpoint.split import Committable, WorkUnit
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError
+from seatunnel_core.errors import CommitError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark import session
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
-from seatunnel_core.spark.failure import spark_says
+from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.session import SparkSettings
@@ -223,6 +223,33 @@ class SparkPlane:
             SourceError: Spark cannot read it.
         """
         return self._spark_frames().source_schema(source)
+
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """Have Spark make the target of a sink ready.
+
+        Raises:
+            SinkError: the sink or Spark refuses.
+        """
+        try:
+            with self._tagged(self.new_tag()):
+                self._spark_frames().begin(sink, schemas, place)
+        except PacketLostError as error:
+            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+
+    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Have Spark write what is staged for a sink.
+
+        Raises:
+            CommitError: the sink or Spark refuses; ``retryable`` when Spark failed at it.
+        """
+        try:
+            with self._tagged(self.new_tag()):
+                self._spark_frames().publish(sink, committables, place, again=again)
+        except PacketLostError as error:
+            raise CommitError(
+                f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}",
+                retryable=not refused_by_spark(error.__cause__),
+            ) from error
 
     def _spark_frames(self) -> SparkFrames:
         running = self._running

@@ -22,7 +22,6 @@ from seatunnel_core.connectors.file.filesystem import named_path
 from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.naming import file_name, folders, split_path
 from seatunnel_core.connectors.file.published import retract
-from seatunnel_core.connectors.file.staged_name import PROBE
 from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
 from seatunnel_core.connectors.file.table_names import (
     any_folders,
@@ -39,9 +38,6 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 
 OPEN_FILES = 64
 """How many files one unit of work writes at the same time; more partitions make more, smaller files."""
-
-
-_SHARED = "path must be a folder that all workers share with the driver, such as a network disk"
 
 
 class LocalFileSink(Sink):
@@ -144,11 +140,7 @@ class LocalFileSink(Sink):
         target.create(place.epoch)
 
     def prove(self, place: SinkPlace, token: str) -> None:
-        target = Target.of(self.root, place)
-        probe = _probe(target, place, token)
-        if not os.path.exists(probe):
-            raise SinkError(f"{target.who}: a task wrote {probe} and the driver does not see it: {_SHARED}")
-        os.unlink(probe)
+        Target.of(self.root, place).prove(place.epoch, token)
 
     def apply_save_mode(self, place: SinkPlace) -> None:
         target = Target.of(self.root, place)
@@ -193,15 +185,7 @@ class LocalFileSink(Sink):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def probe(self, place: SinkPlace, token: str) -> None:
-        target = Target.of(self.root, place)
-        try:
-            with open(_probe(target, place, token), "wb"):
-                pass
-        except FileNotFoundError as error:
-            staging = target.staging(place.epoch)
-            raise SinkError(f"{target.who}: the driver made {staging} and a task does not see it: {_SHARED}") from error
-        except OSError as error:
-            raise target.failed("cannot be written by a task", error, self.root) from error
+        Target.of(self.root, place).probe(place.epoch, token)
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         if self.style.writer.keeps_names:
@@ -336,10 +320,6 @@ class _OpenFile:
         self.path = path
         self.writer = writer
         self.rows = 0
-
-
-def _probe(target: Target, place: SinkPlace, token: str) -> str:
-    return os.path.join(target.staging(place.epoch), f"{PROBE}{place.sink_ordinal}-{token}")
 
 
 def _style(options: Options) -> FileStyle:
