@@ -295,6 +295,16 @@ def test_a_text_file_refuses_what_it_cannot_hold_in_every_type_that_has_texts(
         written(tmp_path / "a", FileStyle(format="text", delimiter=","), batch)
 
 
+def test_timestamps_of_parquet_may_have_the_form_of_old_readers(tmp_path: Path) -> None:
+    moment = dt.datetime(2024, 2, 29, 12, 30, 5, 123456)
+    old = {"file_format_type": "parquet", "parquet_avro_write_timestamp_as_int96": True}
+    local_files.write(tmp_path, {"t": "timestamp"}, [{"t": moment}], **old)
+    (file,) = tmp_path.glob("*.parquet")
+    assert pq.ParquetFile(file).schema.column(0).physical_type == "INT96"
+    made = local_files.source(tmp_path, file_format_type="parquet")
+    assert read(made, plan(made)) == [{"t": moment}]
+
+
 def test_a_parquet_file_may_hold_what_arrow_cannot_compare(tmp_path: Path) -> None:
     batch = pa.record_batch({"a": pa.nulls(20_000, pa.decimal32(5, 2)), "b": pa.repeat("x", 20_000)})
     writer = FileStyle(format="parquet").open(str(tmp_path / "a.parquet"), batch.schema)

@@ -86,6 +86,7 @@ class ParquetFileWriter(FileWriter):
                 self.columns,
                 compression=self.style.codec or "none",
                 use_dictionary=_worth_a_dictionary(table),
+                use_deprecated_int96_timestamps=self.style.int96,
                 store_decimal_as_integer=True,  # as Spark and Hive do it for up to 18 digits
             )
         if table.num_rows:

@@ -207,7 +207,7 @@ class LocalFileSinkWriter(SinkWriter):
         self._columns = {schema.table: self._written(schema) for schema in schemas}
         self._places = {schema.table: sink.place_of(schema) for schema in schemas}
         single = sink.options[opt.SINGLE_FILE]
-        most = sink.style.writer.most_rows
+        most = sink.style.most_rows
         self._rows_per_file = most if single else min(sink.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[tuple[str, str], _OpenFile] = OrderedDict()
         """By the folder and the pattern of the name."""
@@ -336,6 +336,8 @@ def _style(options: Options) -> FileStyle:
         encoding=_encoding(options[opt.ENCODING]),
         forms=_forms(options),
         sheet_name=options[opt.SHEET_NAME],
+        sheet_rows=options[opt.SHEET_ROWS],
+        int96=options[opt.INT96],
         root_tag=options[opt.XML_ROOT_TAG],
         row_tag=options[opt.XML_ROW_TAG],
         attributes=options[opt.XML_ATTRIBUTES],

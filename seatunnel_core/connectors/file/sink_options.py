@@ -88,6 +88,12 @@ QUOTE_MODE = Option(
     doc="MINIMAL quotes texts, so that null and the empty text differ; ALL quotes everything that is not null.",
 )
 SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="The name of the sheet of excel files.")
+SHEET_ROWS = Option(
+    "sheet_max_rows",
+    within(1, 1_048_575),
+    unit="rows",
+    doc="How many rows a sheet of excel files has at most; what is more goes into another file.",
+)
 MAX_ROWS = Option(
     "max_rows_in_memory",
     within(1, 2**31 - 1),
@@ -101,6 +107,12 @@ XML_ATTRIBUTES = Option(
     BOOLEAN,
     default=False,
     doc="Whether the values of a row of xml become its attributes; otherwise they become elements in it.",
+)
+INT96 = Option(
+    "parquet_avro_write_timestamp_as_int96",
+    BOOLEAN,
+    default=False,
+    doc="Whether timestamps in parquet files are written as INT96, for old readers; it is deprecated.",
 )
 ENCODING = Option(
     "encoding",
@@ -134,6 +146,12 @@ SCHEMA_SAVE_MODE = Option(
     doc="What happens with the folder when the job first starts: it is created, emptied, or has to be there. IGNORE "
     "creates it, too.",
 )
+EVOLUTION = Option(
+    "schema_evolution_enabled",
+    ENUM("false"),
+    default="false",
+    doc="Always false: the columns of a table stay as they are for the whole job.",
+)
 TRANSACTION = Option(
     "is_enable_transaction", ENUM("true"), default="true", doc="Always true: files appear when a checkpoint completes."
 )
@@ -165,16 +183,19 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     HEADER,
     QUOTE_MODE,
     SHEET_NAME,
+    SHEET_ROWS,
     MAX_ROWS,
     XML_ROOT_TAG,
     XML_ROW_TAG,
     XML_ATTRIBUTES,
+    INT96,
     ENCODING,
     DATE_FORMAT,
     DATETIME_FORMAT,
     TIME_FORMAT_OF_DAY,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,
+    EVOLUTION,
     TRANSACTION,
     TMP_PATH,
 )
