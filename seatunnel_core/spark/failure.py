@@ -22,7 +22,8 @@ def failure_of(error: BaseException, where: str) -> Failure:
     if kind is FailureKind.BUG:
         text = f"{type(error).__name__}: {text}"
     message = text if text.startswith("pipeline ") else f"{where}: {text}"
-    return Failure(kind=kind, message=message, detail="".join(traceback.format_exception(error)))
+    code = error.code if isinstance(error, SeaTunnelError) else ""
+    return Failure(kind=kind, message=message, code=code, detail="".join(traceback.format_exception(error)))
 
 
 def kind_of(error: BaseException) -> FailureKind:

@@ -149,8 +149,13 @@ def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _as_json(failure: Failure) -> dict[str, str]:
-    return {"kind": failure.kind.value, "message": failure.message, "detail": failure.detail}
+    return {"kind": failure.kind.value, "message": failure.message, "code": failure.code, "detail": failure.detail}
 
 
 def _from_json(document: Mapping[str, str]) -> Failure:
-    return Failure(kind=FailureKind(document["kind"]), message=document["message"], detail=document["detail"])
+    return Failure(
+        kind=FailureKind(document["kind"]),
+        message=document["message"],
+        code=document["code"],
+        detail=document["detail"],
+    )

@@ -23,7 +23,7 @@ from seatunnel_core.checkpoint.split import Committable, WorkUnit
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.errors import CommitError, PlatformError, SeaTunnelError, SinkError, SourceError
+from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark import session
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
@@ -44,12 +44,6 @@ BROADCAST_BYTES = 65_536
 """What is bigger goes to each worker once, as a Spark broadcast, instead of with every packet."""
 
 _ERRAND_THREADS = 2
-
-
-class PacketLostError(SeaTunnelError):
-    """A Spark job ended as a whole: a worker died, memory ran out, or it was cancelled. Its works may run again."""
-
-    retryable = True
 
 
 @frozen
@@ -391,6 +385,7 @@ def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
 def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:
     error = kind(failure.message)
     error.retryable, error.ends_job = failure.retryable, failure.kind is FailureKind.JOB
+    error.code = failure.code or error.code
     if failure.kind is FailureKind.BUG:
         error.add_note(failure.detail)
     return error

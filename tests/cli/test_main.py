@@ -39,7 +39,8 @@ def test_what_a_person_can_act_on_is_one_message(
 ) -> None:
     assert fail_with(error, monkeypatch) == code
     said = capsys.readouterr()
-    assert said.err.strip() == str(error)
+    more = f"\nMore: seatunnel help {error.code}" if code == 1 else ""  # type: ignore[attr-defined]
+    assert said.err.strip() == f"{error}{more}"
     assert said.out == ""
 
 

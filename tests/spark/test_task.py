@@ -29,7 +29,9 @@ from seatunnel_core.errors import (
     UsageError,
 )
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import failure_of, kind_of
+from seatunnel_core.spark.frame_task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import Packet, UnitResult, UnitWork, run_packet, run_unit
 
@@ -105,6 +107,13 @@ def test_a_message_names_its_place_once() -> None:
     told = "pipeline 2, sink LocalFile: no space"
     assert failure_of(SinkError(told), "pipeline 2, sink 'out'").message == told
     assert "ZeroDivisionError: x" in failure_of(ZeroDivisionError("x"), "here").message
+
+
+def test_a_failure_has_the_code_of_its_error_on_either_path() -> None:
+    """Rows of a DataFrame bring a failure to the driver as JSON."""
+    failure = failure_of(SinkError("no space"), "pipeline 2, sink 'out'")
+    assert (failure.code, failure_of(ZeroDivisionError("x"), "here").code) == ("SINK-ERROR", "")
+    assert staged_parts([json.dumps({"failure": frame_task._as_json(failure)})])[-1] == failure
 
 
 second_has_ended = threading.Event()
