@@ -10,7 +10,7 @@ PATH = Option(
     STRING,
     required=True,
     doc="The folder to write to. ${database_name}, ${schema_name}, ${table_name}, ${schema_full_name}, "
-    "${table_full_name}, ${primary_key}, ${unique_key} and ${field_names} stand for what each table has; "
+    "${table_full_name}, ${primary_key}, ${unique_key}, ${field_names} and ${comment} stand for what each table has; "
     "${schema_name:public} gives a value to tables that lack it.",
 )
 FORMAT = Option(

@@ -35,6 +35,7 @@ _VALUES: dict[str, Callable[[TableSchema], str]] = {
     "primary_key": lambda schema: ",".join(schema.primary_key),
     "unique_key": lambda schema: ",".join(schema.unique_key),
     "field_names": lambda schema: ",".join(schema.columns.names),
+    "comment": lambda schema: schema.comment or "",
 }
 VARIABLES = tuple(_VALUES)
 
