@@ -69,11 +69,16 @@ def newest_epoch(table: "Table", place: SinkPlace) -> int:
     return max((int(said[_EPOCH]) for said in _own(table, place)), default=0)
 
 
+def last_number(table: "Table") -> int:
+    """The sequence number of the newest snapshot there ever was; 0 in the first version of the format, which has none."""
+    return int(getattr(table.metadata, "last_sequence_number", 0))
+
+
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Whether somebody may have removed snapshots that came after a sequence number, so that not every commit since
     then is told by them: there are fewer than there were commits, or the table is of the first version of Iceberg's
     format, which does not count them."""
-    return bool(len(_snapshots(table, after)) != table.metadata.last_sequence_number - after)
+    return len(_snapshots(table, after)) != last_number(table) - after
 
 
 def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.connectors.iceberg.catalog import catalog_properties, may_pass
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit
@@ -93,7 +94,7 @@ class IcebergSink(Sink):
         return StagingTable(
             id=target.id,
             uuid=str(table.metadata.table_uuid),
-            after=table.metadata.last_sequence_number,
+            after=history.last_number(table),
             folder=folder,
             schema=table.schema().model_dump_json(),
             spec=table.spec().model_dump_json(),

@@ -258,7 +258,7 @@ class TargetTable:
 def _known_after(table: "Table", staged: StagedFiles) -> int:
     """The sequence number up to which no snapshot of the table can name the files; 0 when it is another table now, or
     was put back to a state in which its numbers were smaller."""
-    same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= table.metadata.last_sequence_number
+    same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= history.last_number(table)
     return staged.after if same else 0
 
 
