@@ -70,7 +70,7 @@ def newest_epoch(table: "Table", place: SinkPlace) -> int:
 
 
 def last_number(table: "Table") -> int:
-    """The sequence number of the newest snapshot there ever was; 0 in the first version of the format, which has none."""
+    """The largest sequence number that a snapshot ever had; 0 in the first version of the format, which has none."""
     return int(getattr(table.metadata, "last_sequence_number", 0))
 
 
