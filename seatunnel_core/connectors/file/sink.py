@@ -341,13 +341,19 @@ def _style(options: Options) -> FileStyle:
         root_tag=options[opt.XML_ROOT_TAG],
         row_tag=options[opt.XML_ROW_TAG],
         attributes=options[opt.XML_ATTRIBUTES],
-        delimiter=check_delimiter(options[opt.FIELD_DELIMITER] or ("\x01" if format == "text" else ",")),
+        delimiter=_delimiter(options[opt.FIELD_DELIMITER], format),
         header=options[opt.HEADER],
         quote_all=options[opt.QUOTE_MODE] == "ALL",
         codec=None if codec == "none" else codec,
     )
     writer.check(found)
     return found
+
+
+def _delimiter(written: str | None, format: str) -> str:
+    if format == "text":
+        return check_delimiter(written or "\x01")
+    return check_delimiter(written or ",", several="file_format_type = text")
 
 
 def _encoding(name: str) -> str:

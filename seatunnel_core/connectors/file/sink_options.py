@@ -38,7 +38,8 @@ FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Text may have several "
+    "characters.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."

@@ -66,7 +66,8 @@ FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Several characters are "
+    "possible where there are no quotes: in text, and in csv with an empty quote_char.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter",

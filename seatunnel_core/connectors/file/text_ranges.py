@@ -181,8 +181,9 @@ class Csv(Text):
         for key, sign in (("quote_char", quote), ("escape_char", escape)):
             if sign and len(sign.encode()) != 1:
                 raise UsageError(f"option {key!r}: expected one character, found {sign!r}")
+        several = 'file_format_type = text, or quote_char = "" and no escape_char' if quote or escape else ""
         return Dialect(
-            delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ","),
+            delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ",", several=several),
             quote=quote,
             escape=escape,
             header=self.options[opt.USE_HEADER],
