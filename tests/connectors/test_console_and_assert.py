@@ -1,5 +1,6 @@
 """The sinks that write nothing."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.rows.values import plain
 
 SCHEMA = TableSchema(
     table="people",
@@ -159,6 +161,36 @@ def test_rules_that_do_not_hold(rules: dict[str, Any], message: str) -> None:
     assert not raised.value.retryable
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "rule", "number", "holds"),
+    [
+        ("bigint", 2**63 - 1, "MAX", 2**63 - 1, True),
+        ("bigint", 2**63 - 1, "MAX", "9223372036854775806", False),
+        ("bigint", 2**53, "MIN", 2**53 + 1, False),
+        ("bigint", 5, "MIN", "1e400", False),
+        ("bigint", 5, "MAX", "1e400", True),
+        ("tinyint", -5, "MAX", -1000, False),
+        ("int", 5, "MIN", 4.5, True),
+        ("int", 5, "MAX", 4.5, False),
+        ("decimal(38, 2)", "900000000000000000000000000000000000.01", "MIN", "9e35", True),
+        ("decimal(38, 2)", "900000000000000000000000000000000000.01", "MAX", "9e35", False),
+        ("decimal(38, 2)", "1.01", "MAX", "1.0099999999999999999999999", False),
+        ("decimal(76, 0)", "1" + "0" * 75, "MIN", "1" + "0" * 74 + "1", False),
+        ("decimal(38, 0)", "9" * 38, "MIN", "9" * 38 + ".5", False),
+        ("float", 3.1, "MIN", 3.1, True),
+        ("double", 0.1, "MAX", "0.1", True),
+        ("double", 0.1, "MIN", "0.10000000000000002", False),
+        ("double", 1.0, "MIN", "1e400", False),
+    ],
+)
+def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule: str, number: Any, holds: bool) -> None:
+    columns = pa.schema([("n", arrow_type(kind))])
+    rows = pa.RecordBatch.from_pylist([{"n": plain(value, columns[0].type)}, {"n": None}], columns)
+    rules = field("n", {"rule_type": rule, "rule_value": number})
+    with nullcontext() if holds else pytest.raises(RuleError, match=f"expected {rule} "):
+        asserted(rules, rows, TableSchema(table="t", columns=columns))
+
+
 def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> None:
     columns = pa.schema([("name", pa.large_string())])
     rows = pa.RecordBatch.from_pylist([{"name": "Zoë"}], columns)
@@ -179,6 +211,11 @@ def test_equality_of_maps_knows_no_order() -> None:
         ({"field_rules": [{}]}, "needs a field_name"),
         (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
         (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
+        (field("a", {"rule_type": "MAX", "rule_value": "inf"}), "MAX needs a number as rule_value, found 'inf'"),
+        (field("a", {"rule_type": "MAX", "rule_value": True}), "MAX needs a number as rule_value, found True"),
+        (field("a", {"rule_type": "MIN_LENGTH", "rule_value": 1.5}), "MIN_LENGTH needs a whole number"),
+        ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": "1.5"}]}, "MAX_ROW needs a whole number .* found '1.5'"),
+        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": "1e999999999"}]}, "MIN_ROW needs a whole number"),
         (field("a", field_type="integer"), "field 'a': .* did you mean int"),
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
         ({"tables_configs": [{}]}, "needs a table_path"),

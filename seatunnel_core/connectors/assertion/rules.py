@@ -1,6 +1,7 @@
 """The rules of ``Assert``: what a job expects of values, types, tables and numbers of rows."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -8,13 +9,15 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
+from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
 
 _NO_VALUE = ("NOT_NULL", "NULL")
-_LIMITS = ("MIN", "MAX", "MIN_LENGTH", "MAX_LENGTH")
+_OF_NUMBERS = ("MIN", "MAX")
+_OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 
 
@@ -25,7 +28,7 @@ class ValueRule:
     kind: str | None
     """``NOT_NULL``, ``NULL``, ``MIN``, ``MAX``, ``MIN_LENGTH``, ``MAX_LENGTH``; ``None`` for ``equals_to`` alone."""
 
-    limit: float | None = None
+    limit: Decimal | None = None
     compares: bool = False
     """Whether there is an ``equals_to``; it may be null."""
 
@@ -36,7 +39,7 @@ class ValueRule:
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:
-                return found, self.kind if self.limit is None else f"{self.kind} {_number(self.limit)}"
+                return found, self.kind if self.limit is None else f"{self.kind} {self.limit}"
         if self.compares:
             found = _first(_different(values, self.expected))
             if found is not None:
@@ -156,40 +159,31 @@ def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
 def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
     kind = str(rule["rule_type"]).upper() if "rule_type" in rule else None
     compares = "equals_to" in rule
-    if kind not in (*_NO_VALUE, *_LIMITS) and not (kind is None and compares):
-        raise ValueError(f"expected a rule_type of {', '.join((*_NO_VALUE, *_LIMITS))} or an equals_to, found {kind}")
-    limit = None
-    if kind in _LIMITS:
-        limit = _limit(kind, rule.get("rule_value"))
-    return ValueRule(kind=kind, limit=limit, compares=compares, expected=rule.get("equals_to"))
+    known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
+    if kind not in known and not (kind is None and compares):
+        raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
+    number = None
+    if kind in _OF_NUMBERS:
+        number = limit(kind, rule.get("rule_value"))
+    elif kind in _OF_LENGTHS:
+        number = Decimal(count(kind, rule.get("rule_value")))
+    return ValueRule(kind=kind, limit=number, compares=compares, expected=rule.get("equals_to"))
 
 
 def _row_rule(rule: Mapping[str, Any]) -> RowRule:
     kind = str(rule.get("rule_type")).upper()
     if kind not in _ROW_RULES:
         raise ValueError(f"rules.row_rules: expected a rule_type of {' or '.join(_ROW_RULES)}, found {kind}")
-    return RowRule(kind=kind, count=int(_limit(kind, rule.get("rule_value"))))
-
-
-def _limit(kind: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{kind} needs a number as rule_value, found {value!r}") from None
-    return int(number) if number.is_integer() else number
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
+    return RowRule(kind=kind, count=count(kind, rule.get("rule_value")))
 
 
 _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
     "NOT_NULL": lambda values, _: pc.is_null(values),
     "NULL": lambda values, _: pc.is_valid(values),
-    "MIN": lambda values, limit: pc.less(_comparable(values), limit),
-    "MAX": lambda values, limit: pc.greater(_comparable(values), limit),
-    "MIN_LENGTH": lambda values, limit: pc.less(_lengths(values), limit),
-    "MAX_LENGTH": lambda values, limit: pc.greater(_lengths(values), limit),
+    "MIN": lambda values, limit: below(values, limit),
+    "MAX": lambda values, limit: above(values, limit),
+    "MIN_LENGTH": lambda values, limit: below(_lengths(values), limit),
+    "MAX_LENGTH": lambda values, limit: above(_lengths(values), limit),
 }
 
 
@@ -200,10 +194,6 @@ def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
         return _BROKEN[rule.kind](values, rule.limit)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise RuleError(f"Assert: {rule.kind} cannot be checked on type {type_name(values.type)}: {error}") from error
-
-
-def _comparable(values: pa.Array) -> pa.Array:
-    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
 
 
 def _lengths(values: pa.Array) -> pa.Array:
