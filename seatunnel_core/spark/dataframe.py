@@ -100,6 +100,7 @@ class SparkFrames:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
         failure: Failure | None = None
         staged: dict[str, Staged] = {}
+        skipped = 0
         try:
             build = _UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
             told: list[str] = []
@@ -107,7 +108,7 @@ class SparkFrames:
                 with self._building:
                     frame = build.staged(node)
                 told += [row[0] for row in frame.collect()]
-            parts, failure = staged_parts(told)
+            parts, skipped, failure = staged_parts(told)
             noted = self._noted_for(tag)
             failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
             if failure is None:
@@ -127,7 +128,7 @@ class SparkFrames:
             attempt=work.attempt,
             failure=failure,
             rows_read=counts["rows"],
-            rows_skipped=counts["skipped"],
+            rows_skipped=counts["skipped"] + skipped,
             bytes_read=counts["bytes"],
             wall_ms=(time.perf_counter() - started) * 1000,
             committables={name: committable(program, work.unit, work.epoch, one) for name, one in staged.items()},
@@ -150,13 +151,16 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """What was read for a job: each partition once, whatever was repeated; each row once, however often read."""
+    """What was read for a job: each partition once, whatever was repeated; each row once, however often read. Steps
+    between DataFrame transforms read nothing, and skip rows of their own."""
     by_step: dict[str, dict[str, int]] = {}
     for (_, step, _), one in noted.items():
         total = by_step.setdefault(step, {"rows": 0, "skipped": 0, "bytes": 0})
         for name in total:
             total[name] += getattr(one, name)
-    return max(by_step.values(), key=lambda total: total["rows"], default={"rows": 0, "skipped": 0, "bytes": 0})
+    read = max(by_step.values(), key=lambda total: total["rows"], default={"rows": 0, "skipped": 0, "bytes": 0})
+    between = (total["skipped"] for total in by_step.values() if total is not read and not total["rows"])
+    return {**read, "skipped": read["skipped"] + sum(between)}
 
 
 def _partition_number() -> int:

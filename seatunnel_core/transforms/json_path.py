@@ -19,7 +19,7 @@ from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, kept, put, with_outputs
+from seatunnel_core.transforms.columns import check_known, put, with_outputs, without_bad
 from seatunnel_core.transforms.transform import Transform
 
 COLUMNS = Option(
@@ -110,7 +110,7 @@ class JsonPath(Transform):
                 for column, value in zip(found, values, strict=True):
                     column.append(value)
         if not all(complete):
-            batch = kept(batch, pa.array(complete, pa.bool_()))
+            batch = without_bad(batch, pa.array(complete, pa.bool_()))
         arrays = [pa.array(column, output.type) for column, output in zip(found, self._outputs, strict=True)]
         yield put(batch, self._outputs, arrays)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import CHANGES, changed, made
+from tables import CHANGES, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -120,6 +120,9 @@ def test_rows_and_columns_that_are_wrong_can_be_left_out() -> None:
     assert taken(skipping, rows=BAD) == [(1,), (None,), (None,), (None,), (None,)]
     row_of_b = column("$.b", "int", "other", column_error_handle_way="skip_row")
     assert taken(skipping, row_of_b, rows=BAD) == [(None, 1)]
+    transform = made(JsonPath, columns=[column("$.a", "int")], row_error_handle_way="SKIP")
+    (batch,) = transform.apply(batch_of(BAD, TABLE))
+    assert (batch.rows.num_rows, batch.left_out) == (1, 4)
     with pytest.raises(TransformError, match="for other"):
         taken(skipping, column("$.b", name="other"), rows=BAD)
 
