@@ -130,7 +130,6 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         (field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}), "expected MAX_LENGTH 3"),
         (field("name", {"equals_to": "Ada"}), "expected equals_to 'Ada'"),
         (field("age", {"equals_to": 36}), "found None, expected equals_to 36"),
-        (field("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}), "cannot be checked on type int"),
         (field("age", field_type="bigint"), "is of type int, expected bigint"),
         (field("height"), "has no column 'height'"),
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
@@ -189,6 +188,32 @@ def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule:
     rules = field("n", {"rule_type": rule, "rule_value": number})
     with nullcontext() if holds else pytest.raises(RuleError, match=f"expected {rule} "):
         asserted(rules, rows, TableSchema(table="t", columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "message"),
+    [
+        ("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}, "MIN_LENGTH counts characters or bytes, .* type int$"),
+        ("tags", {"rule_type": "MAX_LENGTH", "rule_value": 1}, "MAX_LENGTH counts characters or bytes, .* type map"),
+        ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, and it is of type string$"),
+        ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type date$"),
+        ("alive", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type boolean$"),
+        ("age", {"equals_to": "abc"}, "equals_to cannot be compared: 'abc' is not of type int"),
+        ("age", {"rule_type": "NOT_NULL", "equals_to": 2**31}, "2147483648 is not of type int"),
+        ("born", {"equals_to": "yesterday"}, "'yesterday' is not of type date"),
+        ("tags", {"equals_to": {"a": "x"}}, "'x' is not of type int"),
+        ("pay", {"equals_to": 1.001}, r"1.001 is not of type decimal\(10, 2\)"),
+        ("nothing", {"equals_to": 1}, "1 is not of type null"),
+    ],
+)
+def test_a_rule_that_does_not_go_with_its_column_is_refused_before_there_are_rows(
+    name: str, rule: dict[str, Any], message: str
+) -> None:
+    more = [pa.field("born", pa.date32()), pa.field("alive", pa.bool_()), pa.field("nothing", pa.null())]
+    schema = TableSchema(table="people", columns=pa.schema([*SCHEMA.columns, *more]))
+    sink = AssertSink(options_of(AssertSink, {"rules": field(name, rule)}))
+    with pytest.raises(RuleError, match=f"column {name!r} of table people: .*{message}"):
+        sink.check_schema(schema)
 
 
 def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> None:
