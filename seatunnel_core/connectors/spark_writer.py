@@ -20,7 +20,7 @@ from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Op
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors import spark_reader as of_source
 from seatunnel_core.connectors.file.committed import staged_files
-from seatunnel_core.connectors.file.filesystem import local_path, named_path
+from seatunnel_core.connectors.file.filesystem import absolute, local_path, named_path
 from seatunnel_core.connectors.file.staging import Target, sync_file, unique_name
 from seatunnel_core.connectors.sink import FrameSink, Guarantee, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError, UsageError
@@ -117,10 +117,10 @@ class SparkSink(FrameSink):
     @property
     def _local_target(self) -> str | None:
         path = self.options[PATH]
-        return None if path is None or "://" in local_path(path) else os.path.abspath(local_path(path))
+        return None if path is None or "://" in local_path(path) else absolute(local_path(path))
 
     def _checked_root(self) -> str:
-        root = os.path.abspath(named_path(self.options[STAGING_PATH]))
+        root = absolute(named_path(self.options[STAGING_PATH]))
         if signs := _PATTERN_SIGNS.intersection(root):
             raise UsageError(
                 f"option 'staging_path': {root!r} has {' '.join(sorted(signs))}, which Spark takes for a pattern"

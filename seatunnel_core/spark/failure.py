@@ -10,7 +10,7 @@ from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
 
 _PLACE_IS_WRONG = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
 """What trying again cannot mend. Everything else that an operating system says — a full disk too — may pass."""
 

@@ -249,12 +249,6 @@ def test_a_folder_with_data_is_refused_when_the_job_says_so(tmp_path: Path) -> N
         made.apply_save_mode(sink_place(place()))
 
 
-def test_a_target_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SinkError, match=r"pipeline 1, sink LocalFile: .*/file.*: Not a directory"):
-        sink(tmp_path / "file" / "below")
-
-
 def test_a_full_disk_is_named() -> None:
     made = LocalFileSink(options_of(LocalFileSink, {"path": "/dev/shm/never", "file_format_type": "parquet"}))
     from seatunnel_core.connectors.file.staging import Target

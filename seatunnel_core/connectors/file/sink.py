@@ -18,7 +18,7 @@ from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_copies, staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.encodings import is_text_encoding
-from seatunnel_core.connectors.file.filesystem import named_path
+from seatunnel_core.connectors.file.filesystem import absolute, named_path
 from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.naming import file_name, folders, split_path
 from seatunnel_core.connectors.file.published import retract
@@ -54,7 +54,7 @@ class LocalFileSink(Sink):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.root, self.template = split_path(os.path.abspath(named_path(options[opt.PATH])))
+        self.root, self.template = split_path(absolute(named_path(options[opt.PATH])))
         if self.root.strip("/") == "":
             raise UsageError(
                 f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "

@@ -262,16 +262,24 @@ def _move(staged: str, target: str) -> None:
 
 def _create_folder(folder: str) -> None:
     """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _create_folder(above)
     try:
         os.mkdir(folder)
-    except FileExistsError:
+    except FileExistsError as error:
         if not os.path.isdir(folder):
-            raise
-    except FileNotFoundError:
-        _create_folder(os.path.dirname(folder))
-        _create_folder(folder)
+            raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
+    except FileNotFoundError as error:  # in /proc, say, which only the system fills
+        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
     else:
-        sync_folder(os.path.dirname(folder))
+        sync_folder(above)
+
+
+def _instead_of_folder(path: str) -> str:
+    if os.path.islink(path) and not os.path.exists(path):
+        return f"it is a link to {os.readlink(path)}, which is not there"
+    return "it is a file, not a folder"
 
 
 def sync_folder(folder: str) -> None:
