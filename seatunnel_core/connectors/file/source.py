@@ -8,7 +8,7 @@ declares none, and ``keys`` when folders give columns.
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, ClassVar, NoReturn
@@ -85,6 +85,13 @@ class LocalFileSource(Source):
         self._looked_at: Sequence[FileVersion] = ()
         """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
 
+        self._listed: Sequence[FileVersion] = ()
+        """What ``discover`` listed and no task has to look into: ``enumerate`` comes right after it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tasks get no listing."""
+        return {**self.__dict__, "_looked_at": (), "_listed": ()}
+
     @property
     def read_path(self) -> str:
         return self._listing.path
@@ -95,7 +102,9 @@ class LocalFileSource(Source):
         if not self.bounded:
             return ()
         files, self._looked_at = self._looked_at or self._listing.files(), ()
-        return self._chunks(files, planning) if self._any_to_inspect(files, planning) else ()
+        inspects = self._any_to_inspect(files, planning)
+        self._listed = () if inspects else files
+        return self._chunks(files, planning) if inspects else ()
 
     def look(self, memory: Item, planning: Planning) -> News:
         now_ms = time.time_ns() // 1_000_000
@@ -130,22 +139,24 @@ class LocalFileSource(Source):
             return found | self._format.examine(file, item["start"], item["end"], planning)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        chunks = inspected
+        by_file: Iterable[list[Item]]
         if self.bounded and not inspected:
-            chunks = [{**version.body(), "start": 0, "end": version.size} for version in self._listing.files()]
-        by_file = [list(of_file) for _, of_file in groupby(chunks, key=lambda item: item["path"])]
-        files = [FileVersion.of(of_file[0]) for of_file in by_file]
+            files, self._listed = self._listed or self._listing.files(), ()
+            by_file = ([{**version.body(), "start": 0, "end": version.size}] for version in files)
+        else:
+            by_file = [list(of_file) for _, of_file in groupby(inspected, key=lambda item: item["path"])]
+            files = [FileVersion.of(of_file[0]) for of_file in by_file]
         columns = self._reading.declared
         if columns is None:
-            found = [schema_from_text(of_file[0]["columns"]) for of_file in by_file if "columns" in of_file[0]]
+            found = [schema_from_text(item["columns"]) for item in inspected if "columns" in item]
             columns = together(found, typed=self._format.typed)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
-        bodies = [
+        bodies = (  # one by one: of a million files, each list of them is large
             ({**body, **from_folders}, weight, rows)
             for version, of_file in zip(files, by_file, strict=True)
             for body, weight, rows in self._bodies(version, of_file, columns, planning)
-        ]
+        )
         splits = tuple(
             Split(index=index, weight_bytes=weight, rows=max(rows, 1), body=body)
             for index, (body, weight, rows) in enumerate(bodies)
