@@ -20,7 +20,7 @@ from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.report import JobOutcome
 from tests.connectors.iceberg_tables import catalog_of, table_in
-from tests.runtime.command import Command, column, engine_file, fake_source, parquet_sink, staged
+from tests.runtime.command import Command, column, engine_file, fake_source, ids, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, ground_in, until
 from tests.torture.moments import FINAL
@@ -252,12 +252,6 @@ def into_spark(folder: Path, parallelism: int, more: str = "") -> Command:
     return Command.of(folder, job_text(env, [source], [sink]))
 
 
-def _parquet_ids(folder: Path) -> list[int]:
-    """Spark's own small files beside the rows are left out, and so is what it is about to publish."""
-    files = [path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_"))]
-    return sorted(each for path in files for each in pa.parquet.read_table(path)["id"].to_pylist())
-
-
 @pytest.mark.parametrize("stop", [None, ["unlink", r"/staging/\.seatunnel/.*/rows-", 1, "before"]])
 @pytest.mark.torture
 @pytest.mark.long
@@ -266,16 +260,16 @@ def _parquet_ids(folder: Path) -> list[int]:
 def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | None) -> None:
     """Killed when some rows are there; or when Spark has written the first ones and nobody has noted that."""
     first = into_spark(tmp_path, 2, ", read_limit.rows_per_second = 60").begin(stop=stop)
-    while not (first.stopped if stop else len(_parquet_ids(tmp_path / "out")) >= ROWS // 6):
+    while not (first.stopped if stop else len(ids(tmp_path / "out")) >= ROWS // 6):
         assert first.exit_code is None, first.output
         assert first.age_s < PATIENCE_S
-    before = _parquet_ids(tmp_path / "out")
+    before = ids(tmp_path / "out")
     first.kill()
     first.end()
     assert 0 < len(before) < ROWS
     second = into_spark(tmp_path, 2).resume()
     assert second.wait(PATIENCE_S) == 0, second.output
-    found = _parquet_ids(tmp_path / "out")
+    found = ids(tmp_path / "out")
     assert sorted(set(found)) == ALL
     assert staged(tmp_path / "staging") == []
     twice = len(found) - ROWS
@@ -290,4 +284,4 @@ def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | N
 def test_the_same_rows_into_spark_at_every_parallelism(tmp_path: Path, parallelism: int) -> None:
     engine = into_spark(tmp_path, parallelism).begin()
     assert engine.wait(PATIENCE_S) == 0, engine.output
-    assert _parquet_ids(tmp_path / "out") == ALL
+    assert ids(tmp_path / "out") == ALL
