@@ -111,6 +111,22 @@ def test_names_contain_the_unit_whatever_the_pattern_says(tmp_path: Path) -> Non
     assert published(tmp_path) == [f"job-p1-s0-o0-e1-u7-a1-0-{number}_orders.parquet" for number in (0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"file_name_expression": "orders"}, "_orders.parquet"),
+        ({"file_name_expression": "orders", "custom_filename": False}, ".parquet"),
+        ({"partition_by": ["id"], "have_partition": False}, ".parquet"),
+    ],
+)
+def test_an_expression_counts_unless_the_job_says_that_it_does_not(
+    tmp_path: Path, options: dict[str, Any], name: str
+) -> None:
+    made = sink(tmp_path, **options)
+    commit(made, [stage(made, SCHEMA, [rows((1, "a"))], place())], place())
+    assert published(tmp_path) == ["job-p1-s0-o0-e1-u1-a1-0-0" + name]
+
+
 def test_a_path_may_name_the_table(tmp_path: Path) -> None:
     made = sink(tmp_path / "${database_name}" / "${table_name}")
     commit(made, [stage(made, SCHEMA, [rows((1, "a"))], place())], place())

@@ -67,7 +67,7 @@ class LocalFileSink(Sink):
             if "/" in (options[key] or ""):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
         self.expression = "${transactionId}"
-        if options[opt.CUSTOM_FILENAME] or options.is_set(opt.FILE_NAME):
+        if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
             self.expression = checked_name(options[opt.FILE_NAME])
         self._places_taken: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())

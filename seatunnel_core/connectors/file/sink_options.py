@@ -21,7 +21,10 @@ FORMAT = Option(
     doc="What the files hold; json means one object per line.",
 )
 CUSTOM_FILENAME = Option(
-    "custom_filename", BOOLEAN, default=False, doc="Whether file_name_expression decides about file names."
+    "custom_filename",
+    BOOLEAN,
+    default=False,
+    doc="Whether file_name_expression is used; when this is not set, it is used if it is there.",
 )
 FILE_NAME = Option(
     "file_name_expression",
@@ -44,7 +47,12 @@ FIELD_DELIMITER = Option(
 ROW_DELIMITER = Option(
     "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."
 )
-HAVE_PARTITION = Option("have_partition", BOOLEAN, default=False, doc="Whether partition_by is used.")
+HAVE_PARTITION = Option(
+    "have_partition",
+    BOOLEAN,
+    default=False,
+    doc="Whether partition_by is used; when this is not set, it is used if it is there.",
+)
 PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns whose values decide about the folder of a row.")
 PARTITION_DIR = Option(
     "partition_dir_expression",
