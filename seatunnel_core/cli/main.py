@@ -9,6 +9,7 @@ Nothing heavy is imported before the arguments are known: ``seatunnel --help`` l
 """
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -58,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _not_written(error, code)
     except Exception as error:
         return _outside_the_tree(error)
+    finally:
+        if argv is None:
+            gc.freeze()  # Python would look for garbage among all that was imported, before a process ends with it
 
 
 def _dispatch(argv: Sequence[str], *, last: bool) -> int:
