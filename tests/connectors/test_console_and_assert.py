@@ -1,6 +1,8 @@
 """The sinks that write nothing."""
 
+import datetime as dt
 from contextlib import nullcontext
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +49,7 @@ def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines() == [
         "table people: name<string>, age<int>, tags<map<string, int>>, pay<decimal(10, 2)>",
         "subtaskIndex=1  rowIndex=1:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
-        "Ada, 36, [('a', 1), ('b', 2)], null",
+        'Ada, 36, {"a":1,"b":2}, null',
         "subtaskIndex=1  rowIndex=2:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
         r"Bob\x1b[2J, null, null, null",
         "… and more rows of people that are not shown: 2",
@@ -75,12 +77,64 @@ def test_the_console_tells_tables_and_kinds_and_what_it_left_out_of_each(capsys:
     ]
 
 
+def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = pa.schema(
+        [
+            ("yes", pa.bool_()),
+            ("pi", pa.float32()),
+            ("pay", pa.decimal128(10, 2)),
+            ("raw", pa.binary()),
+            ("at", pa.time64("us")),
+            ("born", pa.timestamp("us")),
+            ("say", pa.string()),
+            ("row", arrow_type('{a = float, at = time, say = string, "b c" = "array<boolean>"}')),
+            ("times", arrow_type("map<time, string>")),
+        ]
+    )
+    at, born = dt.time(12, 1, 26), dt.datetime(2012, 12, 21, 12, 34, 56)
+    row = {"a": 3.1, "at": at, "say": "hi", "b c": [True, None]}
+    values = [True, 3.1, Decimal("7.50"), b"hi", at, born, 'say "hi"', row, [(at, "noon")]]
+    rows = pa.RecordBatch.from_pylist([dict(zip(columns.names, values, strict=True))], columns)
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    commit(sink, [stage(sink, TableSchema(table="t\n", columns=columns), [rows], place())], place())
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.startswith(r"table t\n: yes<boolean>")
+    assert line.partition(" : ")[2] == (
+        'true, 3.1, 7.50, aGk=, 12:01:26, 2012-12-21T12:34:56, say "hi", '
+        '{"a":3.1,"at":"12:01:26","say":"hi","b c":[true,null]}, {"12:01:26":"noon"}'
+    )
+
+
+def test_a_long_row_says_how_much_of_it_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}], pa.schema([("name", pa.string())]))
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    commit(sink, [stage(sink, TableSchema(table="t", columns=rows.schema), [rows], place())], place())
+    line = capsys.readouterr().out.splitlines()[1]
+    before, _, after = line.partition("xxx")
+    assert after.endswith(f"x… ({len(before) + 10_000 - 500:,} more characters)")
+    with pytest.raises(RuleError, match=r'found "x{199}… \(9,802 more characters\), expected MAX_LENGTH 3'):
+        asserted(
+            field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}),
+            rows,
+            TableSchema(table="t", columns=rows.schema),
+        )
+
+
 def test_what_the_console_sends_to_the_driver_is_bounded() -> None:
     sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
     long = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
     committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
     assert committable.rows == 1_000
     assert sum(map(len, committable.body["lines"])) < 33_000
+
+
+def test_what_is_printable_is_counted_where_it_is_longer_than_what_it_stands_for() -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
+    long = pa.RecordBatch.from_pylist([{"name": "\x1b" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
+    committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
+    assert sum(map(len, committable.body["lines"])) < 35_000
 
 
 def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS, schema: TableSchema = SCHEMA) -> None:
@@ -122,14 +176,14 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (field("age", {"rule_type": "NOT_NULL"}), "column 'age' of table people: found None, expected NOT_NULL"),
-        (field("name", {"rule_type": "NULL"}), "found 'Ada', expected NULL"),
+        (field("age", {"rule_type": "NOT_NULL"}), "column 'age' of table people: found null, expected NOT_NULL"),
+        (field("name", {"rule_type": "NULL"}), 'found "Ada", expected NULL'),
         (field("age", {"rule_type": "MIN", "rule_value": 37}), "found 36, expected MIN 37"),
         (field("age", {"rule_type": "MAX", "rule_value": 35.5}), "found 36, expected MAX 35.5"),
-        (field("name", {"rule_type": "MIN_LENGTH", "rule_value": 4}), "found 'Ada', expected MIN_LENGTH 4"),
+        (field("name", {"rule_type": "MIN_LENGTH", "rule_value": 4}), 'found "Ada", expected MIN_LENGTH 4'),
         (field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}), "expected MAX_LENGTH 3"),
-        (field("name", {"equals_to": "Ada"}), "expected equals_to 'Ada'"),
-        (field("age", {"equals_to": 36}), "found None, expected equals_to 36"),
+        (field("name", {"equals_to": "Ada"}), r'found "Bob\\u001b\[2J", expected equals_to "Ada"'),
+        (field("age", {"equals_to": 36}), "found null, expected equals_to 36"),
         (field("age", field_type="bigint"), "is of type int, expected bigint"),
         (field("height"), "has no column 'height'"),
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
@@ -225,7 +279,7 @@ def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> Non
 
 def test_equality_of_maps_knows_no_order() -> None:
     asserted(field("tags", {"equals_to": {"b": 2, "a": 1}}), ADA)
-    with pytest.raises(RuleError, match="expected equals_to"):
+    with pytest.raises(RuleError, match=r'found {"a":1,"b":2}, expected equals_to {"b":2,"a":2}'):
         asserted(field("tags", {"equals_to": {"b": 2, "a": 2}}), ADA)
 
 

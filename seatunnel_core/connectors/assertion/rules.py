@@ -13,11 +13,15 @@ from seatunnel_core.connectors.assertion.limits import above, below, count, limi
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
+from seatunnel_core.rows.value_text import cut, json_text
 from seatunnel_core.rows.values import plain
 
 _NO_VALUE = ("NOT_NULL", "NULL")
 _OF_NUMBERS = ("MIN", "MAX")
 _OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
+_SHOWN = 200
+"""How many characters of a value a message has."""
+
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 
 
@@ -55,7 +59,8 @@ class ValueRule:
         if self.compares:
             found = _first(_different(values, self.expected))
             if found is not None:
-                return found, f"equals_to {self.expected!r}"
+                wanted = _wanted(self.expected, values.type)
+                return found, f"equals_to {_shown(wanted)}"
         return None
 
 
@@ -90,9 +95,8 @@ class FieldRule:
             broken = rule.broken_at(values)
             if broken is not None:
                 row, wanted = broken
-                shown = repr(values[row].as_py())
                 raise RuleError(
-                    f"Assert: column {self.name!r} of table {table}: found {shown[:200]}, expected {wanted}"
+                    f"Assert: column {self.name!r} of table {table}: found {_shown(values[row])}, expected {wanted}"
                 )
 
 
@@ -235,6 +239,10 @@ def _different(values: pa.Array, expected: Any) -> pa.Array:
 def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
     """An ``equals_to`` as a value of a column's type. Raises ``ValueError`` or an error of Arrow."""
     return pa.array([plain(expected, kind)], kind)[0]
+
+
+def _shown(value: pa.Scalar) -> str:
+    return cut(json_text(value.as_py(), value.type), _SHOWN)
 
 
 def _sorted_maps(value: Any) -> Any:
