@@ -1,6 +1,8 @@
 """Writes ``csv`` and ``text``."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pyarrow as pa
@@ -35,10 +37,11 @@ class CsvFileWriter(FileWriter):
         _refuse_nested(columns, "csv")
 
     def write(self, rows: pa.RecordBatch) -> None:
-        if rows.num_columns == 1 and rows.column(0).null_count:
-            self._write_single(rows)
-        else:
-            self._writer.write_batch(rows)
+        with _told_bytes(rows, "csv"):
+            if rows.num_columns == 1 and rows.column(0).null_count:
+                self._write_single(rows)
+            else:
+                self._writer.write_batch(rows)
 
     def _write_single(self, rows: pa.RecordBatch) -> None:
         """A null in the only column is a quoted nothing: an empty line would be no row."""
@@ -81,7 +84,8 @@ class TextFileWriter(FileWriter):
         _refuse_nested(columns, "text")
 
     def write(self, rows: pa.RecordBatch) -> None:
-        texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
+        with _told_bytes(rows, "text"):
+            texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
         write_lines(self.stream, texts, self.style.delimiter, self.style.line_end)
 
     def _text(self, column: pa.Field, array: pa.Array) -> pa.Array:
@@ -101,6 +105,30 @@ def _refuse_nested(columns: pa.Schema, format: str) -> None:
                 f"column {column.name!r} of type {type_name(column.type)} cannot be written as {format}; use json or "
                 "parquet"
             )
+
+
+@contextmanager
+def _told_bytes(rows: pa.RecordBatch, format: str) -> Iterator[None]:
+    """Where Arrow finds bytes that are no text, say which ones."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        for column, values in zip(rows.schema, rows.columns, strict=True):
+            bad = next(filter(_is_no_text, values.to_pylist()), None) if pa.types.is_binary(column.type) else None
+            if bad is not None:
+                raise RowError(
+                    f"column {column.name!r}: {bad[:20]!r} is not UTF-8, and {format} files hold bytes as they are; "
+                    "write json, which has base64, or parquet"
+                ) from error
+        raise
+
+
+def _is_no_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _as_text(array: pa.Array) -> pa.Array:
