@@ -4,8 +4,6 @@ What happened elsewhere: a file of its own for each file that was read, and a li
 """
 
 import os
-import re
-import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +20,9 @@ from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.report import JobOutcome
 from tests.runtime.command import Command, ids, published
 from tests.runtime.ground import ground_in, run_through, until
-from tests.torture.process import peak_bytes
 
 FILES = 10_000
 TINY = 20_000
-VERY_MANY = 200_000
 BYTES_OF_A_FILE = 1_500
 """What the driver may need for one, while it lists, freezes and reads back: 1.5 GB for a million."""
 MOST_TARGETS = 100
@@ -135,32 +131,3 @@ def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path) -> None:
         tracemalloc.stop()
     print(f"{TINY:,} files: {peak / TINY:,.0f} bytes of the driver each, {len(body) / TINY:,.0f} of the attachment")
     assert peak < TINY * BYTES_OF_A_FILE
-
-
-@pytest.mark.torture
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-def test_two_hundred_thousand_files_are_read_by_a_driver_that_stays_small(tmp_path: Path) -> None:
-    """Killed on the way and resumed."""
-    make_tiny(tmp_path / "in", VERY_MANY)
-    for number in range(1, 4):
-        add_row(tmp_path / "in", f"{number * FILES - 1:07d}-last.csv", number)
-    command = Command.of(tmp_path, JOB % (tmp_path, tmp_path))
-    first = command.begin()
-    while not re.search(r"splits [1-9]", first.output):
-        assert first.exit_code is None, first.output
-        assert first.age_s < 600, first.output
-        time.sleep(0.2)
-    small = peak_bytes(first.pid)
-    first.kill()
-    first.end()
-    second = command.resume()
-    peak = 0
-    while second.exit_code is None and second.age_s < 1500:
-        peak = max(peak, peak_bytes(second.pid))
-        time.sleep(0.2)
-    assert second.wait(1) == 0, second.output
-    assert ids(tmp_path / "out") == [1, 2, 3]
-    assert max(checkpoint_sizes(tmp_path)) < LARGEST_CHECKPOINT
-    print(f"{VERY_MANY:,} files: the drivers needed {small >> 20} and {peak >> 20} MB, {second.age_s:.0f} s")
-    assert max(small, peak) < (300 << 20) + VERY_MANY * BYTES_OF_A_FILE
