@@ -24,12 +24,12 @@ def check_keys(what: str, block: Mapping[str, Any], known: Collection[str]) -> N
     raise ValueError(f"{what} has unknown keys {unknown}{hint}")
 
 
-def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
+def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     """The columns of the primary key; empty when there is none.
 
     Args:
         block: ``primaryKey``, whose columns are ``columnNames`` or ``columns``.
-        names: the columns of the table.
+        names: the columns of the table; ``None`` while they are not known.
 
     Raises:
         ValueError: it is written wrongly, or names a column that the table does not have.
@@ -47,7 +47,7 @@ def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
     return columns
 
 
-def constraint_keys(keys: Any, names: Sequence[str]) -> tuple[ConstraintKey, ...]:
+def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
     """The keys of ``constraintKeys``.
 
     Raises:
@@ -67,7 +67,7 @@ def constraint_keys(keys: Any, names: Sequence[str]) -> tuple[ConstraintKey, ...
     return tuple(found)
 
 
-def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str]) -> ConstraintKey:
+def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | None) -> ConstraintKey:
     check_keys(what, key, {"constraintName", "constraintType", "constraintColumns"})
     kind = str(key.get("constraintType") or "KEY").upper()
     if kind not in _CONSTRAINT_TYPES:
@@ -85,9 +85,9 @@ def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str]) -> 
     return ConstraintKey(name=str(key["constraintName"]), kind=kind, columns=named)
 
 
-def _check_columns(what: str, columns: Sequence[str], names: Sequence[str]) -> None:
-    unknown = [name for name in columns if name not in names]
+def _check_columns(what: str, columns: Sequence[str], names: Sequence[str] | None) -> None:
+    unknown = [] if names is None else [name for name in columns if name not in names]
     if unknown:
-        raise ValueError(f"{what} names {unknown}, which the schema does not have: {list(names)}")
+        raise ValueError(f"{what} names {unknown}, which the table does not have: {names}")
     if len(set(columns)) < len(columns):
         raise ValueError(f"{what} names a column more than once: {list(columns)}")

@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Any, ClassVar, NoReturn
 
 import pyarrow as pa
-from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
@@ -28,10 +27,11 @@ from seatunnel_core.connectors.file.reading import FileReading, together
 from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.schema_block import table_name, table_schema
+from seatunnel_core.rows.schema_block import described_table, table_name, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+from seatunnel_core.transforms.columns import with_columns
 
 _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
@@ -52,16 +52,14 @@ class LocalFileSource(Source):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        try:
-            declared = table_schema(options[opt.SCHEMA_BLOCK])
-        except ValueError as error:
-            raise UsageError(f"option 'schema': {error}") from None
+        self._block: Mapping[str, Any] | None = options[opt.SCHEMA_BLOCK]
+        with _wrong_schema(UsageError):
+            declared = table_schema(self._block)
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
         if options[opt.ARCHIVE] != "none":
             self._format = Archived(self._format, options[opt.ARCHIVE])
         self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
-        self._table = table_name(options[opt.SCHEMA_BLOCK])
-        self._declared = declared or TableSchema(table=self._table, columns=pa.schema([]))
+        self._table = table_name(self._block)
         self._listing = Listing(
             path=named_path(options[opt.PATH]),
             recursive=options[opt.RECURSIVE],
@@ -175,8 +173,12 @@ class LocalFileSource(Source):
             yield {**body, **place}, weight, rows
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
+        """The table as tasks read it. A key is compared with all columns, and is none when not all of it is read."""
         chosen = self._reading.wanted(columns) if columns.names else columns
-        return evolve(self._declared, columns=self._with_partitions(chosen, keys))
+        known = self._with_partitions(columns, keys) if columns.names else None
+        with _wrong_schema(SourceError):
+            table = described_table(self._block, known)
+        return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
         """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""
@@ -257,6 +259,14 @@ class LocalFileSource(Source):
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.
                 cause = error if error.errno else None
                 raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
+
+
+@contextmanager
+def _wrong_schema(kind: type[SeaTunnelError]) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise kind(f"option 'schema': {error}") from None
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:
