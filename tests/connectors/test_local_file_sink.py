@@ -80,10 +80,18 @@ def test_a_pattern_of_folders_without_a_value_is_one_folder(tmp_path: Path) -> N
     assert {os.path.dirname(name) for name in published(tmp_path)} == {"all"}
 
 
-def test_a_pattern_of_folders_stays_in_the_target(tmp_path: Path) -> None:
-    made = sink(tmp_path / "target", partition_by=["city"], partition_dir_expression="../${v0}")
-    with pytest.raises(UsageError, match=r"partition_dir_expression .* leads to another folder"):
-        stage(made, SCHEMA, [rows((1, "Rome"))], place())
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("../${v0}", "partition_dir_expression .* leads to another folder"),
+        ("${k0}=${v0}/${v1}", r"partition_dir_expression names \$\{v1\}, but partition_by has 1 columns"),
+    ],
+)
+def test_a_pattern_of_folders_stays_in_the_target_and_names_columns_before_there_are_rows(
+    tmp_path: Path, pattern: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        sink(tmp_path / "target", partition_by=["city"], partition_dir_expression=pattern)
 
 
 def test_a_value_that_no_folder_can_be_named_after_is_an_error_of_its_row(tmp_path: Path) -> None:

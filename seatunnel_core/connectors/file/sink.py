@@ -20,7 +20,7 @@ from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.encodings import is_text_encoding
 from seatunnel_core.connectors.file.filesystem import absolute, named_path
 from seatunnel_core.connectors.file.formats import file_writer
-from seatunnel_core.connectors.file.naming import file_name, folders, split_path
+from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.file.published import retract
 from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
 from seatunnel_core.connectors.file.table_names import (
@@ -76,6 +76,8 @@ class LocalFileSink(Sink):
             self.partition_by = ()
         elif options[opt.HAVE_PARTITION] and not self.partition_by:
             raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
+        if self.partition_by:
+            folder_parts(options[opt.PARTITION_DIR], self.partition_by)
 
     @property
     def target_folder(self) -> str:
