@@ -161,7 +161,8 @@ HOLDING = [
     field("pay", {"equals_to": None}),
     {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}, {"rule_type": "MAX_ROW", "rule_value": 2}]},
     {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": ["name"]}}},
-    {"tables_configs": [{"table_path": "others", **field("nothing")}]},
+    {"tables_configs": [{"table_path": "people", **field("name")}]},
+    {"tables_configs": [{"table_path": "others", "row_rules": [{"rule_type": "MAX_ROW", "rule_value": 0}]}]},
     {"table-names": ["people"]},
     {"catalog_table_rule": {"constraint_key_rule": []}},
     {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}]}]},
@@ -199,6 +200,18 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         (
             {"tables_configs": [{"table_path": "others", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}]},
             "0 rows of table others, expected MIN_ROW 1",
+        ),
+        (
+            {"tables_configs": [{"table_path": "others", **field("nothing")}]},
+            "the table others, for which rules.tables_configs has rules, did not come; people came",
+        ),
+        (
+            {
+                "tables_configs": [
+                    {"table_path": "o", "catalog_table_rule": {"primary_key_rule": {"primary_key_columns": []}}}
+                ]
+            },
+            "the table o, .* did not come",
         ),
         (
             {"catalog_table_rule": {"constraint_key_rule": [constraint("UNIQUE_KEY", "age")]}},
@@ -270,6 +283,11 @@ def test_a_rule_that_does_not_go_with_its_column_is_refused_before_there_are_row
         sink.check_schema(schema)
 
 
+def test_a_table_without_rows_has_come() -> None:
+    rules = {"tables_configs": [{"table_path": "people", **field("name", {"rule_type": "NOT_NULL"})}]}
+    asserted(rules, ROWS.slice(0, 0))
+
+
 def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> None:
     columns = pa.schema([("name", pa.large_string())])
     rows = pa.RecordBatch.from_pylist([{"name": "Zoë"}], columns)
@@ -299,6 +317,19 @@ def test_equality_of_maps_knows_no_order() -> None:
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
         ({"tables_configs": [{}]}, "needs a table_path"),
         ({"tables_configs": [{"table_path": "a", "field_rule": []}]}, "rules.tables_configs: field_rule is not known"),
+        ({"field_rules": [{"field_name": "a", "field_values": []}]}, "rules.field_rules has unknown keys"),
+        (field("a", {"rule_type": "NOT_NULL", "equal_to": 1}), "field 'a': field_value has unknown keys"),
+        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1, "table": "a"}]}, "row_rules has unknown keys"),
+        ({"catalog_table_rule": {"primary_key_rule": {"columns": ["a"]}}}, "primary_key_rule has unknown keys"),
+        ({"catalog_table_rule": {"primary_key_rule": {}}}, "primary_key_rule needs primary_key_columns"),
+        (
+            {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY", "a"), "columns": []}]}},
+            "constraint_key_rule has unknown keys",
+        ),
+        (
+            {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY"), "constraint_key_columns": [{}]}]}},
+            "needs a constraint_key_column_name",
+        ),
         ({"catalog_table_rule": {"columns": []}}, "rules.catalog_table_rule has unknown keys"),
         ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
         ({"catalog_table_rule": {"column_rule": [{"name": "a", "column_length": 3}]}}, "column_length cannot be"),

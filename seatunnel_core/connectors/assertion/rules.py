@@ -12,6 +12,7 @@ from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rul
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.keys import check_keys
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.value_text import cut, json_text
 from seatunnel_core.rows.values import plain
@@ -124,6 +125,11 @@ class TableRules:
     rows: tuple[RowRule, ...]
     catalog: CatalogRule = CatalogRule()  # noqa: RUF009 - it is frozen
 
+    @property
+    def wants_table(self) -> bool:
+        """Whether there has to be the one table that they are about; rules of numbers of rows count none as 0."""
+        return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
+
     def concerns(self, table: str) -> bool:
         return self.table is None or self.table == table
 
@@ -165,6 +171,7 @@ def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
 
 
 def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
+    check_keys("rules.field_rules", rule, {"field_name", "field_type", "field_value"})
     if "field_name" not in rule:
         raise ValueError("each of rules.field_rules needs a field_name")
     name = str(rule["field_name"])
@@ -178,6 +185,7 @@ def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
 
 
 def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
+    check_keys("field_value", rule, {"rule_type", "rule_value", "equals_to"})
     kind = str(rule["rule_type"]).upper() if "rule_type" in rule else None
     compares = "equals_to" in rule
     known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
@@ -192,6 +200,7 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
 
 
 def _row_rule(rule: Mapping[str, Any]) -> RowRule:
+    check_keys("rules.row_rules", rule, {"rule_type", "rule_value"})
     kind = str(rule.get("rule_type")).upper()
     if kind not in _ROW_RULES:
         raise ValueError(f"rules.row_rules: expected a rule_type of {' or '.join(_ROW_RULES)}, found {kind}")
