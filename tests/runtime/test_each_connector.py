@@ -6,6 +6,7 @@ processes.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -258,11 +259,13 @@ def into_spark(folder: Path, parallelism: int, more: str = "") -> Command:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | None) -> None:
-    """Killed when some rows are there; or when Spark has written the first ones and nobody has noted that."""
+    """Killed when some rows are there; or when Spark has written the first ones and nobody has noted that. The stop
+    takes a moment to reach all threads, in which what was written may still be removed: then it does not come twice."""
     first = into_spark(tmp_path, 2, ", read_limit.rows_per_second = 60").begin(stop=stop)
     while not (first.stopped if stop else len(ids(tmp_path / "out")) >= ROWS // 6):
         assert first.exit_code is None, first.output
         assert first.age_s < PATIENCE_S
+        time.sleep(0.05)
     before = ids(tmp_path / "out")
     first.kill()
     first.end()
@@ -273,7 +276,7 @@ def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | N
     assert sorted(set(found)) == ALL
     assert staged(tmp_path / "staging") == []
     twice = len(found) - ROWS
-    assert twice == len(before) if stop else 0 <= twice < ROWS // 2, "the rows of one checkpoint at most"
+    assert 0 <= twice <= (len(before) if stop else ROWS // 2), "the rows of one checkpoint at most"
 
 
 @pytest.mark.parametrize("parallelism", PARALLELISMS)
