@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from seatunnel_core.config.option import LIST, STRING
 from seatunnel_core.rows.batch import ConstraintKey
 
 _PRIMARY_KEY = "schema.primaryKey is a block { name = pk, columnNames = [id] }"
@@ -39,10 +40,9 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     if not isinstance(block, Mapping):
         raise ValueError(_PRIMARY_KEY)
     check_keys("schema.primaryKey", block, {"name", "columnNames", "columns"})
-    written = block.get("columnNames") or block.get("columns")
-    if not written:
+    columns = LIST(STRING).parse(block.get("columnNames") or block.get("columns") or ())
+    if not columns:
         raise ValueError(f"schema.primaryKey names no column; {_PRIMARY_KEY}")
-    columns = tuple(str(name) for name in ([written] if isinstance(written, str) else written))
     _check_columns("the primary key", columns, names)
     return columns
 

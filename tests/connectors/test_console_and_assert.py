@@ -164,6 +164,7 @@ HOLDING = [
     {"tables_configs": [{"table_path": "people", **field("name")}]},
     {"tables_configs": [{"table_path": "others", "row_rules": [{"rule_type": "MAX_ROW", "rule_value": 0}]}]},
     {"table-names": ["people"]},
+    {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": "name"}}},
     {"catalog_table_rule": {"constraint_key_rule": []}},
     {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}]}]},
 ]

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from seatunnel_core.config.option import LIST, STRING
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.keys import check_keys
@@ -89,7 +90,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
             raise ValueError("primary_key_rule needs primary_key_columns")
     constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
     return CatalogRule(
-        primary_key=None if key is None else tuple(key),
+        primary_key=None if key is None else LIST(STRING).parse(key),
         constraint_keys=None if constraints is None else tuple(map(_constraint_key, constraints)),
         columns=None if columns is None else tuple(map(_column_rule, columns)),
     )
