@@ -22,68 +22,194 @@
 
 A message names the backend, the operation, the path and what to do about it; the cause is chained. No message holds
 a secret.
+
+Each class has a ``code``, which ``seatunnel help CODE`` explains with what its docstring says.
 """
+
+import re
 
 from seatunnel_storage_api.state import CheckpointInfo
 
 
+def code_of(error: type[Exception]) -> str:
+    """The code that a class has from its name: ``STALE-EPOCH`` of ``StaleEpochError``; one word alone says too little,
+    so that of ``NamespaceError`` is ``NAMESPACE-ERROR``."""
+    words = re.findall("[A-Z][a-z]+", error.__name__)
+    return "-".join(words[:-1] if len(words) > 2 else words).upper()
+
+
 class CheckpointStorageError(Exception):
-    """The root of the tree. ``retryable`` says whether the same call, made again, may succeed."""
+    """The checkpoint storage did not do what it was asked, and no narrower code says why.
+
+    What the engine did: what a plugin of a checkpoint storage does that has no code of its own. The message says what
+    was tried and where.
+
+    What to do: do what the message says. If it does not help, show it to who maintains the plugin.
+    """
+
+    code = "CHECKPOINT-STORAGE"
+    """Stable, for people and programs. A plugin's class has that of its nearest ancestor, or one of its own."""
 
     retryable = False
+    """Whether the same call, made again, may succeed."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ == __name__:
+            cls.code = code_of(cls)
 
 
 class StorageUsageError(CheckpointStorageError):
-    """What was asked for is not possible as it was asked."""
+    """What was asked of the checkpoint storage is not possible as it was asked.
+
+    What the engine did: nothing. Nothing was stored, and nothing was removed.
+
+    What to do: what the message says; mostly a value is out of its range.
+
+    Message: on_corrupted is '…', expected 'raise' or 'previous'
+    """
 
 
 class StorageConfigurationError(StorageUsageError, ValueError):
-    """A key of the configuration is missing, wrong or contradicts another one."""
+    """A key in the configuration of the checkpoint storage is missing, wrong or contradicts another one.
+
+    What the engine did: nothing. The job was not started, and no row moved.
+
+    What to do: correct the key under `checkpoint.storage` in `seatunnel.yaml`, or in the job's own storage. `seatunnel
+    --check -c FILE` says whether it is right now, and docs/options.md lists the keys.
+
+    Message: max-retained is '0', expected a whole number of at least 1: write max-retained: 3 to keep the three newest
+    checkpoints of each pipeline
+    """
 
 
 class NamespaceError(StorageConfigurationError):
-    """The namespace is not an absolute folder that ends with "/"."""
+    """The namespace is not an absolute folder that ends with "/".
+
+    What the engine did: nothing. The job was not started, and no row moved.
+
+    What to do: write the namespace as the message shows it. Take care that it is the folder that older jobs are in:
+    jobs in another one are not found.
+
+    Message: the namespace '…' must end with "/": write '…/'
+    """
 
 
 class UnknownStorageError(StorageConfigurationError, LookupError):
-    """No installed plugin has this name."""
+    """No installed plugin is a checkpoint storage of this name.
+
+    What the engine did: nothing. The job was not started, and no row moved.
+
+    What to do: correct `checkpoint.storage.type`, or install the plugin into the Python that runs the engine.
+    `seatunnel plugins` lists the storages that it finds.
+
+    Message: no installed plugin is a checkpoint storage named '…'; installed: …. Did you mean '…'? …
+    """
 
 
 class InvalidIdError(StorageUsageError, ValueError):
-    """A job id, a pipeline, an epoch, a checkpoint, a version or a digest is outside what a storage can hold."""
+    """A job id, a pipeline, an epoch, a checkpoint, a version or a digest is outside what a storage can hold.
+
+    What the engine did: nothing. Nothing was stored, and nothing was removed.
+
+    What to do: write the id as it is listed by `seatunnel checkpoints list`, or choose one that the message allows.
+
+    Message: the job id '…' cannot name a folder: write 1 to 128 of the characters A-Z a-z 0-9 . _ - that are not just
+    "." or ".."
+    """
 
 
 class CheckpointConflictError(StorageUsageError):
-    """The same (job, pipeline, epoch, id) was stored before with other content. Nothing was overwritten."""
+    """The same checkpoint, of one job, pipeline, epoch and id, was stored before with other content.
+
+    What the engine did: nothing was overwritten. What was stored first is valid.
+
+    What to do: if an engine says this, two engines took one epoch, which the storage has to prevent: stop both, look at
+    what the storage promises (docs/promises.md), and report it. If `seatunnel checkpoints copy` says it, the
+    destination holds another job of this id: copy to another namespace.
+
+    Message: cannot put …: checkpoint … of pipeline … of job '…' exists with other content. Nothing was overwritten;
+    store it under the next id
+    """
 
 
 class AttachmentNotFoundError(StorageUsageError, LookupError):
-    """The job has no attachment of this digest."""
+    """A checkpoint names the list of what a source reads, and the job has no such attachment.
+
+    What the engine did: it did not restore the pipeline, for without the list it could read other rows than before.
+
+    What to do: look whether the job was deleted, or files of it were removed by hand; put them back from a copy of the
+    namespace. Otherwise start the job under a new id with an empty target.
+
+    Message: cannot read …: job '…' has no such attachment. It lives as long as its job: was the job deleted, or is the
+    namespace another one?
+    """
 
 
 class StorageClosedError(StorageUsageError):
-    """The storage was used after ``close``."""
+    """The storage was used after it was closed.
+
+    What the engine did: nothing. Nothing was stored, and nothing was removed.
+
+    What to do: in a program of yours, open the storage again. If the engine says it, that is a bug: report it.
+
+    Message: cannot list …: this storage was closed. Create another one
+    """
 
 
 class StorageFailureError(CheckpointStorageError):
-    """The outside world did not do its part."""
+    """The outside world did not do its part: a server, a disk, a network or another process.
+
+    What the engine did: what a plugin of a checkpoint storage does that has no narrower code. The message says what was
+    tried and where.
+
+    What to do: what the message says.
+    """
 
 
 class StorageUnavailableError(StorageFailureError):
-    """The storage did not answer, or not in time. Raised after a bounded number of retries."""
+    """The checkpoint storage did not answer, or not in time, although it was asked several times.
+
+    What the engine did: rows flow on and are staged, and nothing is published. The checkpoint failed; one more than
+    `checkpoint.tolerable-failure` in a row starts the pipeline again.
+
+    What to do: see that the server or the disk is up, reachable and has room; a job that still runs goes on by itself.
+    One that has failed goes on with `seatunnel -r JOB_ID` and loses nothing. docs/failures.md says how to let a job sit
+    through an outage.
+
+    Message: cannot put …: …. Check that the storage is up and has room, then try again
+    """
 
     retryable = True
 
 
 class StorageAccessError(StorageFailureError):
-    """The storage refused, and trying again cannot help: permissions, a read-only or unsuitable file system."""
+    """The checkpoint storage refused, and will refuse again: permissions, a read-only or unsuitable file system.
+
+    What the engine did: it stored nothing more, so it publishes nothing more. What was published before stays.
+
+    What to do: let the user of this process read and write the place, or choose another namespace; then go on with
+    `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tries the place.
+
+    Message: cannot put …: …. Make the place readable and writable for this user, or choose another namespace
+    """
 
 
 class CheckpointCorruptedError(StorageFailureError):
     """Stored bytes are not what was stored: flipped, missing, extra or misplaced ones.
 
-    ``info`` says which checkpoint is damaged; it is ``None`` for a manifest, an attachment or a file name.
+    What the engine did: nothing of it was used, and nothing was removed. It does not take an older checkpoint by
+    itself, for then rows could be published twice.
+
+    What to do: put the object back from a copy. Without one, `seatunnel checkpoints verify` says which checkpoints are
+    intact; going back to one of those has to be asked for, as docs/restore.md says.
+
+    Message: cannot read …: it is damaged: its bytes do not give the SHA-256 at its end. Restore the object from a copy,
+    or take an older checkpoint
     """
+
+    info: CheckpointInfo | None
+    """Which checkpoint is damaged; ``None`` for a manifest, an attachment or a file name."""
 
     def __init__(self, message: str, *, info: CheckpointInfo | None = None) -> None:
         super().__init__(message)
@@ -91,17 +217,52 @@ class CheckpointCorruptedError(StorageFailureError):
 
 
 class UnsupportedFormatError(StorageFailureError):
-    """The object is intact, but a version of this library that is newer than the running one wrote it."""
+    """The object is intact, but a version of this library that is newer than the running one wrote it.
+
+    What the engine did: nothing of it was used, and nothing was changed.
+
+    What to do: run the version that wrote it, or a newer one. docs/versions.md says which version reads what.
+
+    Message: cannot read …: it has format version 9, this library reads version …. Use the version that wrote it, or a
+    newer one
+    """
 
 
 class StaleEpochError(StorageFailureError):
-    """A newer epoch's marker is there, or the caller's own is gone: another engine took the pipeline over, or the job
-    was deleted. What the call put is void, and the caller must not commit."""
+    """Another engine took the pipeline over, or the job was deleted: the marker of a newer epoch is there, or that of
+    this engine is gone.
+
+    What the engine did: what it stored last is void, and it commits nothing more, so that no row is published twice.
+    The whole job has ended in this process; the other one goes on with it.
+
+    What to do: let the other process work. Find out who started it when nobody should have: `seatunnel -l` lists the
+    jobs of this machine. To take the job back, stop the other and run `seatunnel -r JOB_ID`. docs/failures.md says what
+    an engine may do that has lost its job.
+
+    Message: put …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted. Nothing
+    may be committed any more; stop this engine
+    """
 
 
 class ManifestConflictError(StorageFailureError):
-    """This version of the job's manifest exists already: another process claimed the job."""
+    """Two processes started, resumed or ended one job in the same moment, and the other one was first.
+
+    What the engine did: this process leaves the job to the other one and changes nothing of it.
+
+    What to do: let the other process work, or stop it and start again to take the job over.
+
+    Message: cannot put …: version … of the manifest exists, so another process claimed job '…'. Stop one of the two, or
+    start again to take the job over
+    """
 
 
 class StoragePluginError(StorageFailureError):
-    """An installed plugin cannot be loaded, or is not what it should be."""
+    """An installed plugin of a checkpoint storage, or of its credentials, cannot be loaded or is not what it should be.
+
+    What the engine did: nothing. The job was not started, and no row moved.
+
+    What to do: install the plugin again, or another version of it; of two with one name, uninstall one. `seatunnel
+    plugins` shows what is wrong with each.
+
+    Message: … cannot be loaded: …. Install it again, or another version of it
+    """

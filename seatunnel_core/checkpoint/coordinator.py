@@ -40,6 +40,7 @@ from seatunnel_core.checkpoint.savepoint import Savepoints
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.trigger import CheckpointPolicy, Situation, decide
+from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointType
 
 BEFORE_RUNNING = frozenset(Phase) - {Phase.RUNNING, Phase.STOPPING, Phase.FINISHING, Phase.CLEANING, Phase.ENDED}
@@ -179,7 +180,8 @@ class Coordinator:
         except StateFormatError as error:
             self._close(pending)
             self._notice_abort(pending, AbortKind.UNWRITABLE, str(error))
-            self._fail(FailureKind.BUG, f"checkpoint {pending.checkpoint_id} cannot be written: {error}")
+            unwritten = f"checkpoint {pending.checkpoint_id} cannot be written: {error}"
+            self._end(Outcome.FAILED, Failure(kind=FailureKind.BUG, message=unwritten))
             return
         pending.storing_since_ms = self._wiring.now_ms
         pending.state_bytes = len(encoded)
@@ -270,11 +272,11 @@ class Coordinator:
         if self._stopping:
             self._end(Outcome.STOPPED, failure)
         elif self._failures > self._policy.tolerable_failures:
-            self._fail(
-                failure.kind,
+            message = (
                 f"checkpoints that failed in a row: {self._failures}, tolerated: {self._policy.tolerable_failures}; "
-                f"checkpoint {pending.checkpoint_id}: {failure.message}",
+                f"checkpoint {pending.checkpoint_id}: {failure.message}"
             )
+            self._end(Outcome.FAILED, Failure(kind=failure.kind, message=message, code=failure.code))
         else:
             self._consider()
 
@@ -377,10 +379,7 @@ class Coordinator:
 
     def fence_lost(self, event: events.FenceLost) -> None:
         """R5: a zombie commits nothing, prunes nothing, and says so."""
-        self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message))
-
-    def _fail(self, kind: FailureKind, message: str) -> None:
-        self._end(Outcome.FAILED, Failure(kind=kind, message=message))
+        self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message, code=StaleEpochError.code))
 
     def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:
         for pending in self.pending.values():

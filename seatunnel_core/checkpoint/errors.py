@@ -13,16 +13,45 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class ProtocolError(SeaTunnelError):
-    """The root of the protocol's errors."""
+    """The checkpoint protocol cannot go on, for a reason that has no narrower code.
+
+    What the engine did: the pipeline has ended as it was; its stored checkpoints are untouched.
+
+    What to do: what the message says.
+    """
 
 
 class IllegalEventError(ProtocolError):
-    """The event does not fit the state. The state is as it was before."""
+    """The engine told a pipeline something that cannot happen in its state. This is a bug, and no mistake of yours.
+
+    What the engine did: the state is as it was before, and the stored checkpoints are untouched.
+
+    What to do: go on with `seatunnel -r JOB_ID`, and report it with the log (without its secrets).
+
+    Message: epoch 3 was claimed, and at least 100000 was asked for
+    """
 
 
 class RestoreRefusedError(ProtocolError):
-    """A person asked for a restore that is not possible, or not without saying more; the message says which."""
+    """What was asked to be restored is not there, does not fit to the job, or needs a word more because rows could be
+    lost or come twice.
+
+    What the engine did: nothing was restored, taken back or published.
+
+    What to do: what the message says. docs/restore.md says what can be restored, what may change in a job, and what
+    `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
+
+    Message: checkpoint 200000-7 …. These can be restored: …
+    """
 
 
 class StateFormatError(ProtocolError):
-    """A stored state cannot be understood. Its seal was intact, so another version or another program wrote it."""
+    """A stored state cannot be understood. Its seal was intact, so another version or another program wrote it.
+
+    What the engine did: nothing of it was used, and nothing was changed.
+
+    What to do: run the version of the engine that wrote it, or a newer one; docs/versions.md says which version reads
+    what.
+
+    Message: … has version 99; this version of the engine reads …: upgrade it
+    """

@@ -38,6 +38,9 @@ class Failure:
     message: str
     """Complete for a person: names source or sink, file, line and column where they are known."""
 
+    code: str = ""
+    """Of the error's class, for ``seatunnel help CODE``; empty when it is no error of ours."""
+
     detail: str = field(default="", repr=False)
     """The traceback, for the log file."""
 

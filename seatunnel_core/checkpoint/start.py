@@ -24,6 +24,7 @@ from seatunnel_core.checkpoint.messages import Plan, Prepared, RestoreSink, Rest
 from seatunnel_core.checkpoint.retraction import retractions
 from seatunnel_core.checkpoint.state import VertexStates
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError, StorageUnavailableError
 from seatunnel_storage_api.state import CheckpointType
 
 End = Callable[[Outcome, Failure | None], None]
@@ -79,7 +80,7 @@ class Start:
             message = (
                 f"epoch {newest} was claimed after epoch {self._life.epoch}: another engine runs this pipeline now"
             )
-            self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message))
+            self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message, code=StaleEpochError.code))
             return
         try:
             self._life.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
@@ -90,7 +91,7 @@ class Start:
             else:
                 self._store_restore_point(VertexStates.at_start(self._life.topology))
         except RestoreRefusedError as error:
-            self._fail(FailureKind.USAGE, str(error))
+            self._fail(FailureKind.USAGE, str(error), error.code)
 
     def _require_retracting_sinks(self) -> None:
         """Before the restore point says that rows are to be taken back: every later start would have to do it."""
@@ -112,7 +113,7 @@ class Start:
             states = codec.decode(event.state.states)
             self._restore_states(states, is_published=self._life.base.cut is not self._life.base.info)
         except (RestoreRefusedError, StateFormatError) as error:
-            self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}")
+            self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _restore_states(self, states: VertexStates, *, is_published: bool) -> None:
         """Found again by name; what goes back further than the base wins, because it takes more back."""
@@ -139,7 +140,8 @@ class Start:
                 "so it has to be asked for: restore that one with --retract, which deletes from the targets first what "
                 "was published after it, or with --accept-duplicates, which leaves it there"
             )
-        self._fail(FailureKind.USAGE, f"{which} {event.ref} is damaged ({event.message}); {remedy}")
+        message = f"{which} {event.ref} is damaged ({event.message}); {remedy}"
+        self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _store_restore_point(self, states: VertexStates) -> None:
         """(d) The base's state becomes the first checkpoint of its epoch; a finished pipeline stays final (R7)."""
@@ -150,7 +152,8 @@ class Start:
         self._life.store(self._life.base.restore_point_id, kind, codec.encode(states))
 
     def _restore_point_expired(self) -> None:
-        self._fail(FailureKind.STORAGE, f"the restore point was not stored within {self._timeout_ms} ms")
+        message = f"the restore point was not stored within {self._timeout_ms} ms"
+        self._fail(FailureKind.STORAGE, message, StorageUnavailableError.code)
 
     def restore_point_stored(self) -> None:
         """(e) Durable, and no newer marker: the pipeline exists. Now, and not before, may anything else be touched."""
@@ -224,5 +227,5 @@ class Start:
     def place_failed(self, event: events.PlaceFailed) -> None:
         self._end(Outcome.FAILED, event.failure)
 
-    def _fail(self, kind: FailureKind, message: str) -> None:
-        self._end(Outcome.FAILED, Failure(kind=kind, message=message))
+    def _fail(self, kind: FailureKind, message: str, code: str) -> None:
+        self._end(Outcome.FAILED, Failure(kind=kind, message=message, code=code))

@@ -19,7 +19,7 @@ from seatunnel_core.errors import UsageError
 
 SUBCOMMANDS = {
     "checkpoints": "look into checkpoint storages: list, show, diff, verify, export, copy, gc",
-    "help": "tell what a source, transform or sink does, with its options, guarantee and an example",
+    "help": "tell what a source, transform or sink does, with its options, or what the code of an error means",
     "init": "write a configuration, a first job and bin/seatunnel.sh into a folder",
     "plugins": "list the storages, sources, transforms and sinks that are installed",
 }
@@ -101,11 +101,11 @@ class PluginsArguments:
 
 @frozen(kw_only=True)
 class HelpArguments:
-    """``seatunnel help [source|transform|sink] [NAME]``, or ``seatunnel help --json-schema``"""
+    """``seatunnel help [source|transform|sink] [NAME]``, ``seatunnel help CODE`` or ``seatunnel help --json-schema``"""
 
     kind: str | None
     name: str | None
-    """``None`` lists what there is."""
+    """Of a plugin, or an error's code; ``None`` lists what there is."""
 
     json_schema: bool
 
@@ -268,8 +268,15 @@ _KINDS = ("source", "transform", "sink")
 
 
 def _help_arguments(parser: _Parser, argv: Sequence[str]) -> HelpArguments:
-    parser.usage = "seatunnel help [source|transform|sink] [NAME]\n       seatunnel help --json-schema"
-    parser.add_argument("words", nargs="*", metavar="NAME", help="of a source, transform or sink; without one, a list")
+    parser.usage = (
+        "seatunnel help [source|transform|sink] [NAME]\n       seatunnel help CODE\n       seatunnel help --json-schema"
+    )
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="NAME",
+        help="of a source, transform or sink, or the code of an error; without, a list",
+    )
     parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
     values = parser.parse_args(argv)
     words: list[str] = values.words

@@ -12,11 +12,11 @@ from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.cli import checkpoints_tables as tables
 from seatunnel_core.cli.checkpoints_arguments import CheckpointsArguments
 from seatunnel_core.cli.logs import logs_sent_to
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import CopyError, UsageError
 from seatunnel_core.inspector import record
 from seatunnel_core.inspector.archive import publish
 from seatunnel_core.inspector.content import CheckpointContent, content_of
-from seatunnel_core.inspector.copy import CopyError, copy_job
+from seatunnel_core.inspector.copy import copy_job
 from seatunnel_core.inspector.diff import changes
 from seatunnel_core.inspector.garbage import find_garbage, remove
 from seatunnel_core.inspector.misplaced import misplaced

@@ -43,6 +43,8 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if failures:
         lines += ["", f"{pick(len(failures), 'pipeline')} failed:"]
         lines += [f"  {view.id} {view.name}: {view.failure}" for view in failures]
+    codes = dict.fromkeys([report.code, *(view.code for view in failures)])
+    lines += [f"  More: seatunnel help {code}" for code in codes if code]
     if report.warnings:
         lines += ["", f"{pick(len(report.warnings), 'warning')}:", *(f"  {warning}" for warning in report.warnings)]
     if report.log_file is not None:

@@ -11,8 +11,8 @@ from typing import Any
 ROOT = "seatunnel"
 """Everything that we log is under this logger; libraries' own loggers stay as they are."""
 
-CONTEXT = ("job", "pipeline", "checkpoint")
-"""What a record says about its origin, where it has one."""
+CONTEXT = ("job", "pipeline", "checkpoint", "code")
+"""What a record says about its origin, where it has one, and the code of the error that it tells of."""
 
 
 class TextFormatter(logging.Formatter):
@@ -37,7 +37,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {key: value for key in CONTEXT if (value := getattr(record, key, None)) is not None}
+        line |= {key: value for key in CONTEXT if (value := getattr(record, key, None)) not in (None, "")}
         line |= getattr(record, "figures", {})
         if record.exc_info:
             line["exception"] = _exception(record)

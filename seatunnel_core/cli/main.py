@@ -9,6 +9,7 @@ Nothing heavy is imported before the arguments are known: ``seatunnel --help`` l
 """
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _complain(str(error), WRONG_USAGE)
     except SeaTunnelError as error:
-        return _complain(str(error), FAILED)
+        return _complain(f"{error}\nMore: seatunnel help {error.code}", FAILED)
     except KeyboardInterrupt:
         code = _complain("Stopped.", STOPPED)
         if argv is None:
@@ -58,6 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _not_written(error, code)
     except Exception as error:
         return _outside_the_tree(error)
+    finally:
+        if argv is None:
+            gc.freeze()  # Python would look for garbage among all that was imported, before a process ends with it
 
 
 def _dispatch(argv: Sequence[str], *, last: bool) -> int:
@@ -137,7 +141,9 @@ def _outside_the_tree(error: Exception) -> int:
     from seatunnel_storage_api.errors import CheckpointStorageError, StorageUsageError
 
     if isinstance(error, CheckpointStorageError):
-        return _complain(str(error), WRONG_USAGE if isinstance(error, StorageUsageError) else FAILED)
+        wrong_usage = isinstance(error, StorageUsageError)  # whose message says all that there is to do
+        more = "" if wrong_usage else f"\nMore: seatunnel help {error.code}"
+        return _complain(f"{error}{more}", WRONG_USAGE if wrong_usage else FAILED)
     traceback.print_exc()
     return _complain(
         f"\nThis is a bug in seatunnel-core {_version()}, not a mistake of yours. Please report it with the text above "

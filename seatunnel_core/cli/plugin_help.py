@@ -1,10 +1,13 @@
-"""``seatunnel help``: what a source, transform or sink does, which options it takes and what it promises."""
+"""``seatunnel help``: what a source, transform or sink does, which options it takes and what it promises; and what an
+error means, by its code."""
 
+import difflib
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from seatunnel_core.cli.error_help import coded, error_text
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.option import Option
 from seatunnel_core.connectors import registry
@@ -17,24 +20,33 @@ _WIDEST = 100
 
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print the plugins there are, or all about those of a name; whether all of them can be used.
+    """Print the plugins there are, or all about those of a name, or about an error; whether the plugins can be used.
 
     Args:
-        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three.
-        name: the plugin's, in any case; ``None`` for a list.
+        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three, and for errors.
+        name: the plugin's or the code of an error, in any case; ``None`` for a list.
 
     Raises:
-        UsageError: nothing is installed under this name; suggests names.
+        UsageError: nothing is installed under this name, and no error has this code; suggests names.
     """
     kinds = (kind,) if kind else tuple(registry.GROUPS)
     if name is None:
         _print_list(kinds)
         return True
     named = [each for each in registry.plugins() if each.kind in kinds and each.identifier.lower() == name.lower()]
+    if not named and kind is None and (text := error_text(name, _width())):
+        print(text)
+        return True
     if not named:
-        raise UsageError(f"{registry.unknown(kinds, name)}\nSee: seatunnel help")
+        raise UsageError(_unknown(kinds, name))
     print("\n\n".join(_about(plugin) for plugin in named))
     return all(plugin.declared is not None for plugin in named)
+
+
+def _unknown(kinds: Sequence[str], name: str) -> str:
+    codes = difflib.get_close_matches(name.upper(), coded(), n=1) if "-" in name else []
+    told = f"no error has the code {name!r}; did you mean {codes[0]}?" if codes else registry.unknown(kinds, name)
+    return f"{told}\nSee: seatunnel help"
 
 
 def _print_list(kinds: Iterable[str]) -> None:
@@ -44,7 +56,10 @@ def _print_list(kinds: Iterable[str]) -> None:
         for plugin in (each for each in plugins if each.kind == kind):
             said = summary(plugin.declared).partition(". ")[0] if plugin.declared else plugin.state
             print(f"  {plugin.identifier:<20} {textwrap.shorten(said, max(20, _width() - 23), placeholder=' …')}")
-    print("\nseatunnel help NAME tells all about one; seatunnel help --json-schema is for editors.")
+    print(
+        "\nseatunnel help NAME tells all about one, and seatunnel help CODE what an error means; "
+        "seatunnel help --json-schema is for editors."
+    )
 
 
 def _about(plugin: Plugin) -> str:

@@ -81,6 +81,13 @@ SAVE_MODE_LOCATION = Option(
     doc="Where save modes act.",
     no_effect="save modes always act in the engine, after the restore point is stored",
 )
+FLUSH_INTERVAL = Option(
+    "sink.flush.interval",
+    DURATION_MS,
+    unit="ms",
+    doc="How often SeaTunnel tells sinks to write what they hold.",
+    no_effect="rows become visible with each checkpoint; `checkpoint.interval` says how often",
+)
 JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are Python packages; install them with pip")
 CUSTOM_PARAMETERS = Option(
     "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="no part of this engine reads them"
@@ -114,6 +121,7 @@ ENV: tuple[Option[Any], ...] = (
     ROWS_PER_SECOND,
     BYTES_PER_SECOND,
     SAVE_MODE_LOCATION,
+    FLUSH_INTERVAL,
     JARS,
     CUSTOM_PARAMETERS,
     TAG_FILTER,

@@ -103,6 +103,7 @@ class _Job:
             self._text.refuse(f"a statement begins with {statement.word()!r}", statement.offset, _STATEMENTS)
 
     def _create(self, statement: Statement) -> None:
+        statement.takes("IF", "NOT", "EXISTS")  # nothing does: a name that stands twice is a mistake all the same
         name, offset = statement.name("the name of the table")
         if name in self._tables:
             first = self._tables[name].position

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, Option, Options, within
@@ -16,6 +18,7 @@ from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWrite
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.value_text import cut, json_text
 
 PRINT = Option("log.print.data", BOOLEAN, default=True, doc="Whether rows are printed; they are counted in any case.")
 DELAY = Option(
@@ -30,7 +33,7 @@ ROWS = Option(
 )
 
 LINE_CHARACTERS = 500
-"""Longer rows are cut."""
+"""Longer rows are cut, and say by how much."""
 
 UNIT_CHARACTERS = 32_000
 """The text of one unit; it travels through the driver."""
@@ -51,7 +54,9 @@ class ConsoleSink(Sink):
             rows = stored.texts(committable.body, "lines")
             lines = [*stored.texts(committable.body, "schemas"), *rows]
             left_out = stored.below(committable.body, "left_out") if rows and "left_out" in committable.body else {}
-            lines += [f"… and more rows of {_shown(table)} that are not shown: {left_out[table]}" for table in left_out]
+            lines += [
+                f"… and more rows of {_printable(table)} that are not shown: {left_out[table]}" for table in left_out
+            ]
             if lines:
                 sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
@@ -71,18 +76,19 @@ class ConsoleWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         if batch.table not in self._schemas and self._limit:
             columns = ", ".join(f"{column.name}<{type_name(column.type)}>" for column in batch.rows.schema)
-            self._schemas[batch.table] = f"table {_shown(batch.table)}: {columns}"
+            self._schemas[batch.table] = _printable(f"table {batch.table}: {columns}")
         wanted = self._limit - len(self._lines) if self._characters < UNIT_CHARACTERS else 0
         kept = 0
+        types = batch.rows.schema.types
         for number, row in enumerate(batch.rows.slice(0, max(wanted, 0)).to_pylist()):
             kind = RowKind(batch.kinds[number].as_py()) if batch.kinds is not None else RowKind.INSERT
             line = (
                 f"subtaskIndex={self._unit}  rowIndex={self._rows + number + 1}:  "
-                f"SeaTunnelRow#tableId={_shown(batch.table)} SeaTunnelRow#kind={kind.name} : "
-                + ", ".join(_shown(value) for value in row.values())
+                f"SeaTunnelRow#tableId={batch.table} SeaTunnelRow#kind={kind.name} : "
+                + ", ".join(map(_shown, row.values(), types))
             )
             kept = number + 1
-            line = line if len(line) <= LINE_CHARACTERS else line[:LINE_CHARACTERS] + "…"
+            line = _printable(cut(line, LINE_CHARACTERS))
             self._lines.append(line)
             self._characters += len(line)
             if self._characters >= UNIT_CHARACTERS:
@@ -102,7 +108,14 @@ class ConsoleWriter(SinkWriter):
         self._lines.clear()
 
 
-def _shown(value: Any) -> str:
-    """A value on one line, without the control characters that would move a terminal's cursor."""
-    text = "null" if value is None else str(value)
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text[: LINE_CHARACTERS + 1])
+def _shown(value: Any, kind: pa.DataType) -> str:
+    """A value as JSON, but a text or a moment without quotes, as in SeaTunnel."""
+    if isinstance(value, str):
+        return value
+    text = json_text(value, kind)
+    return text if pa.types.is_nested(kind) else text.strip('"')
+
+
+def _printable(text: str) -> str:
+    """A text on one line, without the control characters that would move a terminal's cursor."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

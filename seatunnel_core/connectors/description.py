@@ -42,7 +42,9 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
         back = ("can take published rows back (--retract)",) if plugin.retracts else ()
-        return (_SINKS[plugin.guarantee], *back)
+        declared = any(option.key == "idempotent" for option in plugin.declared)
+        said = ("idempotent where the job says so, with the option idempotent: only who writes it can know",)
+        return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)
     if issubclass(plugin, DataFrameTransform):
         return ("Spark runs it, each work unit by itself; inserted rows only",)
     return ("runs where rows are read; a row gives the same result however rows are cut into batches",)

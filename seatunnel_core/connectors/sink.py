@@ -7,7 +7,7 @@ that holds the committable is complete. Publishing consumes what was staged, in 
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import field, frozen
 
@@ -16,6 +16,9 @@ from seatunnel_core.checkpoint.split import Committable, added
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Guarantee(enum.Enum):
@@ -94,6 +97,9 @@ class Sink(ABC):
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
+    weakness: str = ""
+    """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone says."""
+
     retracts: ClassVar[bool] = False
     """Whether ``retract`` is there: the pipeline can go back to an older checkpoint without publishing rows twice."""
 
@@ -222,3 +228,33 @@ class Sink(ABC):
         Raises:
             RuleError: the pipeline fails, although its rows stay where they are.
         """
+
+
+class FrameSink(Sink):
+    """A sink into which Spark itself writes: tasks stage its rows as those of any sink, and to publish them the driver
+    has Spark read what is staged and write it.
+    """
+
+    @abstractmethod
+    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """In place of ``create_tables``. ``empty`` has the columns of the first schema, and no row.
+
+        Raises:
+            SinkError: as ``create_tables``; what Spark raises becomes one.
+        """
+
+    @abstractmethod
+    def publish(
+        self, spark: "SparkSession", committables: Sequence[Committable], place: SinkPlace, *, again: bool
+    ) -> None:
+        """In place of ``commit``.
+
+        Raises:
+            CommitError: as ``commit``; what Spark raises becomes one.
+        """
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        raise NotImplementedError(f"only Spark can make the target of {self.identifier} ready")
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        raise NotImplementedError(f"only Spark publishes the rows of {self.identifier}")

@@ -45,11 +45,7 @@ class SparkSource(FrameSource):
         self._data_source: Any = options[DATA_SOURCE]
         if options[FORMAT] is None and self._data_source is None:
             raise UsageError("say what to read: format, such as json or jdbc, or data_source, a class in Python")
-        if self._data_source is not None and not callable(getattr(self._data_source, "name", None)):
-            raise UsageError(
-                f"option 'data_source': {self._data_source!r} is no Python Data Source: it has to be a subclass of "
-                "pyspark.sql.datasource.DataSource"
-            )
+        check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get neither the options, which may hold passwords, nor the class: only the driver reads."""
@@ -68,3 +64,12 @@ class SparkSource(FrameSource):
         reader = reader.options(**(self.options[OPTIONS] or {}))
         path = self.options[PATH]
         return reader.load() if path is None else reader.load(path)
+
+
+def check_data_source(found: Any) -> None:
+    """Raise ``UsageError`` for anything but a Python Data Source or nothing."""
+    if found is not None and not callable(getattr(found, "name", None)):
+        raise UsageError(
+            f"option 'data_source': {found!r} is no Python Data Source: it has to be a subclass of "
+            "pyspark.sql.datasource.DataSource"
+        )

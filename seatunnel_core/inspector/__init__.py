@@ -11,10 +11,11 @@
 Needs no Spark, no Arrow and no running job. Nothing but ``copy_job`` and ``remove`` writes anything.
 """
 
+from seatunnel_core.errors import CopyError
 from seatunnel_core.inspector import record
 from seatunnel_core.inspector.archive import ArchiveStorage
 from seatunnel_core.inspector.content import CheckpointContent, Part, VertexContent, content_of
-from seatunnel_core.inspector.copy import Copied, CopyError, copy_job, seems_to_run
+from seatunnel_core.inspector.copy import Copied, copy_job, seems_to_run
 from seatunnel_core.inspector.diff import Change, changes
 from seatunnel_core.inspector.garbage import Findings, Garbage, find_garbage, remove
 from seatunnel_core.inspector.place import Place

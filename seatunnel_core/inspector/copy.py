@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.errors import CopyError, UsageError
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.place import title
 from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey_job
@@ -31,10 +31,6 @@ RECENT_S = 600
 
 Progress = Callable[[str], object]
 """Called with a few words for each thing that is done."""
-
-
-class CopyError(SeaTunnelError):
-    """A job cannot be moved as it is."""
 
 
 @frozen(kw_only=True)

@@ -50,6 +50,12 @@ TABLE_TRANSFORM: Option[Any] = Option(
     doc="Single tables: a list of { table_path = database.table, … } with this transform's options for that table, "
     "in place of those beside it.",
 )
+RULE_MATCH = Option(
+    "rule_match_mode",
+    ENUM("FIRST_MATCH", "ALL_MATCH"),
+    doc="What several entries of table_transform for one table do: the first counts, or each changes what the one "
+    "before it gave. Without it there is one entry for a table.",
+)
 REPLICA = Option(
     "multi_table_sink_replica",
     within(1, 100_000),
@@ -65,7 +71,7 @@ EXACTLY_ONCE = Option(
 
 COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.SOURCE: (OUTPUT, NAME, PARALLELISM, ROW_ERRORS),
-    Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM),
+    Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH),
     Kind.SINK: (INPUT, NAME, FOLLOWS, ROW_ERRORS, EXACTLY_ONCE, REPLICA),
 }
 """Every plugin of a kind understands these; connectors do not declare them."""

@@ -57,6 +57,10 @@ class Batch:
     kinds: pa.Int8Array | None = field(default=None, repr=False)
     """``RowKind`` of each row, as many as there are rows; ``None`` says that all are ``INSERT``."""
 
+    left_out: int = 0
+    """How many bad rows a transform has left out of it, as ``row_error_handle_way = SKIP`` says: the task counts them
+    among those that were skipped, and hands the batch on without them."""
+
     @property
     def inserts_only(self) -> bool:
         """Whether all rows are ``INSERT``."""

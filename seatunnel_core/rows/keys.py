@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from seatunnel_core.config.option import LIST, STRING
 from seatunnel_core.rows.batch import ConstraintKey
 
 _PRIMARY_KEY = "schema.primaryKey is a block { name = pk, columnNames = [id] }"
@@ -24,12 +25,12 @@ def check_keys(what: str, block: Mapping[str, Any], known: Collection[str]) -> N
     raise ValueError(f"{what} has unknown keys {unknown}{hint}")
 
 
-def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
+def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
     """The columns of the primary key; empty when there is none.
 
     Args:
         block: ``primaryKey``, whose columns are ``columnNames`` or ``columns``.
-        names: the columns of the table.
+        names: the columns of the table; ``None`` while they are not known.
 
     Raises:
         ValueError: it is written wrongly, or names a column that the table does not have.
@@ -39,15 +40,14 @@ def primary_key(block: Any, names: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(block, Mapping):
         raise ValueError(_PRIMARY_KEY)
     check_keys("schema.primaryKey", block, {"name", "columnNames", "columns"})
-    written = block.get("columnNames") or block.get("columns")
-    if not written:
+    columns = LIST(STRING).parse(block.get("columnNames") or block.get("columns") or ())
+    if not columns:
         raise ValueError(f"schema.primaryKey names no column; {_PRIMARY_KEY}")
-    columns = tuple(str(name) for name in ([written] if isinstance(written, str) else written))
     _check_columns("the primary key", columns, names)
     return columns
 
 
-def constraint_keys(keys: Any, names: Sequence[str]) -> tuple[ConstraintKey, ...]:
+def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
     """The keys of ``constraintKeys``.
 
     Raises:
@@ -67,7 +67,7 @@ def constraint_keys(keys: Any, names: Sequence[str]) -> tuple[ConstraintKey, ...
     return tuple(found)
 
 
-def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str]) -> ConstraintKey:
+def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | None) -> ConstraintKey:
     check_keys(what, key, {"constraintName", "constraintType", "constraintColumns"})
     kind = str(key.get("constraintType") or "KEY").upper()
     if kind not in _CONSTRAINT_TYPES:
@@ -85,9 +85,9 @@ def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str]) -> 
     return ConstraintKey(name=str(key["constraintName"]), kind=kind, columns=named)
 
 
-def _check_columns(what: str, columns: Sequence[str], names: Sequence[str]) -> None:
-    unknown = [name for name in columns if name not in names]
+def _check_columns(what: str, columns: Sequence[str], names: Sequence[str] | None) -> None:
+    unknown = [] if names is None else [name for name in columns if name not in names]
     if unknown:
-        raise ValueError(f"{what} names {unknown}, which the schema does not have: {list(names)}")
+        raise ValueError(f"{what} names {unknown}, which the table does not have: {names}")
     if len(set(columns)) < len(columns):
         raise ValueError(f"{what} names a column more than once: {list(columns)}")

@@ -82,11 +82,7 @@ def declared_table(
     """
     if not block:
         return None
-    check_keys("schema", block, _SCHEMA_KEYS)
-    if block.get("metadata_table_id"):
-        raise ValueError(
-            "schema.metadata_table_id needs a metadata service, and this version knows none: write the columns"
-        )
+    described_table(block)
     fields, columns = block.get("fields"), block.get("columns")
     if fields and columns:
         raise ValueError("a schema has either fields or columns, not both: put all columns in one of them")
@@ -96,16 +92,35 @@ def declared_table(
         declared = _from_columns(columns, dimensions)
     else:
         return None
-    schema = pa.schema([column.field for column in declared])
+    schema = described_table(block, pa.schema([column.field for column in declared]))
+    return DeclaredTable(schema=schema, columns=tuple(declared))
+
+
+def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None = None) -> TableSchema:
+    """What a ``schema`` block says of a table beside its columns: its name, its keys and its comment.
+
+    Args:
+        block: as a configuration has it.
+        columns: those of the table, wherever they were found; ``None`` while they are not known.
+
+    Raises:
+        ValueError: a key is declared wrongly, or names a column that is not there.
+    """
+    block = block or {}
+    check_keys("schema", block, _SCHEMA_KEYS)
+    if block.get("metadata_table_id"):
+        raise ValueError(
+            "schema.metadata_table_id needs a metadata service, and this version knows none: write the columns"
+        )
+    names = None if columns is None else columns.names
     comment = block.get("comment")
-    table = TableSchema(
+    return TableSchema(
         table=table_name(block),
-        columns=schema,
-        primary_key=primary_key(block.get("primaryKey"), schema.names),
-        constraint_keys=constraint_keys(block.get("constraintKeys"), schema.names),
+        columns=pa.schema([]) if columns is None else columns,
+        primary_key=primary_key(block.get("primaryKey"), names),
+        constraint_keys=constraint_keys(block.get("constraintKeys"), names),
         comment=None if comment is None else str(comment),
     )
-    return DeclaredTable(schema=table, columns=tuple(declared))
 
 
 def _from_fields(fields: Any, dimensions: Mapping[str, int]) -> list[Column]:

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Outcome
-from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE, EngineConfig
@@ -83,7 +83,7 @@ class Crew:
         self._runs: list[PipelineRun] = []
         self._ended = 0
         self._begun = False
-        self._broken = ""
+        self._broken: Failure | None = None
         """What ended the job beyond its pipelines' own failures."""
         self._recorded = False
         """Whether the manifest says that the job has ended."""
@@ -216,9 +216,9 @@ class Crew:
     def _break(self, error: BaseException) -> None:
         """A job never waits for ever: what nobody expected ends it."""
         failure = failure_of(error)
-        logger.error("%s", failure.message, extra={"job": self._job_id})
+        logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
-        self._broken = self._broken or failure.message  # before the last pipeline ends, and the job is concluded
+        self._broken = failure = self._broken or failure  # before the last pipeline ends, and the job is concluded
         for run in self._runs:
             run.abandon()
         try:
@@ -232,7 +232,8 @@ class Crew:
                 pipelines=(),
                 started_at=now,
                 ended_at=now,
-                failure=self._broken,
+                failure=failure.message,
+                code=failure.code,
             )
         self._on_end(report)
 
@@ -250,7 +251,8 @@ class Crew:
             pipelines=tuple(run.view() for run in self._runs),
             started_at=self._started_at,
             ended_at=wall_clock(),
-            failure=self._broken,
+            failure=self._broken.message if self._broken else "",
+            code=self._broken.code if self._broken else "",
             warnings=tuple(str(problem) for problem in self._claim.job.warnings),
             log_file=Path(log_file) if log_file else None,
             resumed=self._restored,

@@ -316,14 +316,26 @@ class EpochRun:
 
     def _commit(self, command: commands.Commit) -> None:
         ids = tuple(committable.id for committable in command.committables)
-        self._ask(
+        on_spark = self._work.commits_on_spark(command.sink)
+
+        def publish() -> None:
+            if on_spark:
+                self._workshop.spark.result()
+            self._work.commit(command.sink, self._epoch, command.committables, again=command.again)
+
+        commit = partial(
+            self._ask,
             self._workshop.place_pool,
-            lambda: self._work.commit(command.sink, self._epoch, command.committables, again=command.again),
+            publish,
             lambda now, _none: events.CommitSucceeded(now_ms=now, sink=command.sink, ids=ids),
             lambda now, error: events.CommitFailed(
                 now_ms=now, sink=command.sink, committed=(), failure=failure_of(error)
             ),
         )
+        if on_spark:
+            self._when_spark_runs(commit)
+        else:
+            commit()
 
     def _sweep(self, command: commands.Sweep) -> None:
         self._ask(

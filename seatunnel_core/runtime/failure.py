@@ -5,6 +5,7 @@ import traceback
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.source import Source
+from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.spark.failure import kind_of
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 
@@ -28,7 +29,8 @@ def failure_of(error: BaseException) -> Failure:
             f"{type(error).__name__}: {message} (a bug of the engine, not a mistake of yours: "
             "please report it with the traceback in the log file)"
         )
-    return Failure(kind=kind, message=message, detail="".join(traceback.format_exception(error)))
+    code = error.code if isinstance(error, SeaTunnelError | CheckpointStorageError) else ""
+    return Failure(kind=kind, message=message, code=code, detail="".join(traceback.format_exception(error)))
 
 
 def _kind(error: BaseException) -> FailureKind:

@@ -29,9 +29,8 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
     own = sink.sink.guarantee
     if own is Guarantee.EXACTLY_ONCE:
         return Promise(own)
-    kind = sink.sink.identifier
-    does = "cannot take rows back" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
-    return Promise(own, f"the sink {sink.name!r} ({kind}) {does}")
+    usual = "cannot take rows back" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
+    return Promise(own, f"the sink {sink.name!r} ({sink.sink.identifier}) {sink.sink.weakness or usual}")
 
 
 def weakest(pipeline: PlannedPipeline) -> Promise:

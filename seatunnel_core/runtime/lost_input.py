@@ -15,12 +15,13 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
         emptied = sink.sink.emptied_folder
         if emptied is None:
             continue
+        keep = "mode = append" if "mode" in sink.sink.options else "data_save_mode = APPEND_DATA"
         for source in (source for pipeline in known for source in pipeline.sources):
             for read in (path for path in source.source.read_paths if overlap(emptied, path)):
                 problems.error(
                     f"the sink {sink.name!r} empties {emptied} when the job starts, and the source {source.name!r} "
                     f"reads {read}: it would delete its own input",
-                    suggestion="Write to another folder, or set data_save_mode = APPEND_DATA",
+                    suggestion=f"Write to another folder, or set {keep}",
                 )
 
 

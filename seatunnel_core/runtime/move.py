@@ -15,6 +15,7 @@ from seatunnel_core.checkpoint.base import savepoint_of
 from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.fit import Comparison, fitted
 from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.connectors.sink import FrameSink
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
 from seatunnel_core.inspector.content import attachments_of
@@ -198,7 +199,9 @@ class _Moving:
             sink.name
             for pipeline in job.pipelines
             for sink in pipeline.sinks
-            if sink.sink.target_folder is None or sink.sink.target_folder in before
+            if isinstance(sink.sink, FrameSink)  # its folder is where rows wait, not where they go
+            or sink.sink.target_folder is None
+            or sink.sink.target_folder in before
         ]
         if same:
             self._problems.append(

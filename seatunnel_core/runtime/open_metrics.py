@@ -140,7 +140,11 @@ FAMILIES: tuple[Family, ...] = (
     _gauge("SinkWriteBytesPerSeconds", "Bytes staged per second, of late.", lambda each: each.bytes_written_per_second),
     _counter("SinkCommittedCount", "Rows published by sinks.", lambda each: each.rows_committed),
     _counter("SinkCommittedBytes", "Bytes published by sinks.", lambda each: each.bytes_committed),
-    _counter("seatunnel_rows_skipped", "Rows that a source left out, as its options allow.", lambda e: e.rows_skipped),
+    _counter(
+        "seatunnel_rows_skipped",
+        "Bad rows that a source or a transform left out, as its options allow.",
+        lambda e: e.rows_skipped,
+    ),
     Family(
         name="seatunnel_pipeline_state",
         kind="gauge",

@@ -174,6 +174,7 @@ class PipelineRun:
             restarts=self._restarts,
             bounded=planned.bounded,
             failure=self.failure.message if self.failure else "",
+            code=self.failure.code if self.failure else "",
         )
         progress = self._progress()
         if progress is None:
@@ -253,7 +254,8 @@ class PipelineRun:
             try:
                 self._work.require_own(epoch)
             except StaleEpochError as error:
-                fenced = Failure(kind=FailureKind.STORAGE, message=f"{error}. What it met was: {failure.message}")
+                message = f"{error}. What it met was: {failure.message}"
+                fenced = Failure(kind=FailureKind.STORAGE, message=message, code=error.code)
                 heeded = partial(self._ended, Outcome.FENCED, fenced)
             except Exception as error:  # it cannot be told; the failure counts as it is
                 self._log.debug("whose pipeline this is could not be looked up: %s", error)
@@ -281,7 +283,7 @@ class PipelineRun:
             self._ended(Outcome.FAILED, failure)
             return
         pause_s = (decision.restart_at_ms - now) / 1000
-        self._log.warning("%s; starts again in %.1f s", failure.message, pause_s)
+        self._log.warning("%s; starts again in %.1f s", failure.message, pause_s, extra={"code": failure.code})
         self._answer_all(None, failure.message)
         self._restarts += 1
         self._waiting = self._workshop.loop.call_later(pause_s, self.start)
@@ -295,7 +297,7 @@ class PipelineRun:
             self._epoch.leave()
         self.outcome, self.failure = outcome, failure
         if failure is not None:
-            self._log.error("%s", failure.message)
+            self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable, Split
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import FrameSink, SinkPlace
 from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.chain import program_of
@@ -100,9 +100,16 @@ class PipelineWork:
         for sink, place in places:
             sink.prove(place, token)
 
+    def commits_on_spark(self, sink_name: str) -> bool:
+        return isinstance(self.planned.sink(sink_name).sink, FrameSink)
+
     def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
-        sink = self.planned.sink(sink_name)
-        sink.sink.commit(committables, self._place(sink, epoch), again=again)
+        planned = self.planned.sink(sink_name)
+        sink, place = planned.sink, self._place(planned, epoch)
+        if isinstance(sink, FrameSink):
+            self.plane.publish(sink, committables, place, again=again)
+        else:
+            sink.commit(committables, place, again=again)
 
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
         return sum(sink.sink.sweep(self._place(sink, epoch), keep, final=final) for sink in self.planned.sinks)
@@ -124,7 +131,7 @@ class PipelineWork:
 
     @property
     def on_frames(self) -> bool:
-        """Whether a source or a transform is planned by Spark."""
+        """Whether a source, a transform or a sink is planned by Spark."""
         return self.planned.on_frames
 
     def is_limited(self, source_name: str) -> bool:
@@ -178,7 +185,11 @@ class PipelineWork:
             frame_schema=lambda transform, schema: self.plane.frame_schema(transform, schema),
         )
         for target in program.targets:
-            target.sink.create_tables(target.schemas, self._place(self.planned.sink(target.name), epoch))
+            place = self._place(self.planned.sink(target.name), epoch)
+            if isinstance(target.sink, FrameSink):
+                self.plane.begin(target.sink, target.schemas, place)
+            else:
+                target.sink.create_tables(target.schemas, place)
         return program
 
     def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:

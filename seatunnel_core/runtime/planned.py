@@ -7,7 +7,7 @@ from attrs import field, frozen
 from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
-from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.sink import FrameSink, Sink
 from seatunnel_core.connectors.source import FrameSource, Source
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.rows.batch import TableSchema
@@ -79,9 +79,11 @@ class PlannedPipeline:
 
     @property
     def on_frames(self) -> bool:
-        """Whether a source or a transform is planned by Spark."""
-        return any(isinstance(node.source, FrameSource) for node in self.sources) or any(
-            isinstance(node.transform, DataFrameTransform) for node in self.transforms
+        """Whether a source, a transform or a sink is planned by Spark."""
+        return (
+            any(isinstance(node.source, FrameSource) for node in self.sources)
+            or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
+            or any(isinstance(node.sink, FrameSink) for node in self.sinks)
         )
 
     @property

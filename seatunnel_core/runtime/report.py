@@ -62,6 +62,9 @@ class PipelineView:
     failure: str = ""
     """The message that ended the pipeline; empty when none did."""
 
+    code: str = ""
+    """The code of that error, for ``seatunnel help CODE``; empty when it is no error of ours."""
+
 
 @frozen(kw_only=True)
 class JobProgress:
@@ -85,6 +88,9 @@ class JobReport:
     ended_at: float
     failure: str = ""
     """What ended the job beyond its pipelines' own failures; empty when nothing did."""
+
+    code: str = ""
+    """The code of that error; empty when it is no error of ours."""
 
     warnings: tuple[str, ...] = ()
     log_file: Path | None = None

@@ -15,16 +15,17 @@ a DataFrame has inserted rows only, and anything else is refused — the primary
 import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.events import Failure
-from seatunnel_core.connectors.sink import Staged
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.sink import FrameSink, SinkPlace, Staged
 from seatunnel_core.connectors.source import FrameSource
-from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
+from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import failure_of, spark_says
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
@@ -73,6 +74,23 @@ class SparkFrames:
         except TransformError as error:
             raise SourceError(f"{source.identifier}: {error}") from error
 
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """Have a sink make its target ready, with a frame of its columns and no row.
+
+        Raises:
+            SinkError: a column's type has no counterpart, or the sink refuses. What Spark raises stays as it is.
+        """
+        try:
+            columns = spark_schema(schemas[0])
+        except TransformError as error:
+            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+        with self._building:
+            sink.begin(self._spark.createDataFrame([], columns), schemas, place)
+
+    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Have a sink publish. What Spark raises stays as it is."""
+        sink.publish(self._spark, committables, place, again=again)
+
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes DataFrame transforms. An error of the data becomes its failure.
 
@@ -82,6 +100,7 @@ class SparkFrames:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
         failure: Failure | None = None
         staged: dict[str, Staged] = {}
+        skipped = 0
         try:
             build = _UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
             told: list[str] = []
@@ -89,7 +108,7 @@ class SparkFrames:
                 with self._building:
                     frame = build.staged(node)
                 told += [row[0] for row in frame.collect()]
-            parts, failure = staged_parts(told)
+            parts, skipped, failure = staged_parts(told)
             noted = self._noted_for(tag)
             failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
             if failure is None:
@@ -109,7 +128,7 @@ class SparkFrames:
             attempt=work.attempt,
             failure=failure,
             rows_read=counts["rows"],
-            rows_skipped=counts["skipped"],
+            rows_skipped=counts["skipped"] + skipped,
             bytes_read=counts["bytes"],
             wall_ms=(time.perf_counter() - started) * 1000,
             committables={name: committable(program, work.unit, work.epoch, one) for name, one in staged.items()},
@@ -132,13 +151,16 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """What was read for a job: each partition once, whatever was repeated; each row once, however often read."""
+    """What was read for a job: each partition once, whatever was repeated; each row once, however often read. Steps
+    between DataFrame transforms read nothing, and skip rows of their own."""
     by_step: dict[str, dict[str, int]] = {}
     for (_, step, _), one in noted.items():
         total = by_step.setdefault(step, {"rows": 0, "skipped": 0, "bytes": 0})
         for name in total:
             total[name] += getattr(one, name)
-    return max(by_step.values(), key=lambda total: total["rows"], default={"rows": 0, "skipped": 0, "bytes": 0})
+    read = max(by_step.values(), key=lambda total: total["rows"], default={"rows": 0, "skipped": 0, "bytes": 0})
+    between = (total["skipped"] for total in by_step.values() if total is not read and not total["rows"])
+    return {**read, "skipped": read["skipped"] + sum(between)}
 
 
 def _partition_number() -> int:
@@ -271,7 +293,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
         except Exception as error:
             raise TransformError(
                 f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
-                "counterpart; leave it out or convert it before this transform"
+                "counterpart; leave it out or convert it before"
             ) from error
     return StructType(fields)
 

@@ -11,9 +11,9 @@ from attrs import define, evolve, field, frozen
 
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
-from seatunnel_core.errors import PlatformError
+from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.packing import Candidate, Pace, ShareMode, choose_packet, overdue_ms
-from seatunnel_core.spark.plane import PacketLostError, SparkPlane, packet_of
+from seatunnel_core.spark.plane import SparkPlane, packet_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitResult, UnitWork
 
@@ -167,7 +167,7 @@ class UnitDispatcher:
         except PacketLostError as lost:
             self._again(packet, lost)
         except PlatformError as error:
-            self._fail(packet, Failure(kind=FailureKind.USAGE, message=str(error)))
+            self._fail(packet, Failure(kind=FailureKind.USAGE, message=str(error), code=error.code))
         except Exception as error:
             logger.exception("a packet of work units could not be run")
             detail = traceback.format_exc()
@@ -261,4 +261,5 @@ class UnitDispatcher:
 
 def _lost(order: Order, lost: PacketLostError) -> Failure:
     where = f"pipeline {order.program.pipeline_id}, source {order.program.source_name!r}, work unit {order.unit.number}"
-    return Failure(kind=FailureKind.TRANSIENT, message=f"{where}: the Spark task that ran it was lost: {lost}")
+    message = f"{where}: the Spark task that ran it was lost: {lost}"
+    return Failure(kind=FailureKind.TRANSIENT, message=message, code=lost.code)

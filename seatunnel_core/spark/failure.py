@@ -10,7 +10,7 @@ from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
 
 _PLACE_IS_WRONG = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
 """What trying again cannot mend. Everything else that an operating system says — a full disk too — may pass."""
 
@@ -22,7 +22,8 @@ def failure_of(error: BaseException, where: str) -> Failure:
     if kind is FailureKind.BUG:
         text = f"{type(error).__name__}: {text}"
     message = text if text.startswith("pipeline ") else f"{where}: {text}"
-    return Failure(kind=kind, message=message, detail="".join(traceback.format_exception(error)))
+    code = error.code if isinstance(error, SeaTunnelError) else ""
+    return Failure(kind=kind, message=message, code=code, detail="".join(traceback.format_exception(error)))
 
 
 def kind_of(error: BaseException) -> FailureKind:
@@ -50,6 +51,13 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     if isinstance(error, SourceError | TransformError | RuleError):
         return FailureKind.DATA
     return FailureKind.USAGE
+
+
+def refused_by_spark(error: BaseException | None) -> bool:
+    """Whether Spark found the plan wrong, before it ran any of it: trying again cannot help."""
+    from pyspark.errors import AnalysisException, IllegalArgumentException
+
+    return isinstance(error, AnalysisException | IllegalArgumentException)
 
 
 _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)

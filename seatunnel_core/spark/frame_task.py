@@ -93,13 +93,15 @@ def pass_on(
 
     def between(batches: Batches) -> Batches:
         program, run = work.run()
+        failure = None
         try:
             for rows in batches:
                 for arriving in run.flow(node, Batch(table=table, rows=rows), step):
                     yield _rows_for_spark(arriving, columns)
         except Exception as error:
+            failure = failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")
             _drain(batches)
-            note(Noted(failure=failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")))
+        note(Noted(skipped=run.rows_skipped, failure=failure))
 
     return between
 
@@ -112,7 +114,8 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
         try:
             for rows in batches:
                 run.push(node, Batch(table=table, rows=rows.cast(columns)))
-            told: dict[str, Any] = {"staged": {name: asdict(staged) for name, staged in run.finish_writers().items()}}
+            staged = {name: asdict(staged) for name, staged in run.finish_writers().items()}
+            told: dict[str, Any] = {"staged": staged, "skipped": run.rows_skipped}
         except Exception as error:
             run.abort()
             _drain(batches)
@@ -122,15 +125,17 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
     return stage
 
 
-def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], Failure | None]:
-    """What the rows of ``stage_from`` say, by sink; and the first failure among them."""
+def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
+    """What the rows of ``stage_from`` say, by sink; how many rows were skipped; and the first failure among them."""
     parts: dict[str, list[Staged]] = {}
+    skipped = 0
     for row in map(json.loads, told):
         if "failure" in row:
-            return {}, _from_json(row["failure"])
+            return {}, 0, _from_json(row["failure"])
+        skipped += row["skipped"]
         for name, staged in row["staged"].items():
             parts.setdefault(name, []).append(Staged(**staged))
-    return parts, None
+    return parts, skipped, None
 
 
 def _drain(batches: Batches) -> None:
@@ -149,8 +154,13 @@ def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _as_json(failure: Failure) -> dict[str, str]:
-    return {"kind": failure.kind.value, "message": failure.message, "detail": failure.detail}
+    return {"kind": failure.kind.value, "message": failure.message, "code": failure.code, "detail": failure.detail}
 
 
 def _from_json(document: Mapping[str, str]) -> Failure:
-    return Failure(kind=FailureKind(document["kind"]), message=document["message"], detail=document["detail"])
+    return Failure(
+        kind=FailureKind(document["kind"]),
+        message=document["message"],
+        code=document["code"],
+        detail=document["detail"],
+    )

@@ -19,15 +19,15 @@ from weakref import WeakKeyDictionary
 from attrs import field, frozen
 
 from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
-from seatunnel_core.connectors.sink import Sink, SinkPlace
+from seatunnel_core.checkpoint.split import Committable, WorkUnit
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError
+from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark import session
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
-from seatunnel_core.spark.failure import spark_says
+from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.session import SparkSettings
@@ -44,12 +44,6 @@ BROADCAST_BYTES = 65_536
 """What is bigger goes to each worker once, as a Spark broadcast, instead of with every packet."""
 
 _ERRAND_THREADS = 2
-
-
-class PacketLostError(SeaTunnelError):
-    """A Spark job ended as a whole: a worker died, memory ran out, or it was cancelled. Its works may run again."""
-
-    retryable = True
 
 
 @frozen
@@ -224,6 +218,33 @@ class SparkPlane:
         """
         return self._spark_frames().source_schema(source)
 
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """Have Spark make the target of a sink ready.
+
+        Raises:
+            SinkError: the sink or Spark refuses.
+        """
+        try:
+            with self._tagged(self.new_tag()):
+                self._spark_frames().begin(sink, schemas, place)
+        except PacketLostError as error:
+            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+
+    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Have Spark write what is staged for a sink.
+
+        Raises:
+            CommitError: the sink or Spark refuses; ``retryable`` when Spark failed at it.
+        """
+        try:
+            with self._tagged(self.new_tag()):
+                self._spark_frames().publish(sink, committables, place, again=again)
+        except PacketLostError as error:
+            raise CommitError(
+                f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}",
+                retryable=not refused_by_spark(error.__cause__),
+            ) from error
+
     def _spark_frames(self) -> SparkFrames:
         running = self._running
         if running is None:
@@ -364,6 +385,7 @@ def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
 def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:
     error = kind(failure.message)
     error.retryable, error.ends_job = failure.retryable, failure.kind is FailureKind.JOB
+    error.code = failure.code or error.code
     if failure.kind is FailureKind.BUG:
         error.add_note(failure.detail)
     return error

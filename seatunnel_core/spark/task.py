@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.events import Failure
 from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
@@ -248,7 +248,8 @@ class UnitRun(ReadContext):
     def _applied(self, step: Step, transform: Transform, batch: Batch) -> Iterator[Batch]:
         self.at = f"transform {step.name!r}"
         for changed in transform.apply(batch):
-            yield changed
+            self.rows_skipped += changed.left_out
+            yield evolve(changed, left_out=0) if changed.left_out else changed
             self.at = f"transform {step.name!r}"
 
     def write(self, target: Target, batch: Batch) -> None:

@@ -99,3 +99,8 @@ def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
     """The rows of which the mask says so, with their kinds."""
     kinds = None if batch.kinds is None else batch.kinds.filter(mask)
     return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)
+
+
+def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
+    """As ``kept``, for rows that are left out because something is wrong with them: they are counted."""
+    return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)

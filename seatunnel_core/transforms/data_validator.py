@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from seatunnel_core.config.option import ENUM, LIST, NESTED, STRING, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, kept
+from seatunnel_core.transforms.columns import check_known, without_bad
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.transforms.value_rule import RULES, ValueRule, value_rules
 
@@ -66,7 +66,7 @@ class DataValidator(Transform):
         if good.true_count == len(good):
             yield batch
         elif self.options[WAY] == "SKIP":
-            yield kept(batch, good)
+            yield without_bad(batch, good)
         else:
             at = pc.index(good, False).as_py()
             broken = [rule for rule, holds in zip(self._rules, held, strict=True) if not holds[at].as_py()]

@@ -19,7 +19,7 @@ from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, kept, put, with_outputs
+from seatunnel_core.transforms.columns import check_known, put, with_outputs, without_bad
 from seatunnel_core.transforms.transform import Transform
 
 COLUMNS = Option(
@@ -27,7 +27,7 @@ COLUMNS = Option(
     LIST(NESTED),
     required=True,
     doc="A list of { src_field, path, dest_field, dest_type = string, column_error_handle_way }. path, dest_field and "
-    "dest_type may name several, with semicolons between them.",
+    "dest_type may name several, as lists or with semicolons between them.",
 )
 WAY = Option(
     "row_error_handle_way",
@@ -110,7 +110,7 @@ class JsonPath(Transform):
                 for column, value in zip(found, values, strict=True):
                     column.append(value)
         if not all(complete):
-            batch = kept(batch, pa.array(complete, pa.bool_()))
+            batch = without_bad(batch, pa.array(complete, pa.bool_()))
         arrays = [pa.array(column, output.type) for column, output in zip(found, self._outputs, strict=True)]
         yield put(batch, self._outputs, arrays)
 
@@ -134,18 +134,20 @@ class JsonPath(Transform):
 
 def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
     unknown = sorted(set(entry) - set(_KEYS))
-    missing = [key for key in _KEYS[:3] if not isinstance(entry.get(key), str) or not entry[key].strip()]
+    missing = [key for key in _KEYS[:3] if not _is_written(entry.get(key), key != "src_field")]
     if unknown or missing:
         problem = f"does not know {unknown[0]}; it has {', '.join(_KEYS)}" if unknown else f"needs {missing[0]}, a text"
         raise UsageError(f"option 'columns': an entry {problem}")
     own = str(entry.get("column_error_handle_way") or way).upper()
     if own not in _WAYS:
         raise UsageError(f"option 'columns': column_error_handle_way is one of {', '.join(_WAYS)}, found {own}")
-    outputs = [name.strip() for name in entry["dest_field"].split(";")]
-    written = entry.get("dest_type")
+    outputs = _several(entry["dest_field"])
     several = len(outputs) > 1
-    paths = [path.strip() for path in entry["path"].split(";")] if several else [entry["path"].strip()]
-    types: Sequence[Any] = str(written or "").split(";") if several else [written or "string"]
+    paths = _several(entry["path"]) if several or isinstance(entry["path"], list) else [entry["path"].strip()]
+    written = entry.get("dest_type")
+    types: Sequence[Any] = [written or "string"]
+    if several or isinstance(written, list):
+        types = _several(written or "")
     if not len(outputs) == len(paths) == len(types):
         raise UsageError(
             f"option 'columns': {len(outputs)} names in dest_field need as many in path and dest_type, found "
@@ -158,6 +160,17 @@ def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
         except ValueError as error:
             raise UsageError(f"option 'columns', dest_type of {name}: {error}") from None
         yield _Wanted(source=entry["src_field"].strip(), path=path, output=output, way=own)
+
+
+def _is_written(value: Any, may_be_list: bool) -> bool:
+    texts = value if may_be_list and isinstance(value, list) else [value]
+    return bool(texts) and all(isinstance(text, str) and text.strip() for text in texts)
+
+
+def _several(written: Any) -> list[Any]:
+    """What stands in a list, or in a text with semicolons."""
+    parts = written.split(";") if isinstance(written, str) else written if isinstance(written, list) else [written]
+    return [part.strip() if isinstance(part, str) else part for part in parts]
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import ENUM, LIST, NESTED, STRING, Option, Options
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, NESTED, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 
 CASE = Option("convert_case", ENUM("UPPER", "LOWER"), doc="Writes names in capital or in small letters.")
@@ -15,8 +15,9 @@ SUFFIX = Option("suffix", STRING, doc="What comes after the name.")
 REPLACEMENTS = Option(
     "replacements_with_regex",
     LIST(NESTED),
-    doc="A list of { replace_from, replace_to, is_regex }: a name that equals replace_from, or with is_regex = true "
-    "its parts that match, become replace_to, which no convert_case changes. The last entry that fits counts.",
+    doc="A list of { replace_from, replace_to, is_regex = true }: the parts of a name that match replace_from, or with "
+    "is_regex = false a name that equals it, become replace_to, which no convert_case changes. The last entry that "
+    "fits counts.",
 )
 NAMING = (CASE, PREFIX, SUFFIX, REPLACEMENTS)
 
@@ -88,9 +89,16 @@ def _replacement(entry: Mapping[str, Any]) -> Replacement:
         )
     (source,) = entry_texts(option, entry, ("replace_from",))
     target = str(entry.get("replace_to", "")).strip()
-    if str(entry.get("is_regex", False)).lower() != "true":
+    if not _is_regex(entry):
         return Replacement(re.compile(rf"\A{re.escape(source)}\Z"), target)
     try:
         return Replacement(re.compile(source), target)
     except re.error as error:
         raise UsageError(f"option '{option}': {source!r} is not a regular expression: {error}") from None
+
+
+def _is_regex(entry: Mapping[str, Any]) -> bool:
+    try:
+        return BOOLEAN.parse(entry.get("is_regex", True))
+    except ValueError as error:
+        raise UsageError(f"option '{REPLACEMENTS.key}', is_regex: {error}") from None

@@ -1,14 +1,15 @@
 """The transform ``Python``: a function from a ``pyarrow.RecordBatch`` to a ``pyarrow.RecordBatch``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.config.option import FUNCTION, SCHEMA, Option, Options
 from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.schema_block import table_schema
+from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.transforms.columns import with_columns
 from seatunnel_core.transforms.transform import Transform
 
@@ -36,8 +37,9 @@ class PythonFunction(Transform):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._function: Any = options[FUNCTION_OPTION]
+        self._block: Mapping[str, Any] | None = options[SCHEMA_BLOCK]
         try:
-            declared = table_schema(options[SCHEMA_BLOCK])
+            declared = table_schema(self._block)
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
         self._declared: pa.Schema | None = declared.columns if declared else None
@@ -48,7 +50,7 @@ class PythonFunction(Transform):
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         if self._declared is not None:
-            return with_columns(schema, self._declared)
+            return self._described(with_columns(schema, self._declared))
         empty = pa.RecordBatch.from_pylist([], schema=schema.columns)
         found = [rows.schema for rows in self._call(empty)]
         if not found:
@@ -56,7 +58,20 @@ class PythonFunction(Transform):
                 f"Python: {self._name} gives nothing for an empty batch, so its columns are unknown: declare them with "
                 "schema { fields { … } }"
             )
-        return with_columns(schema, found[0].remove_metadata())
+        return self._described(with_columns(schema, found[0].remove_metadata()))
+
+    def _described(self, schema: TableSchema) -> TableSchema:
+        """With the keys and the comment that the job declares, where it does."""
+        try:
+            said = described_table(self._block, schema.columns)
+        except ValueError as error:
+            raise TransformError(f"Python: option 'schema': {error}") from None
+        return evolve(
+            schema,
+            primary_key=said.primary_key or schema.primary_key,
+            constraint_keys=said.constraint_keys or schema.constraint_keys,
+            comment=said.comment or schema.comment,
+        )
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         for rows in self._call(batch.rows):

@@ -4,7 +4,8 @@ No transform knows of this: ``PerTable`` stands in front of them and gives each 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from attrs import evolve
@@ -12,13 +13,13 @@ from attrs import evolve
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.option import ENTRIES, STRING, Option, Options
 from seatunnel_core.errors import UsageError
-from seatunnel_core.job.node import COMMON, TABLE_MATCH, TABLE_TRANSFORM
+from seatunnel_core.job.node import COMMON, RULE_MATCH, TABLE_MATCH, TABLE_TRANSFORM
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 TABLE_PATH = Option("table_path", STRING, required=True, doc="The table of this entry, database.schema.table.")
 
-_COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM))
+_COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH))
 
 
 def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
@@ -51,15 +52,21 @@ def transform_of(
             "input of one table by plugin_input, or use the transform Sql or Python"
         )
     shared = {option.key: options[option] for option in _COMMON if options.is_set(option)}
-    single: dict[str, Transform] = {}
+    single: dict[str, list[Transform]] = {}
     for number, entry in enumerate(entries, 1):
-        if entry[TABLE_PATH] in single:
-            raise UsageError(f"option {TABLE_TRANSFORM.key!r}: two entries have the table_path {entry[TABLE_PATH]!r}")
+        chosen = single.setdefault(entry[TABLE_PATH], [])
+        if chosen and not options[RULE_MATCH]:
+            raise UsageError(
+                f"option {TABLE_TRANSFORM.key!r}: two entries have the table_path {entry[TABLE_PATH]!r}; "
+                f"{RULE_MATCH.key} = ALL_MATCH takes them one after the other, FIRST_MATCH the first only"
+            )
         written = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
         try:
-            single[entry[TABLE_PATH]] = plugin(Options({**shared, **written}, (*_COMMON, *entry.declared)))
+            made = plugin(Options({**shared, **written}, (*_COMMON, *entry.declared)))
         except (UsageError, ValueError) as error:
             raise UsageError(f"option {TABLE_TRANSFORM.key!r}, entry {number}: {error}") from None
+        if not chosen or options[RULE_MATCH] == "ALL_MATCH":
+            chosen.append(made)
     return PerTable(plugin, _general(plugin, options), _pattern(options[TABLE_MATCH]), single)
 
 
@@ -96,7 +103,7 @@ class PerTable(Transform):
         plugin: type[Transform],
         general: Transform | None,
         pattern: "re.Pattern[str]",
-        single: Mapping[str, Transform],
+        single: Mapping[str, Sequence[Transform]],
     ) -> None:
         super().__init__(Options({}, ()))
         self.identifier, self.task_modules = plugin.identifier, plugin.task_modules
@@ -105,17 +112,18 @@ class PerTable(Transform):
         self._single = dict(single)
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
-        chosen = self._of(schema.table)
-        return schema if chosen is None else chosen.output_schema(schema)
+        for chosen in self._of(schema.table):
+            schema = chosen.output_schema(schema)
+        return schema
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        chosen = self._of(batch.table)
-        if chosen is None:
-            yield batch
-        else:
-            yield from chosen.apply(batch)
+        batches = iter((batch,))
+        for chosen in self._of(batch.table):
+            batches = chain.from_iterable(map(chosen.apply, batches))
+        return batches
 
-    def _of(self, table: str) -> Transform | None:
+    def _of(self, table: str) -> Sequence[Transform]:
+        """What a table passes through, in this order."""
         if table in self._single:
             return self._single[table]
-        return self._general if self._pattern.fullmatch(table) else None
+        return (self._general,) if self._general is not None and self._pattern.fullmatch(table) else ()

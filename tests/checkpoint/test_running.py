@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from attrs import evolve
 
 from seatunnel_core.checkpoint import codec, commands, events
 from seatunnel_core.checkpoint.commands import AbortKind, Outcome
@@ -312,10 +313,10 @@ class TestCheckpoints:
             (played.stored if good else played.storage_failed)(checkpoint_id)
             assert not played.get(commands.EndPipeline)
         played.at(now_ms + 1_000).checkpoint()
-        played.storage_failed(5)
+        played.storage_failed(5, evolve(PASSING, code="STORAGE-UNAVAILABLE"))
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
-        assert failure.kind is FailureKind.TRANSIENT
+        assert (failure.kind, failure.code) == (FailureKind.TRANSIENT, "STORAGE-UNAVAILABLE")
         assert "checkpoints that failed in a row: 2, tolerated: 1; checkpoint 5: a worker is gone" in failure.message
 
     def test_a_stalled_storage_is_named_when_the_checkpoint_expires(self) -> None:
@@ -339,7 +340,8 @@ class TestCheckpoints:
             commands.CancelUnits,
             commands.EndPipeline,
         ]
-        assert played.only(commands.EndPipeline).outcome is Outcome.FENCED
+        end = played.only(commands.EndPipeline)
+        assert (end.outcome, end.failure and end.failure.code) == (Outcome.FENCED, "STALE-EPOCH")
         played.stored(2)
         assert played.said == ()
 

@@ -174,7 +174,9 @@ def test_a_lost_fence_ends_the_start() -> None:
     assert played.said == (
         commands.EndPipeline(
             outcome=Outcome.FENCED,
-            failure=events.Failure(kind=FailureKind.STORAGE, message="a newer engine runs this job"),
+            failure=events.Failure(
+                kind=FailureKind.STORAGE, message="a newer engine runs this job", code="STALE-EPOCH"
+            ),
         ),
     )
 
@@ -192,6 +194,7 @@ def test_a_damaged_base_is_not_replaced_by_an_older_one(intact: CheckpointRef | 
     assert end.failure is not None
     assert not end.failure.retryable
     assert "1-7 is damaged (a byte is wrong)" in end.failure.message
+    assert end.failure.code == "CHECKPOINT-CORRUPTED"
     assert ("1-5" if intact else "none that is stored") in end.failure.message
     assert ("--retract" in end.failure.message) == (intact is not None), "there must be something to go back to"
 

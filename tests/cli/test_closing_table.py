@@ -84,6 +84,15 @@ def test_failures_and_warnings_are_repeated() -> None:
     assert RESUME in text
 
 
+def test_each_code_of_the_failures_says_once_where_more_is_told() -> None:
+    failed = evolve(FLIGHTS, phase="failed", failure="a row", code="ROW-ERROR")
+    views = (failed, evolve(failed, id=2), evolve(failed, id=3, failure="a disk", code=""))
+    text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=views, failure="no", code="STALE-EPOCH"))
+    assert "3 flights: a disk\n  More: seatunnel help STALE-EPOCH\n  More: seatunnel help ROW-ERROR\n" in text
+    assert text.count("More:") == 2
+    assert "More:" not in table(REPORT)
+
+
 def test_a_job_that_had_ended_before_says_that_nothing_moved() -> None:
     assert "no row was moved now" in table(evolve(REPORT, ended_before=True))
 

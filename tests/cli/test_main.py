@@ -39,7 +39,8 @@ def test_what_a_person_can_act_on_is_one_message(
 ) -> None:
     assert fail_with(error, monkeypatch) == code
     said = capsys.readouterr()
-    assert said.err.strip() == str(error)
+    more = f"\nMore: seatunnel help {error.code}" if code == 1 else ""  # type: ignore[attr-defined]
+    assert said.err.strip() == f"{error}{more}"
     assert said.out == ""
 
 
@@ -122,3 +123,16 @@ def test_windows_is_refused_with_a_sentence(
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--hlep"]) == 2
     assert "did you mean --help?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("argv", "frozen"), [("None", True), ("['--version']", False)])
+def test_a_process_that_is_the_command_ends_without_a_search_for_garbage(argv: str, frozen: bool) -> None:
+    """A third of a second of the processor behind Spark and Arrow, and half a minute where it is short."""
+    asked = (
+        "import contextlib, gc, sys; from seatunnel_core.cli.main import main; sys.argv = ['seatunnel', '--version']"
+    )
+    with_end = f"\nwith contextlib.suppress(SystemExit): main({argv})\nprint(gc.get_freeze_count() > 0)"
+    told = subprocess.run(
+        [sys.executable, "-c", asked + with_end], capture_output=True, text=True, check=True, timeout=200
+    )
+    assert told.stdout.split()[-1] == str(frozen)

@@ -109,6 +109,14 @@ def test_an_insert_with_a_query_makes_a_transform_and_one_with_a_table_none() ->
     assert all(options["plugin_input"] == "people" for _, options in transforms)
 
 
+def test_a_table_may_be_made_if_it_is_not_there() -> None:
+    there = BOTH.replace("CREATE TABLE", "create table if not exists")
+    rest = "CREATE TABLE IF NOT EXISTS adults AS SELECT * FROM people WHERE age > 17; INSERT INTO target SELECT adults;"
+    assert sections(there + rest) == sections((BOTH + rest).replace("IF NOT EXISTS ", ""))
+    with pytest.raises(ConfigError, match="'people' is there already"):
+        sections(SOURCE + there)
+
+
 def test_a_made_name_is_nobodys_name() -> None:
     taken = "".join(f"CREATE TABLE target_input_{n} AS SELECT a FROM people;\n" for n in range(9))
     found = sections(BOTH + taken + "INSERT INTO target SELECT b FROM people;")

@@ -47,6 +47,18 @@ def test_bytes_and_names_are_kept(tmp_path: Path, chunk: int) -> None:
     assert {str(path.relative_to(tmp_path / "out")): path.read_bytes() for path in found} == files
 
 
+def test_a_row_may_hold_a_whole_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    (tmp_path / "empty").touch()
+    made = source(tmp_path, binary_complete_file_mode=True, binary_chunk_size=3)
+    found = [batch.rows.to_pylist() for split in plan(made).splits for batch in made.read(split, Skipped())]
+    assert [[(row["data"], row["partIndex"]) for row in rows] for rows in found] == [[(b"0123456789", 0)], [(b"", 0)]]
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(2**31)
+    with pytest.raises(SourceError, match=r"/large has 2147483648 bytes, and a row holds less than 2 GiB; leave out"):
+        plan(made)
+
+
 @pytest.mark.parametrize(("path", "names"), [("in/a", {"a"}), ("in/*", {"a", "deep/a"}), ("i?", {"in/a", "in/deep/a"})])
 def test_names_begin_where_the_path_has_its_first_sign_of_a_pattern(tmp_path: Path, path: str, names: set[str]) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)

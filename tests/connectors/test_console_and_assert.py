@@ -1,5 +1,8 @@
 """The sinks that write nothing."""
 
+import datetime as dt
+from contextlib import nullcontext
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +17,7 @@ from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.rows.values import plain
 
 SCHEMA = TableSchema(
     table="people",
@@ -45,7 +49,7 @@ def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines() == [
         "table people: name<string>, age<int>, tags<map<string, int>>, pay<decimal(10, 2)>",
         "subtaskIndex=1  rowIndex=1:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
-        "Ada, 36, [('a', 1), ('b', 2)], null",
+        'Ada, 36, {"a":1,"b":2}, null',
         "subtaskIndex=1  rowIndex=2:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
         r"Bob\x1b[2J, null, null, null",
         "… and more rows of people that are not shown: 2",
@@ -73,12 +77,64 @@ def test_the_console_tells_tables_and_kinds_and_what_it_left_out_of_each(capsys:
     ]
 
 
+def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = pa.schema(
+        [
+            ("yes", pa.bool_()),
+            ("pi", pa.float32()),
+            ("pay", pa.decimal128(10, 2)),
+            ("raw", pa.binary()),
+            ("at", pa.time64("us")),
+            ("born", pa.timestamp("us")),
+            ("say", pa.string()),
+            ("row", arrow_type('{a = float, at = time, say = string, "b c" = "array<boolean>"}')),
+            ("times", arrow_type("map<time, string>")),
+        ]
+    )
+    at, born = dt.time(12, 1, 26), dt.datetime(2012, 12, 21, 12, 34, 56)
+    row = {"a": 3.1, "at": at, "say": "hi", "b c": [True, None]}
+    values = [True, 3.1, Decimal("7.50"), b"hi", at, born, 'say "hi"', row, [(at, "noon")]]
+    rows = pa.RecordBatch.from_pylist([dict(zip(columns.names, values, strict=True))], columns)
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    commit(sink, [stage(sink, TableSchema(table="t\n", columns=columns), [rows], place())], place())
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.startswith(r"table t\n: yes<boolean>")
+    assert line.partition(" : ")[2] == (
+        'true, 3.1, 7.50, aGk=, 12:01:26, 2012-12-21T12:34:56, say "hi", '
+        '{"a":3.1,"at":"12:01:26","say":"hi","b c":[true,null]}, {"12:01:26":"noon"}'
+    )
+
+
+def test_a_long_row_says_how_much_of_it_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}], pa.schema([("name", pa.string())]))
+    sink = ConsoleSink(options_of(ConsoleSink, {}))
+    commit(sink, [stage(sink, TableSchema(table="t", columns=rows.schema), [rows], place())], place())
+    line = capsys.readouterr().out.splitlines()[1]
+    before, _, after = line.partition("xxx")
+    assert after.endswith(f"x… ({len(before) + 10_000 - 500:,} more characters)")
+    with pytest.raises(RuleError, match=r'found "x{199}… \(9,802 more characters\), expected MAX_LENGTH 3'):
+        asserted(
+            field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}),
+            rows,
+            TableSchema(table="t", columns=rows.schema),
+        )
+
+
 def test_what_the_console_sends_to_the_driver_is_bounded() -> None:
     sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
     long = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
     committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
     assert committable.rows == 1_000
     assert sum(map(len, committable.body["lines"])) < 33_000
+
+
+def test_what_is_printable_is_counted_where_it_is_longer_than_what_it_stands_for() -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
+    long = pa.RecordBatch.from_pylist([{"name": "\x1b" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
+    committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
+    assert sum(map(len, committable.body["lines"])) < 35_000
 
 
 def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS, schema: TableSchema = SCHEMA) -> None:
@@ -105,8 +161,10 @@ HOLDING = [
     field("pay", {"equals_to": None}),
     {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}, {"rule_type": "MAX_ROW", "rule_value": 2}]},
     {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": ["name"]}}},
-    {"tables_configs": [{"table_path": "others", **field("nothing")}]},
+    {"tables_configs": [{"table_path": "people", **field("name")}]},
+    {"tables_configs": [{"table_path": "others", "row_rules": [{"rule_type": "MAX_ROW", "rule_value": 0}]}]},
     {"table-names": ["people"]},
+    {"catalog_table_rule": {"primary_key_rule": {"primary_key_columns": "name"}}},
     {"catalog_table_rule": {"constraint_key_rule": []}},
     {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}]}]},
 ]
@@ -120,15 +178,14 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (field("age", {"rule_type": "NOT_NULL"}), "column 'age' of table people: found None, expected NOT_NULL"),
-        (field("name", {"rule_type": "NULL"}), "found 'Ada', expected NULL"),
+        (field("age", {"rule_type": "NOT_NULL"}), "column 'age' of table people: found null, expected NOT_NULL"),
+        (field("name", {"rule_type": "NULL"}), 'found "Ada", expected NULL'),
         (field("age", {"rule_type": "MIN", "rule_value": 37}), "found 36, expected MIN 37"),
         (field("age", {"rule_type": "MAX", "rule_value": 35.5}), "found 36, expected MAX 35.5"),
-        (field("name", {"rule_type": "MIN_LENGTH", "rule_value": 4}), "found 'Ada', expected MIN_LENGTH 4"),
+        (field("name", {"rule_type": "MIN_LENGTH", "rule_value": 4}), 'found "Ada", expected MIN_LENGTH 4'),
         (field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}), "expected MAX_LENGTH 3"),
-        (field("name", {"equals_to": "Ada"}), "expected equals_to 'Ada'"),
-        (field("age", {"equals_to": 36}), "found None, expected equals_to 36"),
-        (field("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}), "cannot be checked on type int"),
+        (field("name", {"equals_to": "Ada"}), r'found "Bob\\u001b\[2J", expected equals_to "Ada"'),
+        (field("age", {"equals_to": 36}), "found null, expected equals_to 36"),
         (field("age", field_type="bigint"), "is of type int, expected bigint"),
         (field("height"), "has no column 'height'"),
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
@@ -146,6 +203,18 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
             "0 rows of table others, expected MIN_ROW 1",
         ),
         (
+            {"tables_configs": [{"table_path": "others", **field("nothing")}]},
+            "the table others, for which rules.tables_configs has rules, did not come; people came",
+        ),
+        (
+            {
+                "tables_configs": [
+                    {"table_path": "o", "catalog_table_rule": {"primary_key_rule": {"primary_key_columns": []}}}
+                ]
+            },
+            "the table o, .* did not come",
+        ),
+        (
             {"catalog_table_rule": {"constraint_key_rule": [constraint("UNIQUE_KEY", "age")]}},
             r"the keys of table people are none; expected UNIQUE_KEY u \(age\)",
         ),
@@ -159,6 +228,67 @@ def test_rules_that_do_not_hold(rules: dict[str, Any], message: str) -> None:
     assert not raised.value.retryable
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "rule", "number", "holds"),
+    [
+        ("bigint", 2**63 - 1, "MAX", 2**63 - 1, True),
+        ("bigint", 2**63 - 1, "MAX", "9223372036854775806", False),
+        ("bigint", 2**53, "MIN", 2**53 + 1, False),
+        ("bigint", 5, "MIN", "1e400", False),
+        ("bigint", 5, "MAX", "1e400", True),
+        ("tinyint", -5, "MAX", -1000, False),
+        ("int", 5, "MIN", 4.5, True),
+        ("int", 5, "MAX", 4.5, False),
+        ("decimal(38, 2)", "900000000000000000000000000000000000.01", "MIN", "9e35", True),
+        ("decimal(38, 2)", "900000000000000000000000000000000000.01", "MAX", "9e35", False),
+        ("decimal(38, 2)", "1.01", "MAX", "1.0099999999999999999999999", False),
+        ("decimal(76, 0)", "1" + "0" * 75, "MIN", "1" + "0" * 74 + "1", False),
+        ("decimal(38, 0)", "9" * 38, "MIN", "9" * 38 + ".5", False),
+        ("float", 3.1, "MIN", 3.1, True),
+        ("double", 0.1, "MAX", "0.1", True),
+        ("double", 0.1, "MIN", "0.10000000000000002", False),
+        ("double", 1.0, "MIN", "1e400", False),
+    ],
+)
+def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule: str, number: Any, holds: bool) -> None:
+    columns = pa.schema([("n", arrow_type(kind))])
+    rows = pa.RecordBatch.from_pylist([{"n": plain(value, columns[0].type)}, {"n": None}], columns)
+    rules = field("n", {"rule_type": rule, "rule_value": number})
+    with nullcontext() if holds else pytest.raises(RuleError, match=f"expected {rule} "):
+        asserted(rules, rows, TableSchema(table="t", columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "message"),
+    [
+        ("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}, "MIN_LENGTH counts characters or bytes, .* type int$"),
+        ("tags", {"rule_type": "MAX_LENGTH", "rule_value": 1}, "MAX_LENGTH counts characters or bytes, .* type map"),
+        ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, and it is of type string$"),
+        ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type date$"),
+        ("alive", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type boolean$"),
+        ("age", {"equals_to": "abc"}, "equals_to cannot be compared: 'abc' is not of type int"),
+        ("age", {"rule_type": "NOT_NULL", "equals_to": 2**31}, "2147483648 is not of type int"),
+        ("born", {"equals_to": "yesterday"}, "'yesterday' is not of type date"),
+        ("tags", {"equals_to": {"a": "x"}}, "'x' is not of type int"),
+        ("pay", {"equals_to": 1.001}, r"1.001 is not of type decimal\(10, 2\)"),
+        ("nothing", {"equals_to": 1}, "1 is not of type null"),
+    ],
+)
+def test_a_rule_that_does_not_go_with_its_column_is_refused_before_there_are_rows(
+    name: str, rule: dict[str, Any], message: str
+) -> None:
+    more = [pa.field("born", pa.date32()), pa.field("alive", pa.bool_()), pa.field("nothing", pa.null())]
+    schema = TableSchema(table="people", columns=pa.schema([*SCHEMA.columns, *more]))
+    sink = AssertSink(options_of(AssertSink, {"rules": field(name, rule)}))
+    with pytest.raises(RuleError, match=f"column {name!r} of table people: .*{message}"):
+        sink.check_schema(schema)
+
+
+def test_a_table_without_rows_has_come() -> None:
+    rules = {"tables_configs": [{"table_path": "people", **field("name", {"rule_type": "NOT_NULL"})}]}
+    asserted(rules, ROWS.slice(0, 0))
+
+
 def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> None:
     columns = pa.schema([("name", pa.large_string())])
     rows = pa.RecordBatch.from_pylist([{"name": "Zoë"}], columns)
@@ -168,7 +298,7 @@ def test_the_characters_of_a_large_string_are_counted_and_not_its_bytes() -> Non
 
 def test_equality_of_maps_knows_no_order() -> None:
     asserted(field("tags", {"equals_to": {"b": 2, "a": 1}}), ADA)
-    with pytest.raises(RuleError, match="expected equals_to"):
+    with pytest.raises(RuleError, match=r'found {"a":1,"b":2}, expected equals_to {"b":2,"a":2}'):
         asserted(field("tags", {"equals_to": {"b": 2, "a": 2}}), ADA)
 
 
@@ -179,10 +309,28 @@ def test_equality_of_maps_knows_no_order() -> None:
         ({"field_rules": [{}]}, "needs a field_name"),
         (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
         (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
+        (field("a", {"rule_type": "MAX", "rule_value": "inf"}), "MAX needs a number as rule_value, found 'inf'"),
+        (field("a", {"rule_type": "MAX", "rule_value": True}), "MAX needs a number as rule_value, found True"),
+        (field("a", {"rule_type": "MIN_LENGTH", "rule_value": 1.5}), "MIN_LENGTH needs a whole number"),
+        ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": "1.5"}]}, "MAX_ROW needs a whole number .* found '1.5'"),
+        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": "1e999999999"}]}, "MIN_ROW needs a whole number"),
         (field("a", field_type="integer"), "field 'a': .* did you mean int"),
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
         ({"tables_configs": [{}]}, "needs a table_path"),
         ({"tables_configs": [{"table_path": "a", "field_rule": []}]}, "rules.tables_configs: field_rule is not known"),
+        ({"field_rules": [{"field_name": "a", "field_values": []}]}, "rules.field_rules has unknown keys"),
+        (field("a", {"rule_type": "NOT_NULL", "equal_to": 1}), "field 'a': field_value has unknown keys"),
+        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1, "table": "a"}]}, "row_rules has unknown keys"),
+        ({"catalog_table_rule": {"primary_key_rule": {"columns": ["a"]}}}, "primary_key_rule has unknown keys"),
+        ({"catalog_table_rule": {"primary_key_rule": {}}}, "primary_key_rule needs primary_key_columns"),
+        (
+            {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY", "a"), "columns": []}]}},
+            "constraint_key_rule has unknown keys",
+        ),
+        (
+            {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY"), "constraint_key_columns": [{}]}]}},
+            "needs a constraint_key_column_name",
+        ),
         ({"catalog_table_rule": {"columns": []}}, "rules.catalog_table_rule has unknown keys"),
         ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
         ({"catalog_table_rule": {"column_rule": [{"name": "a", "column_length": 3}]}}, "column_length cannot be"),

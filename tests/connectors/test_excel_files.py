@@ -80,6 +80,16 @@ def test_columns_are_chosen_by_their_place_and_read_columns(tmp_path: Path) -> N
     assert read(made, plan(made)) == [{"v": "a"}, {"v": "b"}]
 
 
+@pytest.mark.parametrize("single", [True, False])
+def test_what_a_sheet_may_not_hold_goes_into_another_file(tmp_path: Path, single: bool) -> None:
+    rows = [{"a": number} for number in range(5)]
+    write(tmp_path, {"a": "int"}, rows, sheet_max_rows=2, single_file_mode=single)
+    made = source(tmp_path, schema={"fields": {"a": "int"}}, skip_header_row_number=1)
+    found = plan(made)
+    assert [len(read(made, found, [split])) for split in found.splits] == [2, 2, 1]
+    assert read(made, found) == rows
+
+
 def test_a_sheet_that_does_not_begin_in_its_corner(tmp_path: Path) -> None:
     book = xlsxwriter.Workbook(str(tmp_path / "a.xlsx"))
     made = book.add_worksheet()

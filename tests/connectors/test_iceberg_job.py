@@ -4,21 +4,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.report import JobOutcome
-from tests.connectors.iceberg_tables import iceberg_sink, table_in
+from tests.connectors.iceberg_tables import catalog_of, iceberg_sink, table_in
 from tests.runtime.command import fake_source, job
 from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
 
 
-def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400) -> str:
+TWO_TABLES = """
+  FakeSource {
+    plugin_output = a
+    tables_configs = [
+      { row.num = 300, split.num = 30, auto.increment.enabled = true
+        schema { table = "old.orders", fields { id = bigint } } }
+      { row.num = 300, split.num = 30, auto.increment.enabled = true
+        schema { table = "old.names", fields { id = bigint, name = string } } }
+    ]
+  }"""
+
+
+def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400, source: str = "") -> str:
     limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
     env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
     sink = iceberg_sink("a", ground.work, more=f"exactly_once = true\n{more}")
-    return job(env, [fake_source("a", rows=ROWS, splits=60)], [sink])
+    return job(env, [source or fake_source("a", rows=ROWS, splits=60)], [sink])
 
 
 def table(ground: Ground) -> Any:
@@ -49,6 +62,31 @@ def test_a_killed_job_is_restored_to_every_row_once(tmp_path: Path) -> None:
         "sink": "0",
     }
     named = {Path(path).name for path in found.inspect.all_files()["file_path"].to_pylist()}
+    assert {path.name for path in ground.work.rglob("data/**/*.parquet")} == named, "what dead attempts staged is gone"
+
+
+def test_a_killed_job_with_two_tables_is_restored_to_every_row_once_in_each(tmp_path: Path) -> None:
+    several = (
+        'namespace = "${database_name}", table = "new_${table_name}", iceberg.table.partition-keys = "bucket(id, 2)"'
+    )
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(text(ground, more=several, source=TWO_TABLES)) as first:
+            first.start()
+            until(lambda: committed(first) >= ROWS // 6, first)
+            first.kill()
+            report = first.wait(WAIT_S)
+            assert report is not None
+            assert report.outcome is JobOutcome.STOPPED
+        free = text(ground, more=several, source=TWO_TABLES, rows_per_second=None)
+        report, _ = run_through(ground.run(free, restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+    catalog = load_catalog("default", **catalog_of(ground.work))
+    named = set()
+    for name in ("new_orders", "new_names"):
+        found = catalog.load_table(("old", name))
+        assert sorted(found.scan().to_arrow()["id"].to_pylist()) == list(range(1, ROWS // 2 + 1))
+        named |= {Path(path).name for path in found.inspect.all_files()["file_path"].to_pylist()}
     assert {path.name for path in ground.work.rglob("data/**/*.parquet")} == named, "what dead attempts staged is gone"
 
 

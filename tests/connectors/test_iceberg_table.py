@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
@@ -17,7 +18,8 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema
-from seatunnel_core.connectors.iceberg.sink import IcebergSink, _delete
+from seatunnel_core.connectors.iceberg.sink import IcebergSink
+from seatunnel_core.connectors.iceberg.table import _delete
 from seatunnel_core.connectors.sink import StagingPlace
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import begin, place, sink_place
@@ -143,15 +145,31 @@ def test_a_staged_file_that_is_gone_is_not_committed(sink_of: Any, catalog: Cata
     assert ids(catalog) == []
 
 
+def with_body(committable: Committable, body: dict[str, Any]) -> Committable:
+    return evolve(committable, body=body)
+
+
 def test_a_committable_of_something_else_is_refused(sink_of: Any) -> None:
     sink = sink_of()
     committable, there = staged(sink, 1)
+    (part,) = committable.body["tables"]
+    bodies = [{"tables": [{**part, "table": ["shop", "others"]}]}, {"tables": [{**part, "table": []}]}]
     for name in ("../x.parquet", "job-p1-s0-o0-e1-u2-a1-0.parquet", 7, "job2-p1-s0-o0-e1-u1-a1-0.parquet"):
-        forged = Committable(
-            id="0-1-1", epoch=1, unit=1, source="source", rows=1, bytes=1, body={**committable.body, "files": [name]}
-        )
+        bodies.append({"tables": [{**part, "files": [[name]]}]})
+    bodies.append({"tables": [{**part, "files": [[*part["files"][0], 7]]}]})
+    bodies.append({"tables": [{**part, "files": [[]]}]})
+    for body in bodies:
         with pytest.raises(CommitError, match="is not one that this sink made"):
-            commit(sink, [forged], there)
+            commit(sink, [with_body(committable, body)], there)
+
+
+def test_a_committable_from_before_there_were_several_tables_is_published(sink_of: Any, catalog: Catalog) -> None:
+    sink = sink_of()
+    committable, there = staged(sink, 1)
+    old = {"files": [file for part in committable.body["tables"] for (file,) in part["files"]]}
+    commit(sink, [with_body(committable, old)], there)
+    commit(sink, [with_body(committable, old)], there, again=True)
+    assert ids(catalog) == [1]
 
 
 def test_rows_that_were_compacted_cannot_be_taken_back(sink_of: Any, catalog: Catalog) -> None:
@@ -168,34 +186,52 @@ def test_rows_that_were_compacted_cannot_be_taken_back(sink_of: Any, catalog: Ca
 # -- save modes --------------------------------------------------------------------------------------------------------
 
 
+def begun(sink: IcebergSink, **where: Any) -> None:
+    """As at the first start of a job."""
+    there = sink_place(place(**where))
+    sink.prepare(there)
+    sink.apply_save_mode(there)
+    sink.create_tables([ORDERS], there)
+
+
 def test_dropped_are_the_rows_of_others_and_not_those_of_this_job(sink_of: Any, catalog: Catalog) -> None:
     catalog.create_table("shop.orders", ORDERS.columns).append(pa.Table.from_batches([rows(7, 8)]))
     sink = sink_of(data_save_mode="DROP_DATA")
-    sink.apply_save_mode(sink_place(place()))
+    begun(sink)
     assert ids(catalog) == []
     committable, there = staged(sink, 1)
     commit(sink, [committable], there)
-    other = sink_of(data_save_mode="DROP_DATA", schema_save_mode="RECREATE_SCHEMA")
-    other.apply_save_mode(sink_place(place(pipeline_id=2)))
+    begun(sink_of(data_save_mode="DROP_DATA", schema_save_mode="RECREATE_SCHEMA"), pipeline_id=2)
     assert ids(catalog) == [1]
 
 
 def test_a_table_with_rows_is_refused_when_asked_for(sink_of: Any, catalog: Catalog) -> None:
     table = catalog.create_table("shop.orders", ORDERS.columns)
     sink = sink_of(data_save_mode="ERROR_WHEN_DATA_EXISTS")
-    sink.apply_save_mode(sink_place(place()))
+    begun(sink)
     table.append(pa.Table.from_batches([rows(7)]))
     with pytest.raises(
         SinkError, match=r"the table shop.orders has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS"
     ):
-        sink.apply_save_mode(sink_place(place()))
+        begun(sink)
+
+
+def test_the_save_mode_acts_once_though_several_sources_and_restarts_come(sink_of: Any, catalog: Catalog) -> None:
+    table = catalog.create_table("shop.orders", ORDERS.columns)
+    sink = sink_of(data_save_mode="DROP_DATA")
+    begun(sink)
+    table.refresh().append(pa.Table.from_batches([rows(7)]))
+    sink.create_tables([ORDERS], sink_place(place()))
+    later = sink_place(place(epoch=2))
+    sink.prepare(later)
+    sink.create_tables([ORDERS], later)
+    assert ids(catalog) == [7]
 
 
 def test_a_table_is_created_again_with_the_columns_of_the_rows(sink_of: Any, catalog: Catalog) -> None:
     catalog.create_table("shop.orders", pa.schema([("other", pa.string())]))
     sink = sink_of(schema_save_mode="RECREATE_SCHEMA", **{"iceberg.table.auto-create-props": {"owner": "shop"}})
-    sink.apply_save_mode(sink_place(place()))
-    staged(sink, 1)
+    begun(sink)
     table = catalog.load_table("shop.orders")
     assert (table.schema().column_names, table.properties["owner"]) == (["id", "name"], "shop")
 
@@ -306,14 +342,6 @@ def test_updates_and_deletes_are_refused(sink_of: Any) -> None:
         writer.write(Batch(table="orders", rows=rows(1, 2), kinds=kinds))
 
 
-def test_a_partitioned_table_is_refused(sink_of: Any, catalog: Catalog) -> None:
-    table = catalog.create_table("shop.orders", ORDERS.columns)
-    with table.update_spec() as spec:
-        spec.add_identity("name")
-    with pytest.raises(SinkError, match="only tables without partitions"):
-        staged(sink_of(), 1)
-
-
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
@@ -323,7 +351,10 @@ def test_a_partitioned_table_is_refused(sink_of: Any, catalog: Catalog) -> None:
         ({}, "say which catalog has the table"),
         ({"iceberg.catalog.config": {"type": "hadoop", "warehouse": "/w"}}, "no catalog of type hadoop"),
         ({"iceberg.catalog.config": {"catalog-impl": "com.example.Own"}}, "type is 'com.example.Own', and may be rest"),
-        ({"catalog_type": "sql", "table": "${table_name}"}, "write a sink for each"),
+        (
+            {"catalog_type": "sql", "table": "${tabel_name}"},
+            r"has a variable that no table has; write \$\{table_name\}",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_when_the_job_is_planned(values: dict[str, Any], message: str) -> None:

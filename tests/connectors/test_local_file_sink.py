@@ -80,10 +80,18 @@ def test_a_pattern_of_folders_without_a_value_is_one_folder(tmp_path: Path) -> N
     assert {os.path.dirname(name) for name in published(tmp_path)} == {"all"}
 
 
-def test_a_pattern_of_folders_stays_in_the_target(tmp_path: Path) -> None:
-    made = sink(tmp_path / "target", partition_by=["city"], partition_dir_expression="../${v0}")
-    with pytest.raises(UsageError, match=r"partition_dir_expression .* leads to another folder"):
-        stage(made, SCHEMA, [rows((1, "Rome"))], place())
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("../${v0}", "partition_dir_expression .* leads to another folder"),
+        ("${k0}=${v0}/${v1}", r"partition_dir_expression names \$\{v1\}, but partition_by has 1 columns"),
+    ],
+)
+def test_a_pattern_of_folders_stays_in_the_target_and_names_columns_before_there_are_rows(
+    tmp_path: Path, pattern: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        sink(tmp_path / "target", partition_by=["city"], partition_dir_expression=pattern)
 
 
 def test_a_value_that_no_folder_can_be_named_after_is_an_error_of_its_row(tmp_path: Path) -> None:
@@ -111,6 +119,22 @@ def test_names_contain_the_unit_whatever_the_pattern_says(tmp_path: Path) -> Non
     assert published(tmp_path) == [f"job-p1-s0-o0-e1-u7-a1-0-{number}_orders.parquet" for number in (0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"file_name_expression": "orders"}, "_orders.parquet"),
+        ({"file_name_expression": "orders", "custom_filename": False}, ".parquet"),
+        ({"partition_by": ["id"], "have_partition": False}, ".parquet"),
+    ],
+)
+def test_an_expression_counts_unless_the_job_says_that_it_does_not(
+    tmp_path: Path, options: dict[str, Any], name: str
+) -> None:
+    made = sink(tmp_path, **options)
+    commit(made, [stage(made, SCHEMA, [rows((1, "a"))], place())], place())
+    assert published(tmp_path) == ["job-p1-s0-o0-e1-u1-a1-0-0" + name]
+
+
 def test_a_path_may_name_the_table(tmp_path: Path) -> None:
     made = sink(tmp_path / "${database_name}" / "${table_name}")
     commit(made, [stage(made, SCHEMA, [rows((1, "a"))], place())], place())
@@ -127,7 +151,7 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     assert other.read_text() == "not ours"
 
 
-NOT_SHARED = r"does not see it: path must be a folder that all workers share with the driver"
+NOT_SHARED = r"does not see it: .* must be a folder that all workers share with the driver"
 
 
 def test_what_a_task_wrote_and_the_driver_does_not_see_is_told_as_that(tmp_path: Path) -> None:
@@ -249,12 +273,6 @@ def test_a_folder_with_data_is_refused_when_the_job_says_so(tmp_path: Path) -> N
         made.apply_save_mode(sink_place(place()))
 
 
-def test_a_target_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SinkError, match=r"pipeline 1, sink LocalFile: .*/file.*: Not a directory"):
-        sink(tmp_path / "file" / "below")
-
-
 def test_a_full_disk_is_named() -> None:
     made = LocalFileSink(options_of(LocalFileSink, {"path": "/dev/shm/never", "file_format_type": "parquet"}))
     from seatunnel_core.connectors.file.staging import Target
@@ -293,6 +311,16 @@ def test_a_text_file_refuses_what_it_cannot_hold_in_every_type_that_has_texts(
     batch = pa.record_batch({"a": pa.array(["x,y"]).cast(kind)})
     with pytest.raises(RowError, match="column 'a': 'x,y' holds the field delimiter"):
         written(tmp_path / "a", FileStyle(format="text", delimiter=","), batch)
+
+
+def test_timestamps_of_parquet_may_have_the_form_of_old_readers(tmp_path: Path) -> None:
+    moment = dt.datetime(2024, 2, 29, 12, 30, 5, 123456)
+    old = {"file_format_type": "parquet", "parquet_avro_write_timestamp_as_int96": True}
+    local_files.write(tmp_path, {"t": "timestamp"}, [{"t": moment}], **old)
+    (file,) = tmp_path.glob("*.parquet")
+    assert pq.ParquetFile(file).schema.column(0).physical_type == "INT96"
+    made = local_files.source(tmp_path, file_format_type="parquet")
+    assert read(made, plan(made)) == [{"t": moment}]
 
 
 def test_a_parquet_file_may_hold_what_arrow_cannot_compare(tmp_path: Path) -> None:

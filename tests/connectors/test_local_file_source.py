@@ -1,5 +1,6 @@
 """What only the file source promises: which files, which columns, and errors that say where."""
 
+import datetime as dt
 import gzip
 import os
 import random
@@ -184,14 +185,25 @@ def test_folders_of_the_path_become_columns(tmp_path: Path) -> None:
         ({"filename_extension": "csv"}, ["a.csv", "c.csv"]),
         ({"file_filter_pattern": r"[ab]\..*"}, ["a.csv", "b.txt"]),
         ({"file_filter_pattern": r".*/deep/.*"}, ["c.csv"]),
+        ({"file_filter_modified_start": "2024-01-31 12:00:00"}, ["b.txt", "c.csv"]),
+        ({"file_filter_modified_end": "2024-01-31 12:00:00"}, ["a.csv"]),
+        ({"file_filter_modified_start": "2024-01-31", "file_filter_modified_end": "2024-02-01"}, ["a.csv", "b.txt"]),
     ],
 )
 def test_which_files_are_read(tmp_path: Path, options: dict[str, Any], names: list[str]) -> None:
     (tmp_path / "deep").mkdir()
     for name in ("a.csv", "b.txt", "deep/c.csv", ".hidden", "_SUCCESS"):
         (tmp_path / name).write_text("1,a\n")
+    for name, changed in (("a.csv", "2024-01-31 11:59:59"), ("b.txt", "2024-01-31 12:00:00")):
+        seconds = dt.datetime.fromisoformat(changed).timestamp()
+        os.utime(tmp_path / name, (seconds, seconds))
     found = plan(source(tmp_path, schema=FIELDS, **options))
     assert [os.path.basename(split.body["path"]) for split in found.splits] == names
+
+
+def test_what_is_no_moment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected a moment such as \"2024-01-31 12:00:00\", found 'today'"):
+        source(tmp_path, file_filter_modified_end="today")
 
 
 def test_patterns_files_and_empty_folders(tmp_path: Path) -> None:
@@ -289,7 +301,8 @@ def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_
     [
         ({"schema": {"fields": {"id": "integer"}}}, "did you mean int"),
         ({"schema": {"fields": {"id": "array<int>"}}}, "use json"),
-        ({"schema": FIELDS, "field_delimiter": "||"}, "one character"),
+        ({"schema": FIELDS, "field_delimiter": "||"}, "one character .*; for others write file_format_type = text, or"),
+        ({"schema": FIELDS, "field_delimiter": "a\n"}, "no line end"),
         ({"schema": FIELDS, "date_format": "DD.MM.yyyy"}, "use yyyy MM dd"),
         ({"schema": FIELDS, "encoding": "klingon"}, "not known"),
     ],

@@ -31,6 +31,7 @@ ORDERS = TableSchema(
         ConstraintKey(name="k", kind="KEY", columns=("id",)),
         ConstraintKey(name="u", kind="UNIQUE_KEY", columns=("city",)),
     ),
+    comment="from the till / 1",
 )
 PEOPLE = TableSchema(table="shop.people", columns=pa.schema([("name", pa.string())]))
 
@@ -70,6 +71,7 @@ MIXED = [(ORDERS, [{"id": 1, "city": "Rome"}]), (PEOPLE, [{"name": "Ada"}]), (OR
         ("${schema_name:none}_${table_name}", "public_orders", "none_people"),
         ("${schema_full_name}/x_${table_full_name}", "shop.public/x_shop.public.orders", "shop/x_shop.people"),
         ("${primary_key}/${unique_key}/${field_names}", "id,city/city/id,city", "name"),
+        ("${comment}/x", "from the till %2F 1/x", "x"),
         ("${schema_name}.${table_name}", "public.orders", "%2Epeople"),
         ("a/${schema_name}..", "a/public..", "a/%2E."),
     ],

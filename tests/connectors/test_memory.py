@@ -2,12 +2,14 @@
 
 import pickle
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -15,7 +17,7 @@ import seatunnel_core as st
 from seatunnel_core.connectors.memory.held import hold
 from seatunnel_core.connectors.memory.sink import MemorySink
 from seatunnel_core.connectors.memory.source import MemorySource
-from seatunnel_core.connectors.testing import SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing import Skipped, SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import begin, place
 from seatunnel_core.errors import CommitError, RowError, SinkError, SourceChangedError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -88,6 +90,65 @@ def test_types_of_others_become_the_nearest_known_ones(array: pa.Array, kind: pa
     found = plan(source)
     assert found.schemas[0].columns.field("c").type == kind
     assert len(read(source, found)) == len(array)
+
+
+@pytest.mark.parametrize(
+    ("array", "kind"),
+    [
+        (pa.array([[1], None, [2, 3]], pa.list_view(pa.int64())), pa.list_(pa.int64())),
+        (pa.array([[1], None, [2, 3]], pa.large_list_view(pa.uint8())), pa.list_(pa.int16())),
+        (pa.array([[[1], [2, 3]], None], pa.list_(pa.list_view(pa.int64()))), pa.list_(pa.list_(pa.int64()))),
+        (pa.array([{"a": ["x"]}], pa.struct([("a", pa.list_view(LONG))])), pa.struct([("a", pa.list_(pa.string()))])),
+        (pa.RunEndEncodedArray.from_arrays([2, 3], ["x", None]), pa.string()),
+        (pa.array(["a", "b", "a"], pa.string()).dictionary_encode().cast(pa.dictionary(pa.int8(), LONG)), pa.string()),
+        (pa.array([b"ab", None], pa.binary(2)), pa.binary()),
+    ],
+    ids=lambda value: str(value) if isinstance(value, pa.DataType) else "",
+)
+def test_values_that_arrow_casts_to_others_or_not_at_all_stay_as_they_are(array: pa.Array, kind: pa.DataType) -> None:
+    source = MemorySource(options_of(MemorySource, {"data": pa.table({"c": array})}))
+    found = plan(source)
+    assert found.schemas[0].columns.field("c").type == kind
+    assert [row["c"] for row in read(source, found)] == array.to_pylist()
+
+
+def collected(given: Any) -> pa.Table:
+    """What a job gives of an object that it takes: in this process, without a job."""
+    source = MemorySource(options_of(MemorySource, {"data": given}))
+    found = plan(source)
+    sink = MemorySink(options_of(MemorySink, {}))
+    batches = [batch.rows for split in found.splits for batch in source.read(split, Skipped())]
+    commit(sink, [stage(sink, found.schemas[0], batches, place())], place())
+    return sink.collected()["default"]
+
+
+def test_a_frame_of_polars_is_a_source_and_takes_the_result() -> None:
+    columns = {
+        "id": [1, 2, None],
+        "name": ["näme", None, ""],
+        "day": [date(2020, 2, 29), None, date(1, 1, 1)],
+        "at": [datetime(2020, 1, 1, 12), None, datetime(1969, 12, 31)],
+        "pay": pl.Series([Decimal("1.50"), None, Decimal("-2.00")], dtype=pl.Decimal(10, 2)),
+        "tags": [["a"], None, []],
+        "inner": [{"a": 1}, {"a": None}, {"a": 3}],
+        "sort": pl.Series(["x", "y", "x"], dtype=pl.Categorical),
+    }
+    frame = pl.DataFrame(columns)
+    found = pl.DataFrame(collected(frame))
+    assert found.equals(frame.with_columns(pl.col("sort").cast(pl.String)))
+    assert pl.DataFrame(collected(frame.lazy().collect().slice(1, 1))).rows() == frame.slice(1, 1).rows()
+
+
+def test_a_relation_of_duckdb_is_a_source_and_duckdb_asks_the_result() -> None:
+    asked = """
+        select i as id, 'n' || i as name, date '2020-02-29' as day, timestamptz '2020-01-01 00:00:00+00' as at,
+        i::decimal(10, 2) as pay, [i, null] as tags, {'a': i} as part, map {'k': i} as pairs, i::hugeint as huge,
+        'x'::enum('x', 'y') as sort from range(3) as t(i)
+    """
+    result = collected(duckdb.sql(asked))
+    assert result.column_names == ["id", "name", "day", "at", "pay", "tags", "part", "pairs", "huge", "sort"]
+    rows = duckdb.sql("select id, name, pay, tags, part.a, huge, sort from result order by id").fetchall()
+    assert rows == [(n, f"n{n}", Decimal(n), [n, None], n, n, "x") for n in range(3)]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ def test_it_is_known_however_it_is_written(name: str) -> None:
 def test_what_is_not_planned_says_what_to_use() -> None:
     with pytest.raises(UsageError, match=r"'BlackHole' is not here, and not planned .*log\.print\.data = false"):
         registry.sink("blackhole")
+    with pytest.raises(
+        UsageError, match=r"'FakeSourceStream' is not here, .*use FakeSource with job\.mode = STREAMING"
+    ):
+        registry.source("FakeSourceStream")
     with pytest.raises(UsageError, match=r"'DynamicCompile' is not here, .* with Python \{ … \}"):
         registry.transform("DynamicCompile")
 

@@ -93,7 +93,7 @@ def test_a_value_that_does_not_fit_the_declared_type_is_named(tmp_path: Path) ->
     made = source(tmp_path, schema={"fields": {"id": "tinyint"}})
     with pytest.raises(
         RowError,
-        match=r"a\.orc, stripes \[0\], column 'id': the file has bigint, expected tinyint: Integer value 300 not",
+        match=r"a\.orc, stripe 0, row 2, column 'id': '300': the file has bigint, expected tinyint: Integer value",
     ):
         read(made, plan(made))
 

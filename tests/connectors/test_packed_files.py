@@ -91,6 +91,21 @@ GOOD = {
 }
 
 
+@pytest.mark.parametrize("codec", GOOD)
+def test_files_that_were_joined_are_read_to_the_end_of_the_last(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "a").write_bytes(GOOD[codec] * 3)
+    made = source(tmp_path, codec)
+    assert len(read(made, plan(made))) == 1_500
+
+
+@pytest.mark.parametrize("codec", GOOD)
+def test_what_follows_the_end_is_no_end(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "a").write_bytes(GOOD[codec] + b"1,a\n" * 5)
+    made = source(tmp_path, codec)
+    with pytest.raises(SourceError, match=r"/a cannot be read: "):
+        read(made, plan(made))
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "xml"])
 @pytest.mark.parametrize("codec", GOOD)
 def test_damaged_files_are_named(tmp_path: Path, codec: str, format: str) -> None:

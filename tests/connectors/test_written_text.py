@@ -1,6 +1,7 @@
 """Texts as the file sink writes them: encodings, and the forms of dates and times; and how the source reads them."""
 
 import datetime as dt
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ ROWS: list[dict[str, Any]] = [
     }
     for number in range(3)
 ] + [dict.fromkeys(TYPES) | {"id": 4}]
+COLUMNS: dict[str, dict[str, Any]] = {
+    format: {"file_format_type": format, **({"sink_columns": ["f"]} if format in ("csv", "text") else {})}
+    for format in ("csv", "text", "json", "xml", "excel")
+}
 FORMS = {"date_format": "yyyy/MM/dd", "datetime_format": "yyyyMMddHHmmss", "time_format": "HH:mm:ss.SSS"}
 
 
@@ -48,6 +53,20 @@ def test_what_is_written_in_an_encoding_comes_back(tmp_path: Path, format: str, 
 def test_a_value_that_the_encoding_has_no_signs_for_is_an_error_of_its_row(tmp_path: Path, format: str) -> None:
     with pytest.raises(RowError, match="sink LocalFile, column 'name': '漢字 0' cannot be written in the encoding iso"):
         write(tmp_path, format, ROWS, encoding="ISO-8859-1")
+
+
+@pytest.mark.parametrize("format", ["csv", "text", "json", "xml", "excel"])
+def test_a_float_of_32_bits_is_written_with_its_own_digits(tmp_path: Path, format: str) -> None:
+    local_files.write(tmp_path, {"f": "float", "fs": "array<float>"}, [{"f": 3.1, "fs": [0.1]}], **COLUMNS[format])
+    (path,) = (each for each in tmp_path.iterdir() if each.is_file())
+    if format == "excel":
+        with zipfile.ZipFile(path) as book:
+            text = book.read("xl/worksheets/sheet1.xml").decode()
+    else:
+        text = path.read_text()
+    assert "3.1" in text
+    assert "3.0999" not in text
+    assert "0.1000" not in text
 
 
 @pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])

@@ -126,6 +126,13 @@ def test_columns_with_a_primary_key() -> None:
     assert found.columns == pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.timestamp("us"))])
 
 
+@pytest.mark.parametrize("written", ["b,a", " b , a ", ["b", "a"]])
+def test_the_columns_of_a_key_are_a_list_or_one_text(written: Any) -> None:
+    found = table_schema({"fields": {"a": "int", "b": "int"}, "primaryKey": {"columnNames": written}})
+    assert found is not None
+    assert found.primary_key == ("b", "a")
+
+
 EXAMPLE = """
 schema {
   table = "shop.Orders"
@@ -208,6 +215,8 @@ def constraint(**changes: Any) -> dict[str, Any]:
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["di"]}}, "primary key names"),
         ({"fields": {"id": "int"}, "primaryKey": "id"}, "primaryKey is a block"),
         ({"fields": {"id": "int"}, "primaryKey": {"name": "pk"}}, "names no column"),
+        ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ","}}, "names no column"),
+        ({"fields": {"id": "int"}, "primaryKey": {"columnNames": [["id"]]}}, "expected text"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["id", "id"]}}, "more than once"),
         ({"fields": {"id": "int"}, "primaryKey": {"column": ["id"]}}, "did you mean columns"),
         ({"feilds": {"id": "int"}}, "did you mean fields"),

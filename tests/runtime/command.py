@@ -102,9 +102,12 @@ def column(folder: Path, name: str) -> list[Any]:
 
 
 def ids(folder: Path) -> list[int]:
-    """All values of the column ``id``, sorted, of a target whose files are Parquet, CSV without a header, or JSON."""
+    """All values of the column ``id``, sorted, of a target whose files are Parquet, CSV without a header, or JSON. What
+    Spark writes beside rows, and before it publishes them, is left out."""
     found: list[int] = []
     for path in published(folder):
+        if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+            continue
         if path.suffix == ".parquet":
             found += pa.parquet.ParquetFile(path).read(columns=["id"]).column("id").to_pylist()
         elif path.suffix == ".csv":

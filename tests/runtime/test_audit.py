@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 
-from tests.runtime.command import Command, column, job, parquet_sink, published, staged
+from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands"), pytest.mark.timeout(900)]
 
@@ -146,6 +146,23 @@ def test_the_driver_touches_no_data_of_any_kind_whatever_way_it_takes(
     seen = audit(tmp_path, tables=1, rows=3, text_bytes=1, monkeypatch=monkeypatch, kinds=tuple(KINDS))
     assert_only_tasks_touched_data(seen)
     assert column(tmp_path / "out", "id") == sorted([0, 1, 2] * len(KINDS))
+
+
+@pytest.mark.torture
+def test_the_driver_of_a_job_that_spark_writes_touches_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what waits for its checkpoint nor the target: Python only says to Spark which files to read."""
+    sink = f'''
+  Spark {{ plugin_input = [a], format = parquet, path = "{tmp_path}/out", staging_path = "{tmp_path}/staging" }}'''
+    command = Command.of(tmp_path, job("job.mode = BATCH", [fake_source("a", rows=50)], [sink]))
+    monkeypatch.setenv("AUDIT_LOG", str(tmp_path / "audit.log"))
+    engine = command.begin(script=AUDITED)
+    assert engine.wait(800) == 0, engine.output
+    noted: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    opened = [line["path"] for line in noted if "path" in line]
+    assert [path for path in opened if path.startswith(f"{tmp_path}/state/")], "the hook was at work"
+    touched = [path for path in opened if path.startswith((f"{tmp_path}/out", f"{tmp_path}/staging"))]
+    assert [path for path in touched if not is_folder(path)] == []
+    assert not staged(tmp_path / "staging")
 
 
 @pytest.mark.torture

@@ -17,6 +17,7 @@ from seatunnel_core.runtime.crew import Crew
 from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import SparkSettings
+from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.storage import CheckpointStorage
 from tests.runtime.at_once import AtOnce
@@ -116,6 +117,15 @@ def test_a_job_that_breaks_has_failed_even_if_its_last_pipeline_is_quick_to_stop
     crew._loop.close()
     assert {report.outcome for report in reports} == {JobOutcome.FAILED}
     assert "an unexpected thing" in reports[0].failure
+
+
+def test_what_breaks_a_job_is_told_with_its_code(caplog: pytest.LogCaptureFixture) -> None:
+    reports: list[JobReport] = []
+    crew = crew_that(reports.append)
+    crew._break(StorageUnavailableError("no answer"))
+    crew._loop.close()
+    assert [(report.failure, report.code) for report in reports] == [("no answer", "STORAGE-UNAVAILABLE")]
+    assert [vars(record)["code"] for record in caplog.records] == ["STORAGE-UNAVAILABLE"]
 
 
 @pytest.mark.parametrize("kind", [FailureKind.JOB, FailureKind.DATA])

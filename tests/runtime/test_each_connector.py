@@ -1,10 +1,12 @@
 """Each source and each sink in a whole job: killed while rows are on their way and restored, and at parallelism 1, 2
-and 8, each time with the same rows. Tasks run in this process, but for the source Spark, whose jobs are processes.
+and 8, each time with the same rows. Tasks run in this process, but for the source and the sink Spark, whose jobs are
+processes.
 
 ``docs/torture.md`` has the table of these tests; a connector that is not among them fails the first one.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.report import JobOutcome
 from tests.connectors.iceberg_tables import catalog_of, table_in
-from tests.runtime.command import Command, column, engine_file, parquet_sink, staged
+from tests.runtime.command import Command, column, engine_file, fake_source, ids, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, ground_in, until
 from tests.torture.moments import FINAL
@@ -63,7 +65,7 @@ SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
     "Memory": _memory,
 }
 WITH_SPARK = ("Spark",)
-"""Sources whose jobs need Spark itself."""
+"""Sources and sinks whose jobs need Spark itself."""
 
 
 # -- sinks: what each has in the end -------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ def test_each_source_and_each_sink_is_among_them() -> None:
     """And in the table of the documentation, where each stands with what is tested."""
     shipped = [plugin for plugin in registry.plugins() if plugin.distribution == "seatunnel-core"]
     sources, sinks = ([each.identifier for each in shipped if each.kind == kind] for kind in ("source", "sink"))
-    assert (sorted(sources), sorted(sinks)) == (sorted({*SOURCES, *WITH_SPARK}), sorted(SINKS))
+    assert (sorted(sources), sorted(sinks)) == (sorted({*SOURCES, *WITH_SPARK}), sorted({*SINKS, *WITH_SPARK}))
     table = DOCS.read_text("utf-8").partition("## Each source and each sink")[2].partition("\n## ")[0]
     named = re.findall(r"^\| (source|sink) `(\w+)` \|", table, re.MULTILINE)
     assert sorted(named) == sorted((plugin.kind, plugin.identifier) for plugin in shipped if plugin.kind != "transform")
@@ -237,3 +239,52 @@ def test_the_same_rows_of_spark_at_every_parallelism(tmp_path: Path, parallelism
     engine = of_spark(tmp_path, parallelism).begin()
     assert engine.wait(PATIENCE_S) == 0, engine.output
     assert column(tmp_path / "out", "id") == ALL
+
+
+# -- the sink Spark ------------------------------------------------------------------------------------------------
+
+
+def into_spark(folder: Path, parallelism: int, more: str = "") -> Command:
+    source = fake_source("a", rows=ROWS // parallelism, splits=24)
+    source = source.replace("parallelism = 1", f"parallelism = {parallelism}")
+    sink = f"""
+  Spark {{ plugin_input = [a], format = parquet, path = "{folder}/out", staging_path = "{folder}/staging" }}"""
+    env = f"job.mode = BATCH, checkpoint.interval = 500{more}"
+    return Command.of(folder, job_text(env, [source], [sink]))
+
+
+@pytest.mark.parametrize("stop", [None, ["unlink", r"/staging/\.seatunnel/.*/rows-", 1, "before"]])
+@pytest.mark.torture
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | None) -> None:
+    """Killed when some rows are there; or when Spark has written the first ones and nobody has noted that. The stop
+    takes a moment to reach all threads, in which what was written may still be removed: then it does not come twice."""
+    first = into_spark(tmp_path, 2, ", read_limit.rows_per_second = 60").begin(stop=stop)
+    while not (first.stopped if stop else len(ids(tmp_path / "out")) >= ROWS // 6):
+        assert first.exit_code is None, first.output
+        assert first.age_s < PATIENCE_S
+        time.sleep(0.05)
+    before = ids(tmp_path / "out")
+    first.kill()
+    first.end()
+    assert 0 < len(before) < ROWS
+    second = into_spark(tmp_path, 2).resume()
+    assert second.wait(PATIENCE_S) == 0, second.output
+    found = ids(tmp_path / "out")
+    assert sorted(set(found)) == ALL
+    assert staged(tmp_path / "staging") == []
+    twice = len(found) - ROWS
+    assert 0 <= twice <= (len(before) if stop else ROWS // 2), "the rows of one checkpoint at most"
+
+
+@pytest.mark.parametrize("parallelism", PARALLELISMS)
+@pytest.mark.torture
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_the_same_rows_into_spark_at_every_parallelism(tmp_path: Path, parallelism: int) -> None:
+    engine = into_spark(tmp_path, parallelism).begin()
+    assert engine.wait(PATIENCE_S) == 0, engine.output
+    assert ids(tmp_path / "out") == ALL

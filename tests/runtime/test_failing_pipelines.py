@@ -176,6 +176,7 @@ def test_a_wrong_type_is_named_with_pipeline_source_file_line_and_column(outcome
     assert "'id'" in said or "column id" in said
     assert "oops" in said
     assert published(outcome.folder / "out" / "typed") == []
+    assert outcome.output.count("More: seatunnel help ROW-ERROR\n") == 1
 
 
 def test_an_unreadable_file_is_named(outcome: Outcome) -> None:

@@ -11,11 +11,13 @@ from watched import Doubled, Folder, Numbers, numbers_program, numbers_unit, sta
 
 from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.transforms.transform import DataFrameTransform
 
 
@@ -164,6 +166,27 @@ def test_skipped_rows_are_counted_once_although_a_worker_dies(plane: SparkPlane,
     assert (tmp_path / "killed").exists()
     assert result.failure is None
     assert (result.rows_read, result.rows_skipped) == (10, 1)
+    assert staged_numbers(tmp_path, [result.committables["folder"]]) == list(range(10))
+
+
+def test_rows_that_transforms_leave_out_as_bad_are_counted_wherever_they_stand(
+    plane: SparkPlane, tmp_path: Path
+) -> None:
+    def at_most(most: int) -> DataValidator:
+        rules = [{"field_name": "n", "rule_type": "RANGE", "max_value": most}]
+        return DataValidator(options_of(DataValidator, {"field_rules": rules, "row_error_handle_way": "SKIP"}))
+
+    program = program_with(
+        plane,
+        tmp_path,
+        step("before", at_most(16), "numbers"),
+        step("one", lambda frame: frame, "before"),
+        step("between", at_most(13), "one"),
+        step("two", lambda frame: frame, "between"),
+        step("behind", at_most(9), "two"),
+    )
+    result = run(plane, program, numbers_unit(1))
+    assert (result.failure, result.rows_read, result.rows_skipped) == (None, 20, 10)
     assert staged_numbers(tmp_path, [result.committables["folder"]]) == list(range(10))
 
 

@@ -18,6 +18,7 @@ from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_program, num
 from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import (
     CommitError,
     RowError,
@@ -29,9 +30,12 @@ from seatunnel_core.errors import (
     UsageError,
 )
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import failure_of, kind_of
+from seatunnel_core.spark.frame_task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import Packet, UnitResult, UnitWork, run_packet, run_unit
+from seatunnel_core.spark.task import Packet, UnitResult, UnitRun, UnitWork, run_packet, run_unit
+from seatunnel_core.transforms.data_validator import DataValidator
 
 
 def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
@@ -71,6 +75,26 @@ def test_a_bad_row_fails_or_is_counted(tmp_path: Path) -> None:
     assert (skipped.failure, skipped.rows_read, skipped.rows_skipped) == (None, 20, 1)
 
 
+@pytest.mark.parametrize("way", ["fused", "to Spark"])
+def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path, way: str) -> None:
+    """Also behind it, where another transform makes new batches of what is left."""
+    rules = [{"field_name": "n", "rule_type": "RANGE", "max_value": 14}]
+    made = DataValidator(options_of(DataValidator, {"field_rules": rules, "row_error_handle_way": "SKIP"}))
+    steps = (
+        Step(name="check", transform=made, inputs=("numbers",)),
+        Step(name="double", transform=Doubled(), inputs=("check",)),
+    )
+    program = numbers_program(tmp_path, steps=steps)
+    run = UnitRun(program, numbers_unit(1, 0, 30), 1, 1, 1)
+    if way == "fused":
+        run.stage()
+        assert run.result().committables["folder"].rows == 30
+    else:
+        flown = [each for batch in run.read() for each in run.flow("numbers", batch, "folder")]
+        assert sum(batch.rows.num_rows for batch in flown) == 30
+    assert (run.rows_read, run.rows_skipped) == (30, 15)
+
+
 def caused(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error
@@ -105,6 +129,13 @@ def test_a_message_names_its_place_once() -> None:
     told = "pipeline 2, sink LocalFile: no space"
     assert failure_of(SinkError(told), "pipeline 2, sink 'out'").message == told
     assert "ZeroDivisionError: x" in failure_of(ZeroDivisionError("x"), "here").message
+
+
+def test_a_failure_has_the_code_of_its_error_on_either_path() -> None:
+    """Rows of a DataFrame bring a failure to the driver as JSON."""
+    failure = failure_of(SinkError("no space"), "pipeline 2, sink 'out'")
+    assert (failure.code, failure_of(ZeroDivisionError("x"), "here").code) == ("SINK-ERROR", "")
+    assert staged_parts([json.dumps({"failure": frame_task._as_json(failure)})])[-1] == failure
 
 
 second_has_ended = threading.Event()

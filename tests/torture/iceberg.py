@@ -54,6 +54,19 @@ class IcebergTarget(Target):
                 return set()
         return set(_named(found[0])) if found else set()
 
+    def free(self) -> bool:
+        """A process that is put to sleep in the midst of a commit keeps SQLite's file locked. Nobody could go on then
+        until it is woken, and it is woken when somebody has."""
+        if not self._catalog.exists():
+            return True
+        with closing(sqlite3.connect(self._catalog, timeout=0, isolation_level=None)) as database:
+            try:
+                database.execute("BEGIN EXCLUSIVE")
+                database.execute("ROLLBACK")
+            except sqlite3.OperationalError:
+                return False
+        return True
+
     def differences(self) -> str:
         rows = _table(self).scan().to_arrow().select(self.table.columns.names).cast(self.table.columns)
         return differing(self.table, rows)

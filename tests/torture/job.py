@@ -85,6 +85,10 @@ class Target:
         """The names of the published files."""
         return {os.path.basename(path) for path in files_below(self.folder, hidden=False)}
 
+    def free(self) -> bool:
+        """Whether another process could write there now, all that a sleeping one holds being locked."""
+        return True
+
     def differences(self) -> str:
         """Empty when it holds each row as often as its table does."""
         return differences(self.table, self.folder)
@@ -126,6 +130,10 @@ class TorturedJob:
 
     def published(self) -> set[str]:
         return {name for target in self.targets for name in target.published()}
+
+    def free(self) -> bool:
+        """Whether another process could go on with the job now."""
+        return all(target.free() for target in self.targets)
 
     def in_flight(self) -> Mapping[str, InFlight]:
         """By format."""

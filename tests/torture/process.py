@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,19 @@ def peak_bytes(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def processor_seconds(pid: int) -> tuple[float, float]:
+    """How long the threads of a process have run, and have been ready to run while others did: whether it hangs, or the
+    machine has no time for it."""
+    ran = waited = 0
+    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            fields = path.read_text("ascii").split()
+        except OSError:  # the thread has just ended
+            continue
+        ran, waited = ran + int(fields[0]), waited + int(fields[1])
+    return ran / 1e9, waited / 1e9
 
 
 class Engine:
@@ -114,13 +127,35 @@ class Engine:
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
+            ran_s, waited_s = processor_seconds(self.pid)
             os.kill(self.pid, signal.SIGUSR1)
             time.sleep(1)
             self.end()
-            raise TimeoutError(f"did not end within {timeout_s:.0f} s:\n{self.output[-6000:]}") from None
+            raise TimeoutError(
+                f"did not end in the {self.age_s:.0f} s since its start; its threads have run for {ran_s:.0f} s and "
+                f"waited {waited_s:.0f} s for a processor:\n{self.output[-6000:]}"
+            ) from None
 
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
+
+    def pause(self, free: Callable[[], bool], patience_s: float = 10) -> None:
+        """Put it to sleep, at a moment at which it holds nothing that others need, as ``free`` tells.
+
+        Raises:
+            TimeoutError: there was no such moment.
+        """
+        deadline = time.monotonic() + patience_s
+        while True:
+            self.signal(signal.SIGSTOP)
+            while not self.stopped and self.exit_code is None:
+                time.sleep(0.001)
+            if self.exit_code is not None or free():
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"process {self.pid} could not be put to sleep: it holds a lock all the time")
+            self.signal(signal.SIGCONT)
+            time.sleep(0.01)
 
     def signal_all(self, number: int) -> None:
         """To each process of its session, as when the whole machine is put to sleep or woken up."""

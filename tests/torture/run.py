@@ -154,7 +154,7 @@ class Run:
         victim = step.victim if others or step.victim == "paused" else "driver"
         in_flight = self.job.in_flight()
         if victim == "paused":
-            engine.signal(signal.SIGSTOP)
+            engine.pause(self.job.free)
             self._asleep.append(engine)
         else:
             engine.kill(others[-1].pid if others else engine.pid)

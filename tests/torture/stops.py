@@ -67,13 +67,13 @@ def install_in_iceberg(stop: Stop) -> None:
     """The commit to the table stands for the rename of a file, and its paths are made to look like those of files."""
     from pyiceberg.catalog.sql import SqlCatalog
 
-    from seatunnel_core.connectors.iceberg import sink
+    from seatunnel_core.connectors.iceberg import sink, table
 
     if stop.call == "unlink":
         os.unlink = stop.watch(os.unlink, 0)
         delete = stop.watch(lambda _path, run: run(), 0)
-        original_delete = sink._delete
-        vars(sink)["_delete"] = lambda table, path: delete(f"/.seatunnel{path}", lambda: original_delete(table, path))
+        original_delete = table._delete
+        vars(table)["_delete"] = lambda of, path: delete(f"/.seatunnel{path}", lambda: original_delete(of, path))
         return
     owner, name = (SqlCatalog, "commit_table") if stop.call == "rename" else (sink.IcebergSink, "commit")
     watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)

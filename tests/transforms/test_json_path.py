@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import CHANGES, changed, made
+from tables import CHANGES, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -21,11 +21,11 @@ DOCUMENT = """{"data": {
 TABLE = TableSchema(table="shop.events", columns=pa.schema([("id", pa.int64()), ("data", pa.string())]))
 
 
-def column(path: str, kind: str = "string", name: str = "found", **more: str) -> dict[str, str]:
+def column(path: Any, kind: Any = "string", name: Any = "found", **more: str) -> dict[str, Any]:
     return {"src_field": "data", "path": path, "dest_field": name, "dest_type": kind, **more}
 
 
-def taken(*columns: dict[str, str], rows: Any = ((1, DOCUMENT),), table: TableSchema = TABLE, **options: Any) -> Any:
+def taken(*columns: dict[str, Any], rows: Any = ((1, DOCUMENT),), table: TableSchema = TABLE, **options: Any) -> Any:
     """The new values of each row."""
     transform = made(JsonPath, columns=list(columns), **options)
     old = len(table.columns)
@@ -63,8 +63,14 @@ def test_values_of_every_type(path: str, kind: str, value: Any) -> None:
     assert taken(column(path, kind)) == [(value,)]
 
 
-def test_several_at_once_and_null() -> None:
-    several = column("$.a; $.b", "int;array<map<string, int>>", "x;y")
+@pytest.mark.parametrize(
+    "several",
+    [
+        column("$.a; $.b", "int;array<map<string, int>>", "x;y"),
+        column(["$.a", " $.b"], ["int", "array<map<string, int>>"], ["x", "y"]),
+    ],
+)
+def test_several_at_once_and_null(several: dict[str, Any]) -> None:
     rows = [(1, '{"a": 1, "b": [{"k": 2}]}'), (2, None), (3, '{"a": null, "b": []}')]
     assert taken(several, rows=rows) == [(1, [[("k", 2)]]), (None, None), (None, [])]
     transform = made(JsonPath, columns=[several, column("$.a", name="id")])
@@ -114,6 +120,9 @@ def test_rows_and_columns_that_are_wrong_can_be_left_out() -> None:
     assert taken(skipping, rows=BAD) == [(1,), (None,), (None,), (None,), (None,)]
     row_of_b = column("$.b", "int", "other", column_error_handle_way="skip_row")
     assert taken(skipping, row_of_b, rows=BAD) == [(None, 1)]
+    transform = made(JsonPath, columns=[column("$.a", "int")], row_error_handle_way="SKIP")
+    (batch,) = transform.apply(batch_of(BAD, TABLE))
+    assert (batch.rows.num_rows, batch.left_out) == (1, 4)
     with pytest.raises(TransformError, match="for other"):
         taken(skipping, column("$.b", name="other"), rows=BAD)
 
@@ -133,6 +142,10 @@ def test_the_kinds_of_the_rows_that_stay() -> None:
         ([{**column("$"), "type": "int"}], "does not know type; it has src_field, path"),
         ([column("$.a[")], r"the path '\$\.a\[' cannot be understood"),
         ([column("$.a", "integer")], "dest_type of found: .* did you mean int"),
+        ([column(["$.a", "$.b"], {"c": "int"}, ["x", "y"])], "2 names in dest_field need as many .* found 2 and 1"),
+        ([column(["$.a"], "int", ["x", "y"])], "2 names in dest_field need as many .* found 1 and 1"),
+        ([column(["$.a", 1], "int", "x")], "an entry needs path, a text"),
+        ([column([], [], [])], "an entry needs path, a text"),
         ([column("$.a;$.b", "int", "x;y")], "2 names in dest_field need as many in path and dest_type, found 2 and 1"),
         ([{"src_field": "data", "path": "$.a;$.b", "dest_field": "x;y"}], "found 2 and 0"),
         ([column("$.a", column_error_handle_way="DROP")], "one of FAIL, SKIP, SKIP_ROW, found DROP"),

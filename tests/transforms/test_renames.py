@@ -16,7 +16,9 @@ NAMES = [
     ({"convert_case": "upper"}, "ID NAME AGE"),
     ({"convert_case": "UPPER", "prefix": " f_ ", "suffix": "_s"}, "f_ID_s f_NAME_s f_AGE_s"),
     ({"replacements_with_regex": [{"replace_from": "name", "replace_to": "who"}]}, "id who age"),
-    ({"replacements_with_regex": [{"replace_from": "nam", "replace_to": "who"}]}, "id name age"),
+    ({"replacements_with_regex": [{"replace_from": "nam", "replace_to": "who"}]}, "id whoe age"),
+    ({"replacements_with_regex": [{"replace_from": "nam", "replace_to": "x", "is_regex": "false"}]}, "id name age"),
+    ({"replacements_with_regex": [{"replace_from": "name", "replace_to": "who", "is_regex": False}]}, "id who age"),
     ({"replacements_with_regex": [{"replace_from": "a", "replace_to": "_", "is_regex": "true"}]}, "id n_me _ge"),
     ({"replacements_with_regex": [{"replace_from": "^a", "replace_to": "$1", "is_regex": True}]}, "id name $1ge"),
     (
@@ -62,6 +64,7 @@ def test_columns(options: dict[str, Any], names: str) -> None:
         ("people", {"prefix": "T_"}, "T_people"),
         ("shop.people", {"prefix": "T_", "convert_case": "UPPER"}, "SHOP.T_PEOPLE"),
         ("db.shop.people", {"replacements_with_regex": [{"replace_from": "people", "replace_to": "U"}]}, "db.shop.U"),
+        ("shop.user_shop", {"replacements_with_regex": [{"replace_from": "user", "replace_to": "U"}]}, "shop.U_shop"),
         ("people.people", {"replacements_with_regex": [{"replace_from": "people", "replace_to": "U"}]}, "people.U"),
         ("DB.User", {"convert_case": "LOWER", "suffix": "_table"}, "db.user_table"),
     ],
@@ -78,12 +81,13 @@ def test_tables(table: str, options: dict[str, Any], expected: str) -> None:
     ("entry", "message"),
     [
         ({"replace_to": "x"}, "an entry needs replace_from; replace_from is missing in"),
-        ({"replace_from": "(", "is_regex": True}, r"'\(' is not a regular expression"),
+        ({"replace_from": "("}, r"'\(' is not a regular expression"),
+        ({"replace_from": "a", "is_regex": "perhaps"}, "is_regex: expected true or false, found 'perhaps'"),
         ({"replace_from": "a", "replace_too": "b"}, "has replace_from, replace_to and is_regex, not replace_too"),
     ],
 )
 def test_replacements_that_cannot_work(kind: type[Transform], entry: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=f"option 'replacements_with_regex': .*{message}"):
+    with pytest.raises(UsageError, match=f"option 'replacements_with_regex'.*{message}"):
         made(kind, replacements_with_regex=[entry])
 
 

@@ -91,6 +91,19 @@ def test_entries_alone_leave_the_other_tables_as_they_are() -> None:
     assert after(changing, "b") == []
 
 
+@pytest.mark.parametrize(("mode", "names"), [("ALL_MATCH", ["b", "c"]), ("FIRST_MATCH", ["b"])])
+def test_several_entries_for_one_table(mode: str, names: list[str]) -> None:
+    """The second entry needs what the first one gives, so both are used, or the second is not looked at."""
+    entries = [
+        f"{{ table_path = a, src_field = {old}, dest_field = {new} }}" for old, new in (("name", "b"), ("b", "c"))
+    ]
+    changing = transform(
+        f"transform {{ Copy {{ rule_match_mode = {mode}, table_transform = [ {', '.join(entries)} ] }} }}"
+    )
+    assert after(changing, "a") == names
+    assert after(changing, "b") == []
+
+
 def test_a_check_shows_each_table_after_each_transform() -> None:
     shown = check_report(job(COPIES), ENGINE)
     assert "    test.abc: id bigint, name string, age int, name1 string\n" in shown

@@ -118,6 +118,15 @@ def test_a_python_function_may_yield_several_batches() -> None:
     assert [batch.rows.num_rows for batch in batches] == [1, 1]
 
 
+@pytest.mark.parametrize("fields", [{}, {"fields": {"age": "int", "id": "bigint"}}])
+def test_a_function_may_say_keys_and_comment_of_what_it_returns(fields: dict[str, Any]) -> None:
+    block = {"primaryKey": {"columnNames": ["age"]}, "comment": "older ones", **fields}
+    found = made(PythonFunction, function=older, schema=block).output_schema(SCHEMA)
+    assert (found.table, found.primary_key, found.comment) == ("shop.people", ("age",), "older ones")
+    with pytest.raises((TransformError, UsageError), match="option 'schema': the primary key names"):
+        made(PythonFunction, function=older, schema={**block, "primaryKey": {"columns": ["zz"]}}).output_schema(SCHEMA)
+
+
 def test_a_declared_schema_is_held() -> None:
     schema = {"fields": {"age": "bigint", "id": "bigint"}}
     assert applied(made(PythonFunction, function=older, schema=schema)) == [{"age": 37, "id": 1}, {"age": 8, "id": 2}]

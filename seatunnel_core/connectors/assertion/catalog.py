@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from seatunnel_core.config.option import LIST, STRING
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.keys import check_keys
@@ -81,10 +82,15 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
         ValueError: says which part cannot be understood.
     """
     check_keys("rules.catalog_table_rule", rule, {"primary_key_rule", "constraint_key_rule", "column_rule"})
-    key = (rule.get("primary_key_rule") or {}).get("primary_key_columns")
+    key = None
+    if rule.get("primary_key_rule") is not None:
+        check_keys("primary_key_rule", rule["primary_key_rule"], {"primary_key_name", "primary_key_columns"})
+        key = rule["primary_key_rule"].get("primary_key_columns")
+        if key is None:
+            raise ValueError("primary_key_rule needs primary_key_columns")
     constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
     return CatalogRule(
-        primary_key=None if key is None else tuple(key),
+        primary_key=None if key is None else LIST(STRING).parse(key),
         constraint_keys=None if constraints is None else tuple(map(_constraint_key, constraints)),
         columns=None if columns is None else tuple(map(_column_rule, columns)),
     )
@@ -92,8 +98,13 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
 
 def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
     """The order of a column in a key, ``constraint_key_sort_type``, is none that any table here carries."""
+    check_keys("constraint_key_rule", rule, {"constraint_key_name", "constraint_key_type", "constraint_key_columns"})
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
         raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
+    for column in rule["constraint_key_columns"]:
+        check_keys("constraint_key_columns", column, {"constraint_key_column_name", "constraint_key_sort_type"})
+        if "constraint_key_column_name" not in column:
+            raise ValueError("each of constraint_key_columns needs a constraint_key_column_name")
     return ConstraintKey(
         name=str(rule["constraint_key_name"]),
         kind=str(rule.get("constraint_key_type") or "KEY").upper(),

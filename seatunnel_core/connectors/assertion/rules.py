@@ -1,6 +1,7 @@
 """The rules of ``Assert``: what a job expects of values, types, tables and numbers of rows."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -8,13 +9,20 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
+from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.keys import check_keys
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
+from seatunnel_core.rows.value_text import cut, json_text
 from seatunnel_core.rows.values import plain
 
 _NO_VALUE = ("NOT_NULL", "NULL")
-_LIMITS = ("MIN", "MAX", "MIN_LENGTH", "MAX_LENGTH")
+_OF_NUMBERS = ("MIN", "MAX")
+_OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
+_SHOWN = 200
+"""How many characters of a value a message has."""
+
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 
 
@@ -25,22 +33,35 @@ class ValueRule:
     kind: str | None
     """``NOT_NULL``, ``NULL``, ``MIN``, ``MAX``, ``MIN_LENGTH``, ``MAX_LENGTH``; ``None`` for ``equals_to`` alone."""
 
-    limit: float | None = None
+    limit: Decimal | None = None
     compares: bool = False
     """Whether there is an ``equals_to``; it may be null."""
 
     expected: Any = None
+
+    def check_type(self, kind: pa.DataType) -> None:
+        """Raise ``ValueError`` for a type whose values the rule cannot be about."""
+        if self.kind in _OF_NUMBERS and not _is_number(kind):
+            raise ValueError(f"{self.kind} compares numbers, and it is of type {type_name(kind)}")
+        if self.kind in _OF_LENGTHS and not (is_text(kind) or _is_bytes(kind)):
+            raise ValueError(f"{self.kind} counts characters or bytes, and it is of type {type_name(kind)}")
+        if self.compares:
+            try:
+                _wanted(self.expected, kind)
+            except (ValueError, pa.ArrowException) as error:
+                raise ValueError(f"equals_to cannot be compared: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
         """The first row that breaks the rule, and what was expected; ``None`` when all keep it."""
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:
-                return found, self.kind if self.limit is None else f"{self.kind} {_number(self.limit)}"
+                return found, self.kind if self.limit is None else f"{self.kind} {self.limit}"
         if self.compares:
             found = _first(_different(values, self.expected))
             if found is not None:
-                return found, f"equals_to {self.expected!r}"
+                wanted = _wanted(self.expected, values.type)
+                return found, f"equals_to {_shown(wanted)}"
         return None
 
 
@@ -63,6 +84,11 @@ class FieldRule:
                 f"Assert: column {self.name!r} of table {schema.table} is of type {type_name(found)}, expected "
                 f"{type_name(self.type)}"
             )
+        for rule in self.values:
+            try:
+                rule.check_type(found)
+            except ValueError as error:
+                raise RuleError(f"Assert: column {self.name!r} of table {schema.table}: {error}") from error
 
     def check(self, table: str, rows: pa.RecordBatch) -> None:
         values = rows.column(self.name)
@@ -70,9 +96,8 @@ class FieldRule:
             broken = rule.broken_at(values)
             if broken is not None:
                 row, wanted = broken
-                shown = repr(values[row].as_py())
                 raise RuleError(
-                    f"Assert: column {self.name!r} of table {table}: found {shown[:200]}, expected {wanted}"
+                    f"Assert: column {self.name!r} of table {table}: found {_shown(values[row])}, expected {wanted}"
                 )
 
 
@@ -99,6 +124,11 @@ class TableRules:
     fields: tuple[FieldRule, ...]
     rows: tuple[RowRule, ...]
     catalog: CatalogRule = CatalogRule()  # noqa: RUF009 - it is frozen
+
+    @property
+    def wants_table(self) -> bool:
+        """Whether there has to be the one table that they are about; rules of numbers of rows count none as 0."""
+        return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
         return self.table is None or self.table == table
@@ -141,6 +171,7 @@ def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
 
 
 def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
+    check_keys("rules.field_rules", rule, {"field_name", "field_type", "field_value"})
     if "field_name" not in rule:
         raise ValueError("each of rules.field_rules needs a field_name")
     name = str(rule["field_name"])
@@ -154,56 +185,50 @@ def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
 
 
 def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
+    check_keys("field_value", rule, {"rule_type", "rule_value", "equals_to"})
     kind = str(rule["rule_type"]).upper() if "rule_type" in rule else None
     compares = "equals_to" in rule
-    if kind not in (*_NO_VALUE, *_LIMITS) and not (kind is None and compares):
-        raise ValueError(f"expected a rule_type of {', '.join((*_NO_VALUE, *_LIMITS))} or an equals_to, found {kind}")
-    limit = None
-    if kind in _LIMITS:
-        limit = _limit(kind, rule.get("rule_value"))
-    return ValueRule(kind=kind, limit=limit, compares=compares, expected=rule.get("equals_to"))
+    known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
+    if kind not in known and not (kind is None and compares):
+        raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
+    number = None
+    if kind in _OF_NUMBERS:
+        number = limit(kind, rule.get("rule_value"))
+    elif kind in _OF_LENGTHS:
+        number = Decimal(count(kind, rule.get("rule_value")))
+    return ValueRule(kind=kind, limit=number, compares=compares, expected=rule.get("equals_to"))
 
 
 def _row_rule(rule: Mapping[str, Any]) -> RowRule:
+    check_keys("rules.row_rules", rule, {"rule_type", "rule_value"})
     kind = str(rule.get("rule_type")).upper()
     if kind not in _ROW_RULES:
         raise ValueError(f"rules.row_rules: expected a rule_type of {' or '.join(_ROW_RULES)}, found {kind}")
-    return RowRule(kind=kind, count=int(_limit(kind, rule.get("rule_value"))))
-
-
-def _limit(kind: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{kind} needs a number as rule_value, found {value!r}") from None
-    return int(number) if number.is_integer() else number
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
+    return RowRule(kind=kind, count=count(kind, rule.get("rule_value")))
 
 
 _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
     "NOT_NULL": lambda values, _: pc.is_null(values),
     "NULL": lambda values, _: pc.is_valid(values),
-    "MIN": lambda values, limit: pc.less(_comparable(values), limit),
-    "MAX": lambda values, limit: pc.greater(_comparable(values), limit),
-    "MIN_LENGTH": lambda values, limit: pc.less(_lengths(values), limit),
-    "MAX_LENGTH": lambda values, limit: pc.greater(_lengths(values), limit),
+    "MIN": lambda values, limit: below(values, limit),
+    "MAX": lambda values, limit: above(values, limit),
+    "MIN_LENGTH": lambda values, limit: below(_lengths(values), limit),
+    "MAX_LENGTH": lambda values, limit: above(_lengths(values), limit),
 }
 
 
 def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
     """Which values break a rule; nulls break ``NOT_NULL`` alone."""
     assert rule.kind is not None
-    try:
-        return _BROKEN[rule.kind](values, rule.limit)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise RuleError(f"Assert: {rule.kind} cannot be checked on type {type_name(values.type)}: {error}") from error
+    return _BROKEN[rule.kind](values, rule.limit)
 
 
-def _comparable(values: pa.Array) -> pa.Array:
-    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else values
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _lengths(values: pa.Array) -> pa.Array:
@@ -213,14 +238,20 @@ def _lengths(values: pa.Array) -> pa.Array:
 def _different(values: pa.Array, expected: Any) -> pa.Array:
     if expected is None:
         return pc.is_valid(values)
-    try:
-        wanted = pa.array([plain(expected, values.type)], values.type)
-    except (ValueError, pa.ArrowException) as error:
-        raise RuleError(f"Assert: equals_to cannot be compared: {error}") from error
+    wanted = _wanted(expected, values.type)
     if pa.types.is_nested(values.type):
-        value = _sorted_maps(wanted[0].as_py())
+        value = _sorted_maps(wanted.as_py())
         return pa.array([_sorted_maps(each) != value for each in values.to_pylist()], pa.bool_())
-    return pc.fill_null(pc.not_equal(values, wanted[0]), True)
+    return pc.fill_null(pc.not_equal(values, wanted), True)
+
+
+def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
+    """An ``equals_to`` as a value of a column's type. Raises ``ValueError`` or an error of Arrow."""
+    return pa.array([plain(expected, kind)], kind)[0]
+
+
+def _shown(value: pa.Scalar) -> str:
+    return cut(json_text(value.as_py(), value.type), _SHOWN)
 
 
 def _sorted_maps(value: Any) -> Any:

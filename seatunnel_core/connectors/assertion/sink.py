@@ -35,11 +35,16 @@ class AssertSink(Sink):
             raise UsageError(f"option 'rules': {error}") from None
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
         self._tables: tuple[str, ...] = LIST(STRING).parse(names)
+        self._came: set[str] = set()
 
     def check_schema(self, schema: TableSchema) -> None:
         for rules in self.rules:
             if rules.concerns(schema.table):
                 rules.check_schema(schema)
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """There is nothing to create; but ``conclude`` has to know a table that comes without a row, too."""
+        self._came.update(schema.table for schema in schemas)
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "AssertWriter":
         return AssertWriter(self.rules, self._tables)
@@ -51,7 +56,13 @@ class AssertSink(Sink):
         absent = [table for table in self._tables if table not in table_rows]
         if absent:
             raise RuleError(f"Assert: no row of table {', '.join(absent)} came; expected are {', '.join(self._tables)}")
+        came = self._came.union(table_rows)
         for rules in self.rules:
+            if rules.wants_table and rules.table not in came:
+                raise RuleError(
+                    f"Assert: the table {rules.table}, for which rules.tables_configs has rules, did not come; "
+                    f"{', '.join(sorted(came)) or 'none'} came"
+                )
             rows = committed_rows if rules.table is None else table_rows.get(rules.table, 0)
             for rule in rules.rows:
                 rule.check(rows, rules.table)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
 
 _LONGEST_NAME = 255
+_MOST_BYTES = 2**31 - 2
+"""Of one value, as Arrow counts in a column of them."""
 
 
 class Binary(SourceFormat):
@@ -52,7 +54,7 @@ class Binary(SourceFormat):
     def pieces(
         self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
     ) -> Iterator[Piece]:
-        yield {}, version.size, max(-(-version.size // self.options[opt.CHUNK_SIZE]), 1)
+        yield {}, version.size, max(-(-version.size // self._step(version)), 1)
 
     def infer(self, file: OpenFile) -> pa.Schema:
         return COLUMNS
@@ -60,7 +62,7 @@ class Binary(SourceFormat):
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        size, step = file.version.size, self.options[opt.CHUNK_SIZE]
+        size, step = file.version.size, self._step(file.version)
         name = os.path.relpath(file.version.path, fixed_part(named_path(self.options[opt.PATH])))
         if any("\udc80" <= sign <= "\udcff" for sign in name):  # bytes that Python could not take for text
             raise SourceError(f"{file.version.path!a}: its name is not UTF-8, so no column can hold it; rename it")
@@ -68,6 +70,17 @@ class Binary(SourceFormat):
             data = file.read_range(start, min(start + step, size))
             yield pa.record_batch([[data], [name], [part]], schema=COLUMNS).select(wanted.names)
         file.check()
+
+    def _step(self, version: FileVersion) -> int:
+        """How many bytes one row holds."""
+        if not self.options[opt.COMPLETE_FILE]:
+            return int(self.options[opt.CHUNK_SIZE])
+        if version.size > _MOST_BYTES:
+            raise SourceError(
+                f"{version.path} has {version.size} bytes, and a row holds less than 2 GiB; leave out "
+                "binary_complete_file_mode"
+            )
+        return max(version.size, 1)
 
 
 class BinaryFileWriter(FileWriter):

@@ -62,6 +62,10 @@ class DelimitedReader:
         Arrow takes a quote that is never closed for closed at the end. So one more row of empty values follows the last
         one of the file: an open quote swallows it, and then the last value is not the null that it should be.
         """
+        if len(self.dialect.delimiter_byte) > 1:
+            for text in self._lines(start, end):
+                yield from self._replaced(text)
+            return
         quoted = bool(self.dialect.quote)
         marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
         if self.dialect.seekable:
@@ -78,17 +82,35 @@ class DelimitedReader:
         if marked and len(self.names) == 1:
             raise pa.ArrowInvalid("an empty line marks no end")
         with stream:
-            batches = self._parsed(stream, multiline=quoted)
+            batches = self._parsed(stream, self.dialect, multiline=quoted)
             for batch in _unmarked(batches, self.names[-1]) if marked else batches:
                 if batch.num_rows:
                     yield self._conform(batch)
 
-    def _parsed(self, stream: pa.NativeFile, *, multiline: bool) -> Iterator[pa.RecordBatch]:
+    def _lines(self, start: int, end: int) -> Iterator[bytes]:
+        """The text of the range, in pieces of whole lines."""
+        held = b""
+        for piece in self._pieces(start, end):
+            text = held + piece
+            whole = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+            yield text[:whole]
+            held = text[whole:]
+        yield held
+
+    def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
+        """The rows of some lines between delimiters of several characters."""
+        text, dialect = self.dialect.for_arrow(text)
+        with pa.BufferReader(b"\n" + text) as stream:  # so that a byte-order mark in it is not taken off
+            for batch in self._parsed(stream, dialect, multiline=False):
+                if batch.num_rows:
+                    yield self._conform(batch)
+
+    def _parsed(self, stream: pa.NativeFile, dialect: Dialect, *, multiline: bool) -> Iterator[pa.RecordBatch]:
         options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=BLOCK_BYTES)
         columns = self.columns
         if self.names[-1] not in columns.names:
             columns = columns.append(pa.field(self.names[-1], pa.binary()))
-        parse, convert = self.dialect.parse_options(multiline=multiline), self._convert(columns)
+        parse, convert = dialect.parse_options(multiline=multiline), self._convert(columns)
         try:
             reader = csv.open_csv(stream, options, parse, convert)
         except pa.ArrowInvalid as error:
@@ -187,9 +209,9 @@ class DelimitedReader:
     def _read_all(self, text: bytes, convert: csv.ConvertOptions) -> pa.Table:
         # Without a line end at the end of the text Arrow takes an empty last value for a quoted one, if the one before
         # it was quoted.
-        text = b"\n" + text + b"\n"
+        text, dialect = self.dialect.for_arrow(b"\n" + text + b"\n")
         options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1)
-        parse = self.dialect.parse_options(multiline=bool(self.dialect.quote))
+        parse = dialect.parse_options(multiline=bool(dialect.quote))
         return csv.read_csv(pa.BufferReader(text), options, parse, convert)
 
     # -- errors ---------------------------------------------------------------------------------------------------
@@ -231,9 +253,10 @@ class DelimitedReader:
     def _fields(self, record: Record) -> int | None:
         """How many values a record has."""
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=len(record.text) + 2)
-        parse = self.dialect.parse_options(multiline=bool(self.dialect.quote))
         try:
-            return int(csv.read_csv(pa.BufferReader(b"\n" + record.text), options, parse).num_columns)
+            text, dialect = self.dialect.for_arrow(b"\n" + record.text)
+            parse = dialect.parse_options(multiline=bool(dialect.quote))
+            return int(csv.read_csv(pa.BufferReader(text), options, parse).num_columns)
         except pa.ArrowInvalid:
             return None
 
@@ -256,8 +279,9 @@ def infer(text: bytes, names: Sequence[str] | None, dialect: Dialect) -> Mapping
         null_values=dialect.null_values, strings_can_be_null=True, timestamp_parsers=dialect.timestamp_parsers
     )
     try:
+        text, dialect = dialect.for_arrow(b"\n" + text)
         parse = dialect.parse_options(multiline=bool(dialect.quote))
-        table = csv.read_csv(pa.BufferReader(b"\n" + text), options, parse, convert)
+        table = csv.read_csv(pa.BufferReader(text), options, parse, convert)
     except pa.ArrowInvalid as error:
         raise RowError(f"the columns cannot be inferred: {error}") from error
     found = names or [f"column_{position}" for position in range(1, table.num_columns + 1)]

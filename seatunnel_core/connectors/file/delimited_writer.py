@@ -1,5 +1,8 @@
 """Writes ``csv`` and ``text``."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 import pyarrow as pa
@@ -11,7 +14,7 @@ from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.types import type_name
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinN")
-"""What numbers, truth values, dates and times are written with; a delimiter among them needs quotes."""
+"""What numbers, truth values, dates and times are written with; a delimiter of them needs quotes."""
 
 
 class CsvFileWriter(FileWriter):
@@ -34,10 +37,11 @@ class CsvFileWriter(FileWriter):
         _refuse_nested(columns, "csv")
 
     def write(self, rows: pa.RecordBatch) -> None:
-        if rows.num_columns == 1 and rows.column(0).null_count:
-            self._write_single(rows)
-        else:
-            self._writer.write_batch(rows)
+        with _told_bytes(rows, "csv"):
+            if rows.num_columns == 1 and rows.column(0).null_count:
+                self._write_single(rows)
+            else:
+                self._writer.write_batch(rows)
 
     def _write_single(self, rows: pa.RecordBatch) -> None:
         """A null in the only column is a quoted nothing: an empty line would be no row."""
@@ -56,12 +60,22 @@ class CsvFileWriter(FileWriter):
 
 
 class TextFileWriter(FileWriter):
-    """No quotes: a value may hold neither the delimiter nor a line end. Null is the empty text."""
+    """No quotes: a value may hold neither the delimiter nor a line end. Null is the empty text.
+
+    Before a delimiter such as ``||`` a value may not end with ``|`` either: a reader would take the delimiter for one
+    character earlier.
+    """
 
     suffix: ClassVar[str] = ".txt"
 
     def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
         super().__init__(style, path, columns)
+        delimiter = style.delimiter
+        begun = (delimiter[:length] for length in range(1, len(delimiter)))
+        ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
+        self._bad = "|".join(["[\r\n]", re.escape(delimiter), *ambiguous])
+        ends = ", or ends as the delimiter begins" if ambiguous else ""
+        self._why = f"holds the field delimiter or a line end{ends}; write csv or json"
         if style.header:
             self.stream.write((style.delimiter.join(columns.names) + style.line_end).encode())
 
@@ -70,18 +84,17 @@ class TextFileWriter(FileWriter):
         _refuse_nested(columns, "text")
 
     def write(self, rows: pa.RecordBatch) -> None:
-        texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
+        with _told_bytes(rows, "text"):
+            texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
         write_lines(self.stream, texts, self.style.delimiter, self.style.line_end)
 
     def _text(self, column: pa.Field, array: pa.Array) -> pa.Array:
         text = _as_text(array)
-        if not _is_number(column.type) or self.style.delimiter in _SIGNS_OF_NUMBERS:
-            bad = pc.match_substring_regex(text, f"[\r\n{_in_class(self.style.delimiter)}]")
+        if not _is_number(column.type) or not _SIGNS_OF_NUMBERS.isdisjoint(self.style.delimiter):
+            bad = pc.match_substring_regex(text, self._bad)
             if pc.any(bad).as_py():
                 value = text.filter(bad)[0].as_py()
-                raise RowError(
-                    f"column {column.name!r}: {value[:60]!r} holds the field delimiter or a line end; write csv or json"
-                )
+                raise RowError(f"column {column.name!r}: {value[:60]!r} {self._why}")
         return text.fill_null("")
 
 
@@ -92,6 +105,30 @@ def _refuse_nested(columns: pa.Schema, format: str) -> None:
                 f"column {column.name!r} of type {type_name(column.type)} cannot be written as {format}; use json or "
                 "parquet"
             )
+
+
+@contextmanager
+def _told_bytes(rows: pa.RecordBatch, format: str) -> Iterator[None]:
+    """Where Arrow finds bytes that are no text, say which ones."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        for column, values in zip(rows.schema, rows.columns, strict=True):
+            bad = next(filter(_is_no_text, values.to_pylist()), None) if pa.types.is_binary(column.type) else None
+            if bad is not None:
+                raise RowError(
+                    f"column {column.name!r}: {bad[:20]!r} is not UTF-8, and {format} files hold bytes as they are; "
+                    "write json, which has base64, or parquet"
+                ) from error
+        raise
+
+
+def _is_no_text(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _as_text(array: pa.Array) -> pa.Array:
@@ -105,7 +142,3 @@ def _as_text(array: pa.Array) -> pa.Array:
 def _is_number(kind: pa.DataType) -> bool:
     """Whether values are written with ``_SIGNS_OF_NUMBERS`` alone."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
-
-
-def _in_class(sign: str) -> str:
-    return "\\" + sign if sign in "\\]^-" else sign

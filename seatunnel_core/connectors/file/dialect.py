@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.csv as csv
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.connectors.file.encodings import is_text_encoding
 from seatunnel_core.connectors.file.filesystem import OpenFile
@@ -19,6 +19,7 @@ _BOM = b"\xef\xbb\xbf"
 _JAVA_PATTERNS = (
     ("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S")
 )  # fmt: skip
+_STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 _ISO_LIKE = {"yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "HH:mm:ss", "HH:mm:ss.SSS"}
 
 
@@ -27,6 +28,8 @@ class Dialect:
     """Every field in the words of the connector's options."""
 
     delimiter: str = ","
+    """Of several characters only where there are neither quotes nor escapes."""
+
     quote: str = '"'
     """Empty: there are no quotes, and every line end ends a row."""
 
@@ -95,6 +98,19 @@ class Dialect:
             escape_char=self.escape or False,
             newlines_in_values=multiline,
         )
+
+    def for_arrow(self, text: bytes) -> tuple[bytes, "Dialect"]:
+        """The text and how it is written with a delimiter of one character, which is all that Arrow's parser takes.
+
+        Raises:
+            pa.ArrowInvalid: the text has every control character, so that none can stand for the delimiter.
+        """
+        if len(self.delimiter_byte) == 1:
+            return text, self
+        for sign in _STAND_INS:
+            if sign.encode() not in text:
+                return text.replace(self.delimiter_byte, sign.encode()), evolve(self, delimiter=sign)
+        raise pa.ArrowInvalid("every control character is in it, and one has to stand for the field delimiter")
 
     def text_stream(self, file: OpenFile, start: int = 0) -> pa.NativeFile:
         """The text from byte ``start`` of the unpacked UTF-8 on."""
@@ -198,15 +214,23 @@ def strptime_format(java: str) -> str:
     return found
 
 
-def check_delimiter(delimiter: str) -> str:
+def check_delimiter(delimiter: str, *, several: str = "") -> str:
     """The delimiter itself.
 
+    Args:
+        several: what to write for a delimiter of several characters; empty where it may have them.
+
     Raises:
-        SourceError: it is not one ASCII character.
+        SourceError: it has a line end, or is not one ASCII character where it has to be.
     """
-    delimiter = {"\\t": "\t", "\\001": "\x01", "\\u0001": "\x01"}.get(delimiter, delimiter)
-    if len(delimiter.encode()) != 1 or delimiter in "\r\n":
-        raise SourceError(f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'")
+    for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
+        delimiter = delimiter.replace(written, meant)
+    if not delimiter or "\r" in delimiter or "\n" in delimiter:
+        raise SourceError(f"field_delimiter {delimiter!r} must be characters such as ',' ';' or '\\t', and no line end")
+    if several and len(delimiter.encode()) != 1:
+        raise SourceError(
+            f"field_delimiter {delimiter!r} must be one character such as ',' ';' or '\\t'; for others write {several}"
+        )
     return delimiter
 
 

@@ -21,12 +21,12 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file import xlsx
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.json_writer import json_text
 from seatunnel_core.connectors.file.row_batches import RowBatches, Texts
 from seatunnel_core.connectors.file.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import ConnectorError, RowError, SinkError, SourceError, UsageError
+from seatunnel_core.rows.value_text import json_text, shortest
 
 MOST_ROWS = 1_048_576
 """Of a sheet, with its header."""
@@ -219,6 +219,7 @@ def _cells(kind: pa.DataType) -> Callable[[Any], str]:
     for matches, cell in (
         (pa.types.is_boolean, xlsx.boolean),
         (pa.types.is_integer, _number),
+        (pa.types.is_float32, lambda value: _number(shortest(value))),
         (pa.types.is_floating, _number),
         (pa.types.is_decimal, _decimal),
         (pa.types.is_date, _date),

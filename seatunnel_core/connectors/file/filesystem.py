@@ -155,6 +155,21 @@ def named_path(path: str) -> str:
     return found
 
 
+def absolute(path: str) -> str:
+    """The path from the root of the file system.
+
+    Raises:
+        UsageError: it is a relative one, and the folder in which the engine was started is gone.
+    """
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{path!r} is a path below the folder in which the engine was started, and that is gone; write one that "
+            "begins with /"
+        ) from None
+
+
 def fixed_part(path: str) -> str:
     """The folder below which all that ``path`` names lies: itself, or what is above a file or a pattern."""
     if os.path.isdir(path):

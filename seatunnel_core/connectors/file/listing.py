@@ -26,6 +26,12 @@ class Listing:
     partitions: tuple[str, ...] = ()
     """Only files below one of these folders, such as ``year=2013/month=1``; all of them when it is empty."""
 
+    modified_from_ns: int | None = None
+    """Only files that were last changed then or later: nanoseconds since 1970."""
+
+    modified_before_ns: int | None = None
+    """Only files that were last changed before."""
+
     watched: bool = False
     """Whether a pattern may name nothing yet."""
 
@@ -57,9 +63,14 @@ class Listing:
             if (
                 name.endswith(suffix)
                 and (expression is None or expression.fullmatch(subject))
+                and self._in_time(version)
                 and self._in_partitions(version)
             ):
                 yield version
+
+    def _in_time(self, version: FileVersion) -> bool:
+        late_enough = self.modified_from_ns is None or version.mtime_ns >= self.modified_from_ns
+        return late_enough and (self.modified_before_ns is None or version.mtime_ns < self.modified_before_ns)
 
     def _in_partitions(self, version: FileVersion) -> bool:
         folders = f"/{os.path.dirname(local_path(version.path))}/"

@@ -71,7 +71,7 @@ def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Ar
         names = pa.array([folder_value(value) for value in values.dictionary.to_pylist()], pa.string())
         encoded.append(names.take(values.indices).fill_null(NULL_PARTITION))
     first = pa.repeat("", rows.num_rows)  # an array among the parts, also where the pattern names no value
-    parts = (encoded[part] if isinstance(part, int) else part for part in _parts(expression, keys))
+    parts = (encoded[part] if isinstance(part, int) else part for part in folder_parts(expression, keys))
     joined = pc.binary_join_element_wise(first, *parts, "").dictionary_encode()
     found = pa.array([_folder(name) for name in joined.dictionary.to_pylist()], pa.string())
     return found.take(joined.indices)
@@ -97,8 +97,12 @@ def folder_value(value: str | None) -> str:
     return "%2E" + escaped[1:] if escaped.startswith(".") else escaped
 
 
-def _parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """The pattern as texts and numbers of keys."""
+def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
+    """The pattern of a partition's folders as texts and numbers of keys.
+
+    Raises:
+        UsageError: it names a key that there is not, or leads out of the target.
+    """
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
     if set(expression.split("/")) & {".", ".."}:

@@ -9,7 +9,7 @@ import pyarrow.orc as orc
 
 from seatunnel_core.connectors.file import orc_process
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.row_groups import Footer, RowGroups
+from seatunnel_core.connectors.file.row_groups import Footer, Placed, RowGroups
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.errors import SinkError, SourceError
 from seatunnel_core.rows.types import type_name
@@ -37,11 +37,11 @@ class Orc(RowGroups):
         kept = pa.schema([pa.field(each.name, _without_nanoseconds(each.type)) for each in columns])
         return Footer(columns=kept, groups=(share,) * found["stripes"])
 
-    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[Placed]:
         for group in groups:
             stripe = _microseconds(orc_process.stripe(opened, group, list(names)))
             for start in range(0, stripe.num_rows, BATCH_ROWS):
-                yield stripe.slice(start, BATCH_ROWS)
+                yield Placed(rows=stripe.slice(start, BATCH_ROWS), first=start + 1, within=f"stripe {group}, ")
 
 
 class OrcFileWriter(FileWriter):

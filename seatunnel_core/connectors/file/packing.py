@@ -71,10 +71,14 @@ class _Pieces(io.RawIOBase):
 
 
 def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
-    parser = zlib.decompressobj()
+    """One stream after the other, as when files were joined."""
+    parser, piece = zlib.decompressobj(), stream.read(_PIECE_BYTES)
     try:
-        while piece := parser.unconsumed_tail or stream.read(_PIECE_BYTES):
+        while piece:
+            if parser.eof:
+                parser = zlib.decompressobj()
             yield parser.decompress(piece, BLOCK_BYTES)
+            piece = parser.unconsumed_tail or parser.unused_data or stream.read(_PIECE_BYTES)
     except zlib.error as error:
         raise OSError(f"damaged: {error}") from error
     if not parser.eof:

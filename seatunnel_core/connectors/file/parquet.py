@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.row_groups import Footer, RowGroups
+from seatunnel_core.connectors.file.row_groups import Footer, Placed, RowGroups
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.errors import SourceError
 
@@ -47,12 +47,14 @@ class Parquet(RowGroups):
             groups.append((group.num_rows, packed))
         return Footer(columns=opened.schema_arrow.remove_metadata(), groups=tuple(groups))
 
-    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[Placed]:
+        first = 1 + sum(opened.metadata.row_group(number).num_rows for number in range(min(groups, default=0)))
         for batch in opened.iter_batches(
             batch_size=BATCH_ROWS, row_groups=list(groups), columns=list(names), use_threads=False
         ):
             batch.validate(full=True)  # of a damaged file, texts may be none
-            yield batch
+            yield Placed(rows=batch, first=first)
+            first += batch.num_rows
 
 
 class ParquetFileWriter(FileWriter):
@@ -86,6 +88,7 @@ class ParquetFileWriter(FileWriter):
                 self.columns,
                 compression=self.style.codec or "none",
                 use_dictionary=_worth_a_dictionary(table),
+                use_deprecated_int96_timestamps=self.style.int96,
                 store_decimal_as_integer=True,  # as Spark and Hive do it for up to 18 digits
             )
         if table.num_rows:

@@ -86,6 +86,8 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
 @lru_cache(maxsize=16)
 def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
     """One record with its line end, as Arrow's parser sees it: quotes count only at the beginning of a value."""
+    if not (quote or escape):
+        return re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
     d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
     escaped = e + rb"(?s:.)|" if escape else b""
     bare = rb"(?:" + escaped + rb"[^" + d + e + rb"\r\n])"

@@ -32,6 +32,18 @@ class Footer:
     """Rows and packed bytes of each group."""
 
 
+@frozen(kw_only=True)
+class Placed:
+    """Neighbouring rows of a file."""
+
+    rows: pa.RecordBatch
+    first: int
+    """The number of the first one, from 1."""
+
+    within: str = ""
+    """Where they are counted, such as ``stripe 0, ``; in the whole file when it is nothing."""
+
+
 class RowGroups(SourceFormat):
     """What these formats have in common."""
 
@@ -52,7 +64,7 @@ class RowGroups(SourceFormat):
         """Read the end of the file only."""
 
     @abstractmethod
-    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator["Placed"]:
         """The rows of some groups, with the named columns. May raise Arrow's errors, and ``OSError``."""
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -107,28 +119,76 @@ class RowGroups(SourceFormat):
             if not all(type(group) is int and group in known for group in groups):
                 raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")
             try:
-                for batch in self.batches(opened, groups, wanted.names):
-                    yield self._conform(batch, wanted, f"{file.version.path}, {self.group}s {groups}")
+                for placed in self.batches(opened, groups, wanted.names):
+                    yield from _conform(placed, wanted, file.version.path, context)
             except (pa.ArrowException, OSError) as error:
                 raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from error
         file.check()
 
-    def _conform(self, batch: pa.RecordBatch, wanted: pa.Schema, where: str) -> pa.RecordBatch:
-        """Cast the types of the file to the wanted ones where they differ and nothing is lost."""
-        arrays = []
-        for column in wanted:
-            array = batch.column(column.name)
-            try:
-                array = array if array.type == column.type else _cast(array, column.type)
-            except (pa.ArrowNotImplementedError, ValueError) as error:
-                raise RowError(
-                    f"{where}, column {column.name!r}: the file has {type_name(array.type)}, expected "
-                    f"{type_name(column.type)}: {error}"
-                ) from error
-            if array.null_count and not column.nullable:
-                raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
-            arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
+    """Cast the types of the file to the wanted ones where they differ and nothing is lost; bad rows are skipped."""
+    rows = placed.rows.select(wanted.names)
+    try:
+        try:
+            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+        except ValueError:
+            bad = _bad_rows(rows, wanted)
+            for number in sorted(bad):
+                context.skip(RowError(f"{path}, {placed.within}row {placed.first + number}, {bad[number]}"))
+            rows = rows.filter(pa.array([number not in bad for number in range(rows.num_rows)], pa.bool_()))
+            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+    except pa.ArrowNotImplementedError as error:  # of no row, but of the types
+        pairs = zip(rows.schema, wanted, strict=True)
+        differ = [f"column {to.name!r}: {_kinds(own.type, to.type)}" for own, to in pairs if own.type != to.type]
+        raise RowError(f"{path}, {'; '.join(differ)}: {error}") from error
+    if rows.num_rows:
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def _fit(array: pa.Array, column: pa.Field) -> pa.Array:
+    """The values as the column has them.
+
+    Raises:
+        ValueError: one of them is not of its type, or null where that may not be.
+    """
+    found = array if array.type == column.type else _cast(array, column.type)
+    if found.null_count and not column.nullable:
+        raise ValueError("is null, and the schema says nullable = false")
+    return found
+
+
+def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema) -> dict[int, str]:
+    """What is wrong with each row that does not fit, by its place among them."""
+    found: dict[int, str] = {}
+    for array, column in zip(rows.columns, wanted, strict=True):
+        for number, why in _misfits(array, column, 0):
+            found.setdefault(number, f"column {column.name!r}: {why}")
+    return found
+
+
+def _misfits(array: pa.Array, column: pa.Field, start: int) -> Iterator[tuple[int, str]]:
+    """Halves the values until each that does not fit is by itself."""
+    try:
+        _fit(array, column)
+    except ValueError as error:
+        if len(array) > 1:
+            half = len(array) // 2
+            yield from _misfits(array.slice(0, half), column, start)
+            yield from _misfits(array.slice(half), column, start + half)
+        elif array.null_count:
+            yield start, str(error)
+        else:
+            yield start, f"{_text(array)[:60]!r}: {_kinds(array.type, column.type)}: {error}"
+
+
+def _text(array: pa.Array) -> str:
+    """The only value of an array, for a person."""
+    return str(array.cast(pa.string())[0] if pa.types.is_temporal(array.type) else array[0])
+
+
+def _kinds(found: pa.DataType, expected: pa.DataType) -> str:
+    return f"the file has {type_name(found)}, expected {type_name(expected)}"
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:

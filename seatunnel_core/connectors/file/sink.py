@@ -18,11 +18,10 @@ from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_copies, staged_files
 from seatunnel_core.connectors.file.dialect import check_delimiter
 from seatunnel_core.connectors.file.encodings import is_text_encoding
-from seatunnel_core.connectors.file.filesystem import named_path
+from seatunnel_core.connectors.file.filesystem import absolute, named_path
 from seatunnel_core.connectors.file.formats import file_writer
-from seatunnel_core.connectors.file.naming import file_name, folders, split_path
+from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.file.published import retract
-from seatunnel_core.connectors.file.staged_name import PROBE
 from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
 from seatunnel_core.connectors.file.table_names import (
     any_folders,
@@ -41,9 +40,6 @@ OPEN_FILES = 64
 """How many files one unit of work writes at the same time; more partitions make more, smaller files."""
 
 
-_SHARED = "path must be a folder that all workers share with the driver, such as a network disk"
-
-
 class LocalFileSink(Sink):
     """Writes files into a folder that every task and the driver reach under the same path."""
 
@@ -58,7 +54,7 @@ class LocalFileSink(Sink):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.root, self.template = split_path(os.path.abspath(named_path(options[opt.PATH])))
+        self.root, self.template = split_path(absolute(named_path(options[opt.PATH])))
         if self.root.strip("/") == "":
             raise UsageError(
                 f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
@@ -71,7 +67,7 @@ class LocalFileSink(Sink):
             if "/" in (options[key] or ""):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
         self.expression = "${transactionId}"
-        if options[opt.CUSTOM_FILENAME] or options.is_set(opt.FILE_NAME):
+        if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
             self.expression = checked_name(options[opt.FILE_NAME])
         self._places_taken: dict[str, tuple[TableSchema, pa.Schema]] = {}
         self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
@@ -80,6 +76,8 @@ class LocalFileSink(Sink):
             self.partition_by = ()
         elif options[opt.HAVE_PARTITION] and not self.partition_by:
             raise UsageError("option 'have_partition': say by which columns, with partition_by = [column]")
+        if self.partition_by:
+            folder_parts(options[opt.PARTITION_DIR], self.partition_by)
 
     @property
     def target_folder(self) -> str:
@@ -144,11 +142,7 @@ class LocalFileSink(Sink):
         target.create(place.epoch)
 
     def prove(self, place: SinkPlace, token: str) -> None:
-        target = Target.of(self.root, place)
-        probe = _probe(target, place, token)
-        if not os.path.exists(probe):
-            raise SinkError(f"{target.who}: a task wrote {probe} and the driver does not see it: {_SHARED}")
-        os.unlink(probe)
+        Target.of(self.root, place).prove(place.epoch, token)
 
     def apply_save_mode(self, place: SinkPlace) -> None:
         target = Target.of(self.root, place)
@@ -193,15 +187,7 @@ class LocalFileSink(Sink):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def probe(self, place: SinkPlace, token: str) -> None:
-        target = Target.of(self.root, place)
-        try:
-            with open(_probe(target, place, token), "wb"):
-                pass
-        except FileNotFoundError as error:
-            staging = target.staging(place.epoch)
-            raise SinkError(f"{target.who}: the driver made {staging} and a task does not see it: {_SHARED}") from error
-        except OSError as error:
-            raise target.failed("cannot be written by a task", error, self.root) from error
+        Target.of(self.root, place).probe(place.epoch, token)
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         if self.style.writer.keeps_names:
@@ -223,7 +209,7 @@ class LocalFileSinkWriter(SinkWriter):
         self._columns = {schema.table: self._written(schema) for schema in schemas}
         self._places = {schema.table: sink.place_of(schema) for schema in schemas}
         single = sink.options[opt.SINGLE_FILE]
-        most = sink.style.writer.most_rows
+        most = sink.style.most_rows
         self._rows_per_file = most if single else min(sink.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[tuple[str, str], _OpenFile] = OrderedDict()
         """By the folder and the pattern of the name."""
@@ -338,10 +324,6 @@ class _OpenFile:
         self.rows = 0
 
 
-def _probe(target: Target, place: SinkPlace, token: str) -> str:
-    return os.path.join(target.staging(place.epoch), f"{PROBE}{place.sink_ordinal}-{token}")
-
-
 def _style(options: Options) -> FileStyle:
     format = options[opt.FORMAT]
     writer: type[FileWriter] = file_writer(format)
@@ -356,16 +338,24 @@ def _style(options: Options) -> FileStyle:
         encoding=_encoding(options[opt.ENCODING]),
         forms=_forms(options),
         sheet_name=options[opt.SHEET_NAME],
+        sheet_rows=options[opt.SHEET_ROWS],
+        int96=options[opt.INT96],
         root_tag=options[opt.XML_ROOT_TAG],
         row_tag=options[opt.XML_ROW_TAG],
         attributes=options[opt.XML_ATTRIBUTES],
-        delimiter=check_delimiter(options[opt.FIELD_DELIMITER] or ("\x01" if format == "text" else ",")),
+        delimiter=_delimiter(options[opt.FIELD_DELIMITER], format),
         header=options[opt.HEADER],
         quote_all=options[opt.QUOTE_MODE] == "ALL",
         codec=None if codec == "none" else codec,
     )
     writer.check(found)
     return found
+
+
+def _delimiter(written: str | None, format: str) -> str:
+    if format == "text":
+        return check_delimiter(written or "\x01")
+    return check_delimiter(written or ",", several="file_format_type = text")
 
 
 def _encoding(name: str) -> str:

@@ -10,7 +10,7 @@ PATH = Option(
     STRING,
     required=True,
     doc="The folder to write to. ${database_name}, ${schema_name}, ${table_name}, ${schema_full_name}, "
-    "${table_full_name}, ${primary_key}, ${unique_key} and ${field_names} stand for what each table has; "
+    "${table_full_name}, ${primary_key}, ${unique_key}, ${field_names} and ${comment} stand for what each table has; "
     "${schema_name:public} gives a value to tables that lack it.",
 )
 FORMAT = Option(
@@ -21,7 +21,10 @@ FORMAT = Option(
     doc="What the files hold; json means one object per line.",
 )
 CUSTOM_FILENAME = Option(
-    "custom_filename", BOOLEAN, default=False, doc="Whether file_name_expression decides about file names."
+    "custom_filename",
+    BOOLEAN,
+    default=False,
+    doc="Whether file_name_expression is used; when this is not set, it is used if it is there.",
 )
 FILE_NAME = Option(
     "file_name_expression",
@@ -38,12 +41,18 @@ FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Text may have several "
+    "characters.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."
 )
-HAVE_PARTITION = Option("have_partition", BOOLEAN, default=False, doc="Whether partition_by is used.")
+HAVE_PARTITION = Option(
+    "have_partition",
+    BOOLEAN,
+    default=False,
+    doc="Whether partition_by is used; when this is not set, it is used if it is there.",
+)
 PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns whose values decide about the folder of a row.")
 PARTITION_DIR = Option(
     "partition_dir_expression",
@@ -88,6 +97,12 @@ QUOTE_MODE = Option(
     doc="MINIMAL quotes texts, so that null and the empty text differ; ALL quotes everything that is not null.",
 )
 SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="The name of the sheet of excel files.")
+SHEET_ROWS = Option(
+    "sheet_max_rows",
+    within(1, 1_048_575),
+    unit="rows",
+    doc="How many rows a sheet of excel files has at most; what is more goes into another file.",
+)
 MAX_ROWS = Option(
     "max_rows_in_memory",
     within(1, 2**31 - 1),
@@ -101,6 +116,12 @@ XML_ATTRIBUTES = Option(
     BOOLEAN,
     default=False,
     doc="Whether the values of a row of xml become its attributes; otherwise they become elements in it.",
+)
+INT96 = Option(
+    "parquet_avro_write_timestamp_as_int96",
+    BOOLEAN,
+    default=False,
+    doc="Whether timestamps in parquet files are written as INT96, for old readers; it is deprecated.",
 )
 ENCODING = Option(
     "encoding",
@@ -134,6 +155,12 @@ SCHEMA_SAVE_MODE = Option(
     doc="What happens with the folder when the job first starts: it is created, emptied, or has to be there. IGNORE "
     "creates it, too.",
 )
+EVOLUTION = Option(
+    "schema_evolution_enabled",
+    ENUM("false"),
+    default="false",
+    doc="Always false: the columns of a table stay as they are for the whole job.",
+)
 TRANSACTION = Option(
     "is_enable_transaction", ENUM("true"), default="true", doc="Always true: files appear when a checkpoint completes."
 )
@@ -165,16 +192,19 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     HEADER,
     QUOTE_MODE,
     SHEET_NAME,
+    SHEET_ROWS,
     MAX_ROWS,
     XML_ROOT_TAG,
     XML_ROW_TAG,
     XML_ATTRIBUTES,
+    INT96,
     ENCODING,
     DATE_FORMAT,
     DATETIME_FORMAT,
     TIME_FORMAT_OF_DAY,
     DATA_SAVE_MODE,
     SCHEMA_SAVE_MODE,
+    EVOLUTION,
     TRANSACTION,
     TMP_PATH,
 )

@@ -8,13 +8,12 @@ declares none, and ``keys`` when folders give columns.
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, ClassVar, NoReturn
 
 import pyarrow as pa
-from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Split
@@ -28,10 +27,11 @@ from seatunnel_core.connectors.file.reading import FileReading, together
 from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.schema_block import table_name, table_schema
+from seatunnel_core.rows.schema_block import described_table, table_name, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
+from seatunnel_core.transforms.columns import with_columns
 
 _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
@@ -52,22 +52,22 @@ class LocalFileSource(Source):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        try:
-            declared = table_schema(options[opt.SCHEMA_BLOCK])
-        except ValueError as error:
-            raise UsageError(f"option 'schema': {error}") from None
+        self._block: Mapping[str, Any] | None = options[opt.SCHEMA_BLOCK]
+        with _wrong_schema(UsageError):
+            declared = table_schema(self._block)
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
         if options[opt.ARCHIVE] != "none":
             self._format = Archived(self._format, options[opt.ARCHIVE])
         self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
-        self._table = table_name(options[opt.SCHEMA_BLOCK])
-        self._declared = declared or TableSchema(table=self._table, columns=pa.schema([]))
+        self._table = table_name(self._block)
         self._listing = Listing(
             path=named_path(options[opt.PATH]),
             recursive=options[opt.RECURSIVE],
             pattern=options[opt.FILTER],
             extension=options[opt.EXTENSION],
             partitions=tuple(options[opt.READ_PARTITIONS] or ()),
+            modified_from_ns=options[opt.MODIFIED_START],
+            modified_before_ns=options[opt.MODIFIED_END],
             watched=options[opt.DISCOVERY] == "continuous",
         )
         self.bounded = not self._listing.watched
@@ -83,6 +83,13 @@ class LocalFileSource(Source):
         self._looked_at: Sequence[FileVersion] = ()
         """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
 
+        self._listed: Sequence[FileVersion] = ()
+        """What ``discover`` listed and no task has to look into: ``enumerate`` comes right after it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tasks get no listing."""
+        return {**self.__dict__, "_looked_at": (), "_listed": ()}
+
     @property
     def read_path(self) -> str:
         return self._listing.path
@@ -93,7 +100,9 @@ class LocalFileSource(Source):
         if not self.bounded:
             return ()
         files, self._looked_at = self._looked_at or self._listing.files(), ()
-        return self._chunks(files, planning) if self._any_to_inspect(files, planning) else ()
+        inspects = self._any_to_inspect(files, planning)
+        self._listed = () if inspects else files
+        return self._chunks(files, planning) if inspects else ()
 
     def look(self, memory: Item, planning: Planning) -> News:
         now_ms = time.time_ns() // 1_000_000
@@ -128,22 +137,24 @@ class LocalFileSource(Source):
             return found | self._format.examine(file, item["start"], item["end"], planning)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        chunks = inspected
+        by_file: Iterable[list[Item]]
         if self.bounded and not inspected:
-            chunks = [{**version.body(), "start": 0, "end": version.size} for version in self._listing.files()]
-        by_file = [list(of_file) for _, of_file in groupby(chunks, key=lambda item: item["path"])]
-        files = [FileVersion.of(of_file[0]) for of_file in by_file]
+            files, self._listed = self._listed or self._listing.files(), ()
+            by_file = ([{**version.body(), "start": 0, "end": version.size}] for version in files)
+        else:
+            by_file = [list(of_file) for _, of_file in groupby(inspected, key=lambda item: item["path"])]
+            files = [FileVersion.of(of_file[0]) for of_file in by_file]
         columns = self._reading.declared
         if columns is None:
-            found = [schema_from_text(of_file[0]["columns"]) for of_file in by_file if "columns" in of_file[0]]
+            found = [schema_from_text(item["columns"]) for item in inspected if "columns" in item]
             columns = together(found, typed=self._format.typed)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
-        bodies = [
+        bodies = (  # one by one: of a million files, each list of them is large
             ({**body, **from_folders}, weight, rows)
             for version, of_file in zip(files, by_file, strict=True)
             for body, weight, rows in self._bodies(version, of_file, columns, planning)
-        ]
+        )
         splits = tuple(
             Split(index=index, weight_bytes=weight, rows=max(rows, 1), body=body)
             for index, (body, weight, rows) in enumerate(bodies)
@@ -162,8 +173,12 @@ class LocalFileSource(Source):
             yield {**body, **place}, weight, rows
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
+        """The table as tasks read it. A key is compared with all columns, and is none when not all of it is read."""
         chosen = self._reading.wanted(columns) if columns.names else columns
-        return evolve(self._declared, columns=self._with_partitions(chosen, keys))
+        known = self._with_partitions(columns, keys) if columns.names else None
+        with _wrong_schema(SourceError):
+            table = described_table(self._block, known)
+        return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
         """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""
@@ -244,6 +259,14 @@ class LocalFileSource(Source):
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.
                 cause = error if error.errno else None
                 raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
+
+
+@contextmanager
+def _wrong_schema(kind: type[SeaTunnelError]) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise kind(f"option 'schema': {error}") from None
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:

@@ -1,7 +1,9 @@
 """The options of the source ``LocalFile``, with SeaTunnel's names where it has them."""
 
+import datetime as dt
 from typing import Any
 
+from seatunnel_core.config import json_shape
 from seatunnel_core.config.option import (
     BOOLEAN,
     DURATION_MS,
@@ -31,6 +33,20 @@ def _scan_interval(value: Any) -> int:
 
 SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interval)
 
+
+def _moment_ns(value: Any) -> int:
+    """A moment of the local time of the machine, in nanoseconds since 1970."""
+    text = STRING.parse(value).strip()
+    for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
+        try:
+            return int(dt.datetime.strptime(text, form).timestamp()) * 1_000_000_000
+        except ValueError:
+            continue
+    raise ValueError(f'expected a moment such as "2024-01-31 12:00:00", found {text!r}')
+
+
+MOMENT: OptionType[int] = OptionType(name="moment", parse=_moment_ns, textual=True, shape=json_shape.TEXT)
+
 PATH = Option(
     "path", STRING, required=True, unless=(TABLES,), doc="A file, a folder, or a pattern with *, ? and [...]."
 )
@@ -50,7 +66,8 @@ FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="The character between values: a comma for csv and U+0001 for text when it is not set.",
+    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Several characters are "
+    "possible where there are no quotes: in text, and in csv with an empty quote_char.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter",
@@ -65,6 +82,13 @@ SKIP_HEADER = Option(
     doc="How many lines, or rows of a sheet, to skip at the start of each file.",
 )
 SHEET_NAME = Option("sheet_name", STRING, doc="The sheet of an excel file to read; the first one when it is not set.")
+EXCEL_ENGINE = Option(
+    "excel_engine",
+    ENUM("POI", "EasyExcel"),
+    default="POI",
+    no_effect="sheets are read row by row, by openpyxl and xlrd",
+    doc="What SeaTunnel reads excel files with.",
+)
 XML_ROW_TAG = Option("xml_row_tag", STRING, doc="The name of the element of an xml file that is a row.")
 XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
@@ -114,6 +138,21 @@ FILTER = Option(
     doc="A regular expression that the name of a file must match as a whole; the whole path, when it contains a slash.",
 )
 EXTENSION = Option("filename_extension", STRING, doc="Only files that end so are read, for example csv.")
+MODIFIED_START = Option(
+    "file_filter_modified_start",
+    MOMENT,
+    doc="Only files that were last changed at this moment or later are read: 2024-01-31 12:00:00, in local time.",
+)
+MODIFIED_END = Option(
+    "file_filter_modified_end", MOMENT, doc="Only files that were last changed before this moment are read."
+)
+SORT_BY_TIME = Option(
+    "sort_files_by_modification_time",
+    BOOLEAN,
+    default=False,
+    no_effect="files are sorted by path, so that a restart finds the same order, and columns are those of all files",
+    doc="Whether SeaTunnel reads the newest file first.",
+)
 RECURSIVE = Option("recursive_file_scan", BOOLEAN, default=True, doc="Whether folders inside the folder are read.")
 PARTITIONS = Option(
     "parse_partition_from_path",
@@ -142,6 +181,12 @@ CHUNK_SIZE = Option(
     unit="bytes",
     doc="How much of a binary file one row holds.",
 )
+COMPLETE_FILE = Option(
+    "binary_complete_file_mode",
+    BOOLEAN,
+    default=False,
+    doc="Whether one row holds a whole binary file, of less than 2 GiB, whatever binary_chunk_size says.",
+)
 DISCOVERY = Option(
     "discovery_mode",
     ENUM("once", "continuous"),
@@ -161,6 +206,15 @@ START_MODE = Option(
     default="earliest",
     doc="`latest` does not read the files that a watched folder has at the first look.",
 )
+SYNC_MODE = Option(
+    "sync_mode",
+    ENUM("full"),
+    default="full",
+    doc="Always full: which files the target has already is not looked at.",
+)
+POST_SYNC = Option(
+    "post_sync_action", ENUM("none"), default="none", doc="Always none: files that were read stay where they are."
+)
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
@@ -177,6 +231,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     ROW_DELIMITER,
     SKIP_HEADER,
     SHEET_NAME,
+    EXCEL_ENGINE,
     XML_ROW_TAG,
     XML_ATTRIBUTES,
     USE_HEADER,
@@ -191,15 +246,21 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     ARCHIVE,
     FILTER,
     EXTENSION,
+    MODIFIED_START,
+    MODIFIED_END,
+    SORT_BY_TIME,
     RECURSIVE,
     PARTITIONS,
     READ_PARTITIONS,
     SPLIT,
     SPLIT_SIZE,
     CHUNK_SIZE,
+    COMPLETE_FILE,
     DISCOVERY,
     SCAN_INTERVAL,
     START_MODE,
+    SYNC_MODE,
+    POST_SYNC,
     ROW_ERRORS,
 )
 SOURCE_OPTIONS: tuple[Option[Any], ...] = (

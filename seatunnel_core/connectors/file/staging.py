@@ -35,14 +35,21 @@ class Target:
     job_id: str
     pipeline_id: int
     sink_ordinal: int
+    sink: str = "LocalFile"
 
     @classmethod
-    def of(cls, root: str, place: SinkPlace | StagingPlace) -> "Target":
-        return cls(root=root, job_id=place.job_id, pipeline_id=place.pipeline_id, sink_ordinal=place.sink_ordinal)
+    def of(cls, root: str, place: SinkPlace | StagingPlace, sink: str = "LocalFile") -> "Target":
+        return cls(
+            root=root,
+            job_id=place.job_id,
+            pipeline_id=place.pipeline_id,
+            sink_ordinal=place.sink_ordinal,
+            sink=sink,
+        )
 
     @property
     def who(self) -> str:
-        return f"pipeline {self.pipeline_id}, sink LocalFile"
+        return f"pipeline {self.pipeline_id}, sink {self.sink}"
 
     @property
     def _pipeline_folder(self) -> str:
@@ -80,7 +87,50 @@ class Target:
         found.retryable = error.errno in (errno.EIO, errno.EINTR, errno.ESTALE)
         return found
 
+    # -- whether tasks and driver see the same ----------------------------------------------------------------------
+
+    def probe(self, epoch: int, token: str) -> None:
+        """In a task: leave a file where ``prove`` looks for it.
+
+        Raises:
+            SinkError: the task does not see what the driver made, or cannot write there.
+        """
+        try:
+            with open(self._probe(epoch, token), "wb"):
+                pass
+        except FileNotFoundError as error:
+            made = f"the driver made {self.staging(epoch)}"
+            raise SinkError(f"{self.who}: {made} and a task does not see it: {self._shared}") from error
+        except OSError as error:
+            raise self.failed("cannot be written by a task", error, self.root) from error
+
+    def prove(self, epoch: int, token: str) -> None:
+        """In the driver: raise ``SinkError`` unless the file is there."""
+        probe = self._probe(epoch, token)
+        if not os.path.exists(probe):
+            raise SinkError(f"{self.who}: a task wrote {probe} and the driver does not see it: {self._shared}")
+        os.unlink(probe)
+
+    @property
+    def _shared(self) -> str:
+        return f"{self.root} must be a folder that all workers share with the driver, such as a network disk"
+
+    def _probe(self, epoch: int, token: str) -> str:
+        return os.path.join(self.staging(epoch), f"{PROBE}{self.sink_ordinal}-{token}")
+
     # -- publishing -----------------------------------------------------------------------------------------------
+
+    def waiting(self, epoch: int, name: str, *, again: bool) -> str | None:
+        """The path of a staged file, for a sink that does not move it; ``None`` when it was published before.
+
+        Raises:
+            CommitError: it is not there, and nothing says that it was published.
+        """
+        staged = os.path.join(self.staging(epoch), name)
+        if os.path.exists(staged):
+            return staged
+        self._absent(epoch, staged, "a part of the target", again=again)
+        return None
 
     def publish(self, epoch: int, name: str, folder: str, *, again: bool, published: str = "") -> str:
         """Move one staged file to its place, and say which folder has to be synchronised.
@@ -212,16 +262,24 @@ def _move(staged: str, target: str) -> None:
 
 def _create_folder(folder: str) -> None:
     """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _create_folder(above)
     try:
         os.mkdir(folder)
-    except FileExistsError:
+    except FileExistsError as error:
         if not os.path.isdir(folder):
-            raise
-    except FileNotFoundError:
-        _create_folder(os.path.dirname(folder))
-        _create_folder(folder)
+            raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
+    except FileNotFoundError as error:  # in /proc, say, which only the system fills
+        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
     else:
-        sync_folder(os.path.dirname(folder))
+        sync_folder(above)
+
+
+def _instead_of_folder(path: str) -> str:
+    if os.path.islink(path) and not os.path.exists(path):
+        return f"it is a link to {os.readlink(path)}, which is not there"
+    return "it is a file, not a folder"
 
 
 def sync_folder(folder: str) -> None:

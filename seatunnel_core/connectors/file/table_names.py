@@ -35,10 +35,21 @@ _VALUES: dict[str, Callable[[TableSchema], str]] = {
     "primary_key": lambda schema: ",".join(schema.primary_key),
     "unique_key": lambda schema: ",".join(schema.unique_key),
     "field_names": lambda schema: ",".join(schema.columns.names),
+    "comment": lambda schema: schema.comment or "",
 }
 VARIABLES = tuple(_VALUES)
 
-_VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
+VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
+
+
+def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
+    """The expression with what the table says in place of its variables, as ``written`` makes it; others stay."""
+
+    def value(found: re.Match[str]) -> str:
+        said = _VALUES[found[1]](schema) or found[2] or ""
+        return written(said) if said else ""
+
+    return VARIABLE.sub(value, expression)
 
 
 def table_folder(template: str, schema: TableSchema) -> str:
@@ -65,12 +76,7 @@ def any_folders(template: str) -> "list[re.Pattern[str]]":
 
 def table_name_in(expression: str, schema: TableSchema) -> str:
     """One folder's or file's name, without the variables of tables; others stay."""
-
-    def value(found: re.Match[str]) -> str:
-        written = _VALUES[found[1]](schema) or found[2] or ""
-        return folder_value(written) if written else ""
-
-    name = _VARIABLE.sub(value, expression)
+    name = filled(expression, schema, folder_value)
     return "%2E" + name[1:] if name.startswith(".") and name != expression else name
 
 
@@ -82,13 +88,13 @@ def checked_name(expression: str) -> str:
         UsageError: it has one before that, or is no pattern without them.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
-    found = _VARIABLE.search(before)
+    found = VARIABLE.search(before)
     if found:
         raise UsageError(
             f"option 'file_name_expression': {expression!r} has {found[0]} before ${{transactionId}}; write it behind, "
             f'such as "${{transactionId}}_{found[0]}"'
         )
-    check_expression(_VARIABLE.sub("", expression))
+    check_expression(VARIABLE.sub("", expression))
     return expression
 
 

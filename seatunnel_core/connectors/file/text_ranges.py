@@ -19,6 +19,7 @@ from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.schema_block import table_schema
 from seatunnel_core.rows.types import type_name
 
 INFERENCE_BYTES = 16 << 20
@@ -134,7 +135,7 @@ class Text(TextRanges):
         return pa.schema([pa.field("content", pa.string())])
 
     def _dialect(self) -> Dialect:
-        whole_lines = not self.options[opt.SCHEMA_BLOCK]
+        whole_lines = table_schema(self.options[opt.SCHEMA_BLOCK]) is None
         delimiter = _NEVER if whole_lines else check_delimiter(self.options[opt.FIELD_DELIMITER] or "\x01")
         return Dialect(delimiter=delimiter, quote="", **self._shared())
 
@@ -181,8 +182,9 @@ class Csv(Text):
         for key, sign in (("quote_char", quote), ("escape_char", escape)):
             if sign and len(sign.encode()) != 1:
                 raise UsageError(f"option {key!r}: expected one character, found {sign!r}")
+        several = 'file_format_type = text, or quote_char = "" and no escape_char' if quote or escape else ""
         return Dialect(
-            delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ","),
+            delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ",", several=several),
             quote=quote,
             escape=escape,
             header=self.options[opt.USE_HEADER],

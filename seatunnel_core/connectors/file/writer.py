@@ -26,6 +26,12 @@ class FileStyle:
     encoding: str = "utf-8"
     forms: Forms = field(factory=Forms)
     sheet_name: str = "Sheet1"
+    sheet_rows: int | None = None
+    """How many rows a sheet may have; as many as it can when it is ``None``."""
+
+    int96: bool = False
+    """Whether Parquet has timestamps in the form of old readers."""
+
     root_tag: str = "RECORDS"
     row_tag: str = "RECORD"
     attributes: bool = False
@@ -40,6 +46,12 @@ class FileStyle:
     def task_modules(self) -> tuple[str, ...]:
         """What writing imports beyond pyarrow."""
         return () if self.writer.packs_itself else modules(self.codec)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a file may have."""
+        most = self.writer.most_rows
+        return min(self.sheet_rows or most, most) if self.format == "excel" else most
 
     @property
     def suffix(self) -> str:

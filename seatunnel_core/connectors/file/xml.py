@@ -18,13 +18,13 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.json_writer import json_text
 from seatunnel_core.connectors.file.packing import modules
 from seatunnel_core.connectors.file.row_batches import RowBatches, Texts
 from seatunnel_core.connectors.file.source_format import DeclaredFormat
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.value_text import json_text, shortest
 
 PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
@@ -202,4 +202,6 @@ def _text(value: Any, kind: pa.DataType) -> str:
         return json_text(value, kind)
     if pa.types.is_decimal(kind):
         return f"{value:f}"
+    if pa.types.is_float32(kind):
+        return str(shortest(value))
     return value.isoformat(" ") if pa.types.is_timestamp(kind) else str(value)

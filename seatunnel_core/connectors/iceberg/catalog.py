@@ -74,16 +74,6 @@ def may_pass(error: BaseException) -> bool:
     }
 
 
-def identifier(options: Options) -> tuple[str, ...]:
-    """The table's name in its catalog. Raises ``UsageError`` for one that stands for several."""
-    table = options[opt.TABLE]
-    if "${" in table or "${" in options[opt.NAMESPACE]:
-        raise UsageError(
-            f"option 'table': {table!r} stands for several tables, and a sink Iceberg writes one; write a sink for each"
-        )
-    return (*options[opt.NAMESPACE].split("."), table)
-
-
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
     """The properties of a table with which pyiceberg tries a commit once: before it is tried again, this sink has to
     look whether another engine has done it meanwhile."""

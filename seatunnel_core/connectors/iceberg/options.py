@@ -18,9 +18,19 @@ CATALOG_TYPE = Option("catalog_type", STRING, doc="The older place of type in ic
 URI = Option("uri", STRING, secret=True, doc="The older place of uri in iceberg.catalog.config.")
 WAREHOUSE = Option("warehouse", STRING, doc="The older place of warehouse in iceberg.catalog.config.")
 NAMESPACE = Option(
-    "namespace", STRING, default="default", doc="The namespace of the table; created when it is missing."
+    "namespace",
+    STRING,
+    default="default",
+    doc="The namespace of the table, levels with dots between them; created when it is missing. May have variables of "
+    "the rows' table, such as ${database_name}.",
 )
-TABLE = Option("table", STRING, required=True, doc="The name of the table, one for all rows of this sink.")
+TABLE = Option(
+    "table",
+    STRING,
+    required=True,
+    doc="The name of the table: one for all rows, or ${table_name} for one for each table of the rows, which may stand "
+    "in a longer name.",
+)
 CASE_SENSITIVE = Option(
     "case_sensitive",
     BOOLEAN,
@@ -34,6 +44,13 @@ WRITE_PROPERTIES = Option(
 )
 CREATE_PROPERTIES = Option(
     "iceberg.table.auto-create-props", MAP, doc="The properties of a table that this sink creates."
+)
+PARTITION_KEYS = Option(
+    "iceberg.table.partition-keys",
+    STRING,
+    doc="By what a table that this sink creates is partitioned, with commas between: a column, year(column), "
+    "month(column), day(column), hour(column), bucket(column, 16) or truncate(column, 10). Tables that are there "
+    "already keep their partitions.",
 )
 SCHEMA_SAVE_MODE = evolve(
     of_files.SCHEMA_SAVE_MODE,
@@ -67,6 +84,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     CASE_SENSITIVE,
     WRITE_PROPERTIES,
     CREATE_PROPERTIES,
+    PARTITION_KEYS,
     SCHEMA_SAVE_MODE,
     DATA_SAVE_MODE,
     BRANCH,

@@ -1,6 +1,7 @@
-"""Stages the rows of one attempt of one unit in a data file of the table. Runs in a Spark task."""
+"""Stages the rows of one attempt of one unit in data files of the tables. Runs in a Spark task."""
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -12,21 +13,38 @@ from attrs import field, frozen
 from seatunnel_core.connectors.file.staging import sync_file, sync_folder, unique_name
 from seatunnel_core.connectors.iceberg.catalog import may_pass
 from seatunnel_core.connectors.iceberg.columns import column_of
+from seatunnel_core.connectors.iceberg.partitions import Partition, Parts, parted
+from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
+from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 
+OPEN_FILES = 64
+"""How many files one unit of work writes at the same time; more partitions make more, smaller files."""
+
+_KEPT = 512
+"""For so many tables a process remembers what it made of their schemas."""
+
 
 @frozen(kw_only=True)
 class StagingTable:
-    """What a task has to know about the table: it never asks the catalog."""
+    """What a task has to know about a table: it never asks the catalog."""
+
+    id: TableId
+    uuid: str
+    after: int
+    """The last sequence number of the table, before any task staged a file of this epoch."""
 
     folder: str
     """Of the epoch."""
 
     schema: str = field(repr=False)
     """The table's, as Iceberg writes it in JSON."""
+
+    spec: str = field(repr=False)
+    """By what it is partitioned, in the same form."""
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
@@ -37,23 +55,18 @@ class StagingTable:
 
 
 class IcebergWriter(SinkWriter):
-    """One Parquet file, which appears under its name when it is finished or is removed."""
+    """Parquet files, which appear under their names when they are finished or are removed."""
 
-    def __init__(self, table: StagingTable, place: StagingPlace) -> None:
-        from pyiceberg.io.pyarrow import PyArrowFileIO
-
-        self._table = table
+    def __init__(self, tables: Mapping[str, StagingTable], place: StagingPlace) -> None:
+        """``tables`` by the names of the rows' tables; several may go into one."""
+        self._tables = tables
         self._who = f"pipeline {place.pipeline_id}, sink Iceberg"
-        self._name = f"{unique_name(place)}.parquet"
-        self._path = f"{table.folder}/{self._name}"
-        self._io = PyArrowFileIO(dict(table.io_properties))
-        self._columns = _arrow_columns(table.schema)
-        self._rows = 0
-        try:
-            self._stream = self._io.new_output(self._path).create(overwrite=True)
-            self._file = pq.ParquetWriter(self._stream, self._columns, **_parquet_settings(table.properties))
-        except (OSError, pa.ArrowException) as error:
-            raise self._failed(error) from error
+        self._unique = unique_name(place)
+        self._ios: dict[TableId, Any] = {}
+        self._open: OrderedDict[tuple[TableId, Partition], _OpenFile] = OrderedDict()
+        self._files: dict[TableId, list[tuple[str, Partition]]] = {}
+        self._paths: list[tuple[StagingTable, str]] = []
+        self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
@@ -61,37 +74,73 @@ class IcebergWriter(SinkWriter):
                 f"{self._who}: the table {batch.table} has updated or deleted rows, and rows are appended only; "
                 "choose those to keep with the transform FilterRowKind"
             )
+        table = self._tables[batch.table]
+        rows = self._fitted(batch, table)
         try:
-            self._file.write_batch(self._fitted(batch))
+            for partition, some in _parting(table.spec, table.schema)(rows):
+                self._file(table, partition).writer.write_batch(some)
         except (OSError, pa.ArrowException) as error:
-            raise self._failed(error) from error
-        self._rows += batch.rows.num_rows
+            raise self._failed(table, error) from error
+        self._rows += rows.num_rows
 
     def finish(self) -> Staged:
-        try:
-            self._file.close()
-            self._stream.close()
-            path = local_path(self._io.properties, self._path)
-            if path is not None:
-                sync_file(path)
-                sync_folder(path.rpartition("/")[0])
-            size = len(self._io.new_input(self._path))
-        except (OSError, pa.ArrowException) as error:
-            raise self._failed(error) from error
-        return Staged(body={"files": [self._name]}, rows=self._rows, bytes=size)
+        while self._open:
+            self._close(self._open.popitem(last=False)[1])
+        for folder in {path.rpartition("/")[0] for path in map(_local, self._paths) if path is not None}:
+            sync_folder(folder)
+        tables = {table.id: table for table, _ in self._paths}
+        parts = [
+            part_of_body(
+                table.id, uuid=table.uuid, after=table.after, spec=_spec_id(table.spec), files=self._files[table.id]
+            )
+            for table in tables.values()
+        ]
+        return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes)
 
     def abort(self) -> None:
-        with suppress(Exception):
-            self._file.close()
-            self._stream.close()
-        with suppress(Exception):
-            self._io.delete(self._path)
+        for file in self._open.values():
+            with suppress(Exception):
+                file.close()
+        for table, path in self._paths:
+            with suppress(Exception):
+                self._io(table).delete(path)
 
-    def _fitted(self, batch: Batch) -> pa.RecordBatch:
+    def _file(self, table: StagingTable, partition: Partition) -> "_OpenFile":
+        found = self._open.get((table.id, partition))
+        if found is not None:
+            self._open.move_to_end((table.id, partition))
+            return found
+        if len(self._open) >= OPEN_FILES:
+            self._close(self._open.popitem(last=False)[1])
+        name = f"{self._unique}-{len(self._paths)}.parquet"
+        path = f"{table.folder}/{name}"
+        self._files.setdefault(table.id, []).append((name, partition))
+        self._paths.append((table, path))
+        found = self._open[table.id, partition] = _OpenFile(table, path, self._io(table))
+        return found
+
+    def _io(self, table: StagingTable) -> Any:
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+
+        if table.id not in self._ios:
+            self._ios[table.id] = PyArrowFileIO(dict(table.io_properties))
+        return self._ios[table.id]
+
+    def _close(self, file: "_OpenFile") -> None:
+        try:
+            file.close()
+            path = local_path(file.table.io_properties, file.path)
+            if path is not None:
+                sync_file(path)
+            self._bytes += len(self._io(file.table).new_input(file.path))
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(file.table, error) from error
+
+    def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
         """The rows with the columns, types and field ids of the table."""
-        rows, sources = batch.rows, _sources(self._table.schema, batch.rows.schema, self._table.case_sensitive)
-        arrays = []
-        for field_ in self._columns:
+        rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
+        columns, arrays = _arrow_columns(table.schema), []
+        for field_ in columns:
             index = sources.get(field_.name)
             column = pa.nulls(rows.num_rows, field_.type) if index is None else rows.column(index)
             if not field_.nullable and column.null_count:
@@ -104,15 +153,34 @@ class IcebergWriter(SinkWriter):
                 arrays.append(column if index is None else column.cast(field_.type))
             except pa.ArrowException as error:
                 raise RowError(f"{self._who}: column {field_.name!r} of {batch.table}: {error}") from error
-        return pa.RecordBatch.from_arrays(arrays, schema=self._columns)
+        return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
-    def _failed(self, error: Exception) -> SinkError:
-        found = SinkError(f"{self._who}: {self._path} cannot be written: {error}")
+    def _failed(self, table: StagingTable, error: Exception) -> SinkError:
+        found = SinkError(f"{self._who}: a data file in {table.folder} cannot be written: {error}")
         found.retryable = may_pass(error)
         return found
 
 
-@lru_cache(64)
+class _OpenFile:
+    def __init__(self, table: StagingTable, path: str, io: Any) -> None:
+        self.table = table
+        self.path = path
+        self._stream = io.new_output(path).create(overwrite=True)
+        self.writer = pq.ParquetWriter(
+            self._stream, _arrow_columns(table.schema), **_parquet_settings(table.properties)
+        )
+
+    def close(self) -> None:
+        self.writer.close()
+        self._stream.close()
+
+
+def _local(staged: tuple[StagingTable, str]) -> str | None:
+    table, path = staged
+    return local_path(table.io_properties, path)
+
+
+@lru_cache(_KEPT)
 def _arrow_columns(schema: str) -> pa.Schema:
     """With Iceberg's field ids, by which a table finds the columns of a file."""
     from pyiceberg.schema import Schema
@@ -120,7 +188,22 @@ def _arrow_columns(schema: str) -> pa.Schema:
     return Schema.model_validate_json(schema).as_arrow()
 
 
-@lru_cache(64)
+@lru_cache(_KEPT)
+def _parting(spec: str, schema: str) -> Callable[[pa.RecordBatch], Parts]:
+    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.schema import Schema
+
+    return parted(PartitionSpec.model_validate_json(spec), Schema.model_validate_json(schema))
+
+
+@lru_cache(_KEPT)
+def _spec_id(spec: str) -> int:
+    from pyiceberg.partitioning import PartitionSpec
+
+    return int(PartitionSpec.model_validate_json(spec).spec_id)
+
+
+@lru_cache(_KEPT)
 def _sources(schema: str, rows: pa.Schema, case_sensitive: bool) -> dict[str, int]:
     """By column of the table: which column of the rows goes into it."""
     from pyiceberg.schema import Schema

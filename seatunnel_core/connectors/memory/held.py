@@ -4,6 +4,7 @@ pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c
 column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
 """
 
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -85,11 +86,27 @@ def _known_columns(table: pa.Table) -> pa.Table:
                 "which no sink could take; convert it or leave it out"
             )
         try:
-            arrays.append(array if kind == column.type else array.cast(kind))
-        except pa.ArrowException as error:
+            arrays.append(_cast(array, kind))
+        except (pa.ArrowException, OverflowError) as error:
             raise ValueError(f"column {column.name!r} cannot become {type_name(kind)}: {error}") from error
         fields.append(pa.field(column.name, kind))
     return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Arrow's cast; by way of Python's values where Arrow has none, or a wrong one: that of list views changes them."""
+    if array.type == kind:
+        return array
+    if not _has_list_view(array.type):
+        with suppress(pa.ArrowNotImplementedError):
+            return array.cast(kind)
+    return pa.chunked_array([pa.array(chunk.to_pylist(), kind) for chunk in array.chunks], kind)
+
+
+def _has_list_view(kind: pa.DataType) -> bool:
+    if of.is_list_view(kind) or of.is_large_list_view(kind):
+        return True
+    return any(_has_list_view(kind.field(part).type) for part in range(kind.num_fields))
 
 
 def _known(kind: pa.DataType) -> pa.DataType | None:
@@ -112,6 +129,8 @@ def _known(kind: pa.DataType) -> pa.DataType | None:
     if of.is_decimal(kind):
         decimal = pa.decimal256 if kind.precision > 38 else pa.decimal128
         return decimal(kind.precision, kind.scale)
+    if of.is_fixed_size_binary(kind):
+        return pa.binary()
     if of.is_time(kind):
         return pa.time64("us")
     return _OTHERS.get(kind, kind if kind in _KEPT else None)

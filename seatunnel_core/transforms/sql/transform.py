@@ -22,6 +22,13 @@ QUERY = Option(
     aliases=("sql",),
     doc="SELECT … FROM t [WHERE …], with the functions that docs/transforms/Sql.md lists; t may have any name.",
 )
+ENGINE = Option(
+    "engine",
+    ENUM("ZETA", "INTERNAL"),
+    default="ZETA",
+    no_effect="there is one engine for Sql",
+    doc="Which of its engines SeaTunnel uses.",
+)
 WAY = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
@@ -37,7 +44,7 @@ class Sql(Transform):
     """Each row by itself: no joins, no sums. Rows keep their kinds, and the table its name."""
 
     identifier: ClassVar[str] = "Sql"
-    declared = (QUERY, WAY)
+    declared = (QUERY, ENGINE, WAY)
     example = 'query = "SELECT id, UPPER(name) AS name FROM people WHERE id > 0"'
     task_modules: ClassVar[tuple[str, ...]] = ("sqlglot", "datafusion")
 

@@ -1,0 +1,77 @@
+"""The numbers that rules of ``Assert`` compare with, as exact as the values of a column."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_LARGEST_COUNT = 2**63 - 1
+
+
+def limit(kind: str, value: Any) -> Decimal:
+    """The ``rule_value`` of a rule, with all its digits.
+
+    Raises:
+        ValueError: it is no finite number.
+    """
+    try:
+        number = Decimal("" if isinstance(value, bool) else str(value).strip())
+    except ArithmeticError:
+        number = Decimal("nan")
+    if not number.is_finite():
+        raise ValueError(f"{kind} needs a number as rule_value, found {value!r}")
+    return number
+
+
+def count(kind: str, value: Any) -> int:
+    """The ``rule_value`` of a rule that counts rows or characters.
+
+    Raises:
+        ValueError: it is no whole number, or cannot be a count.
+    """
+    number = limit(kind, value)
+    if not 0 <= number <= _LARGEST_COUNT or number != int(number):
+        raise ValueError(f"{kind} needs a whole number from 0 as rule_value, found {value!r}")
+    return int(number)
+
+
+def below(values: pa.Array, least: Decimal) -> pa.Array:
+    """Which numbers are smaller than a limit; no nulls."""
+    smallest, largest = _range(values.type)
+    if least > largest:
+        return pc.is_valid(values)
+    return pc.less(values, _nearest(max(least, smallest), values.type, ROUND_CEILING))
+
+
+def above(values: pa.Array, most: Decimal) -> pa.Array:
+    """Which numbers are larger than a limit; no nulls."""
+    smallest, largest = _range(values.type)
+    if most < smallest:
+        return pc.is_valid(values)
+    return pc.greater(values, _nearest(min(most, largest), values.type, ROUND_FLOOR))
+
+
+def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
+    """The smallest and the largest number of a type."""
+    if pa.types.is_floating(kind):
+        return Decimal("-inf"), Decimal("inf")
+    if pa.types.is_decimal(kind):
+        digits = (9,) * kind.precision
+        return Decimal((1, digits, -kind.scale)), Decimal((0, digits, -kind.scale))
+    values = 2**kind.bit_width
+    smallest = 0 if pa.types.is_unsigned_integer(kind) else -values // 2
+    return Decimal(smallest), Decimal(smallest + values - 1)
+
+
+def _nearest(limit: Decimal, kind: pa.DataType, rounding: str) -> pa.Scalar:
+    """The value of a type that tells the same values apart as a limit does.
+
+    For a float the nearest one: 0.1 is what the type makes of it, as it is where a value is written.
+    """
+    if pa.types.is_floating(kind):
+        return pa.scalar(float(limit), kind)
+    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    with localcontext(prec=100):
+        value = limit.quantize(Decimal((0, (1,), -scale)), rounding)
+    return pa.scalar(value if pa.types.is_decimal(kind) else int(value), kind)

@@ -1,0 +1,176 @@
+"""Partitioned tables: which partition a row belongs to, and how that travels from the task to the commit.
+
+The transforms are Iceberg's own (identity, year, month, day, hour, bucket, truncate), computed by pyiceberg. The values
+of a partition go through a checkpoint in Iceberg's binary form, in base64.
+"""
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.errors import SinkError, StoredValueError, UsageError
+
+if TYPE_CHECKING:
+    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.typedef import Record
+
+Partition = tuple[str | None, ...]
+"""The values of a partition's fields as a checkpoint holds them; empty for a table without partitions."""
+
+_KEY = re.compile(r"(\w+)\((.+)\)")
+_TIMES = ("year", "month", "day", "hour")
+_COUNTED = {"bucket": "bucket", "truncate": "trunc"}
+"""Transforms that take a number, and what Iceberg calls their fields."""
+
+
+# -- a new table's -------------------------------------------------------------------------------------------------
+
+
+def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
+    """The column and the transform of each key: ``day(made_at), bucket(id, 16), country``.
+
+    Raises:
+        UsageError: says which part is not understood.
+    """
+    parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
+    found = []
+    for part in parts:
+        called = _KEY.fullmatch(part)
+        if called is None:
+            found.append((part, "identity"))
+            continue
+        name, (column, _, number) = called[1].lower(), called[2].partition(",")
+        if (name in _COUNTED and number.strip().isdigit() and int(number)) or (name in _TIMES and not number):
+            found.append((column.strip(), f"{name}[{int(number)}]" if number else name))
+            continue
+        raise UsageError(
+            f"option 'iceberg.table.partition-keys': {part!r} is not understood; write a column, year(column), "
+            "month(column), day(column), hour(column), bucket(column, 16) or truncate(column, 10)"
+        )
+    return tuple(found)
+
+
+def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "PartitionSpec":
+    """How a table that is created is partitioned.
+
+    Raises:
+        SinkError: there is no such column, or the transform does not go with its type.
+    """
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.transforms import parse_transform
+
+    by_name = {field.name: field for field in schema.fields}
+    fields = []
+    for number, (column, text) in enumerate(keys):
+        field, transform = by_name.get(column), parse_transform(text)
+        if field is None or not field.field_type.is_primitive or not transform.can_transform(field.field_type):
+            why = "has no such column" if field is None else f"has it as {field.field_type}"
+            raise SinkError(
+                f"option 'iceberg.table.partition-keys': {text}({column}) cannot partition the table {named}, which "
+                f"{why}; its columns are {', '.join(by_name)}"
+            )
+        kind = text.partition("[")[0]
+        name = column if kind == "identity" else f"{column}_{_COUNTED.get(kind, kind)}"
+        fields.append(PartitionField(field.field_id, 1000 + number, transform, name))
+    return PartitionSpec(*fields)
+
+
+# -- in tasks ------------------------------------------------------------------------------------------------------
+
+Parts = Iterator[tuple[Partition, pa.RecordBatch]]
+
+
+def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> None:
+    """Find out before data moves whether rows can be put into the partitions of a table.
+
+    Raises:
+        SinkError: names the field, and what to do.
+    """
+    columns = {field.field_id for field in schema.fields}
+    for field in spec.fields:
+        if field.source_id not in columns:
+            raise SinkError(
+                f"the table {named} is partitioned by {field.name!r}, a part of a column of rows, which this sink "
+                "cannot compute"
+            )
+    try:
+        _transforms(spec, schema)
+    except (NotImplementedError, ValueError) as error:
+        raise SinkError(f"the table {named} is partitioned by {spec}, which cannot be computed: {error}") from error
+    except ModuleNotFoundError as error:
+        raise SinkError(
+            f"the table {named} is partitioned, which needs pyiceberg-core, not installed here: run "
+            "pip install 'seatunnel-core[iceberg]'"
+        ) from error
+
+
+def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch], Parts]:
+    """What divides rows that have the table's columns into its partitions. The rows of one keep their order."""
+    if not spec.fields:
+        return lambda rows: iter([((), rows)])
+    from pyiceberg.conversions import to_bytes
+    from pyiceberg.partitioning import partition_record_value
+
+    transforms = _transforms(spec, schema)
+    kinds = [field.field_type for field in spec.partition_type(schema).fields]
+    columns = [schema.find_column_name(field.source_id) for field in spec.fields]
+
+    def value(at: int, found: Any) -> str | None:
+        stored = partition_record_value(spec.fields[at], found, schema)
+        return None if stored is None else b64encode(to_bytes(kinds[at], stored)).decode()
+
+    def divide(rows: pa.RecordBatch) -> Parts:
+        values = [transform(rows.column(name)) for transform, name in zip(transforms, columns, strict=True)]
+        codes = _codes(values)
+        order = pc.sort_indices(codes)
+        start = 0
+        for end in pc.run_end_encode(codes.take(order)).run_ends.to_pylist():
+            first = order[start].as_py()
+            partition = tuple(value(at, column[first].as_py()) for at, column in enumerate(values))
+            yield partition, rows.take(order.slice(start, end - start))
+            start = end
+
+    return divide
+
+
+def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Array], pa.Array]]:
+    return [field.transform.pyarrow_transform(schema.find_type(field.source_id)) for field in spec.fields]
+
+
+def _codes(values: Sequence[pa.Array]) -> pa.Array:
+    """One number for each row, equal where all values are."""
+    total = None
+    for column in values:
+        found = pc.dictionary_encode(column, null_encoding="encode")
+        codes = found.indices.cast(pa.int64())
+        total = codes if total is None else pc.add(pc.multiply(total, len(found.dictionary)), codes)
+        total = pc.dictionary_encode(total).indices.cast(pa.int64())  # so that no product overflows
+    return total
+
+
+# -- in the driver -------------------------------------------------------------------------------------------------
+
+
+def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
+    """The values as a table's manifest has them.
+
+    Raises:
+        StoredValueError: they are not those of such a partition.
+    """
+    from pyiceberg.conversions import from_bytes
+    from pyiceberg.typedef import Record
+
+    kinds = [field.field_type for field in spec.partition_type(schema).fields]
+    try:
+        found = (
+            None if text is None else from_bytes(kind, b64decode(text, validate=True))
+            for kind, text in zip(kinds, partition, strict=True)
+        )
+        return Record(*found)
+    except Exception as error:
+        raise StoredValueError(f"{ascii(partition)[:200]} is no partition of {spec}: {error}") from error

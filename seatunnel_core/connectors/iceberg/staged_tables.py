@@ -1,0 +1,100 @@
+"""What a committable says of the files that its unit staged, by table.
+
+::
+
+    {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "files": [["….parquet"], …]}]}
+
+A file's name is followed by the values of its partition. Before there were several tables a body was a list of names:
+``{"files": ["….parquet"]}``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.iceberg.partitions import Partition
+from seatunnel_core.connectors.iceberg.staging import is_own_name
+from seatunnel_core.connectors.iceberg.table_ids import TableId
+from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.errors import StoredValueError
+
+
+@frozen(kw_only=True)
+class StagedFiles:
+    """Files of one unit for one table."""
+
+    committable: str
+    """The id of the committable that names them."""
+
+    epoch: int
+    table: TableId
+    uuid: str
+    """Of the table for which they were staged: another one of its name has other snapshots. May be unknown."""
+
+    after: int
+    """The last sequence number of the table when none of the files was there yet: no older snapshot names them."""
+
+    spec: int | None
+    """The number of the partition spec by which the rows were divided; ``None`` says that the table had no partitions,
+    whatever the number."""
+
+    files: tuple[tuple[str, Partition], ...] = field(repr=False)
+    """The name and the partition of each."""
+
+
+def part_of_body(
+    table: TableId, *, uuid: str, after: int, spec: int | None, files: list[tuple[str, Partition]]
+) -> dict[str, Any]:
+    """One table of a body."""
+    named = [[name, *partition] for name, partition in files]
+    return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": named}
+
+
+def staged_files(committable: Committable, place: SinkPlace, one: TableId | None) -> Iterator[StagedFiles]:
+    """What a committable names.
+
+    Args:
+        one: the table of a sink that has no other.
+
+    Raises:
+        StoredValueError: it names something that this sink did not stage for the unit.
+    """
+    body = committable.body
+    if "tables" not in body and one is not None:
+        names = stored.texts(body, "files")
+        parts: list[Any] = [part_of_body(one, uuid="", after=0, spec=None, files=[(name, ()) for name in names])]
+    else:
+        parts = stored.items(body, "tables")
+    for part in parts:
+        table = tuple(stored.texts(part, "table"))
+        if len(table) < 2 or (one is not None and table != one):
+            raise StoredValueError(f"{ascii(table)[:200]} is no table of this sink")
+        yield StagedFiles(
+            committable=committable.id,
+            epoch=committable.epoch,
+            table=table,
+            uuid=stored.text(part, "uuid"),
+            after=stored.number(part, "after"),
+            spec=None if stored.member(part, "spec") is None else stored.number(part, "spec"),
+            files=tuple(_file(each, committable, place) for each in stored.items(part, "files")),
+        )
+
+
+def _file(written: Any, committable: Committable, place: SinkPlace) -> tuple[str, Partition]:
+    name, *partition = written if isinstance(written, list) and written else [None]
+    if not isinstance(name, str) or not is_own_name(name, place, committable.epoch, committable.unit):
+        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
+    if not all(value is None or isinstance(value, str) for value in partition):
+        raise StoredValueError(f"{ascii(partition)[:200]} are not the values of a partition")
+    return name, tuple(partition)
+
+
+def by_table(found: list[StagedFiles]) -> Mapping[TableId, list[StagedFiles]]:
+    """In the order in which the tables first appear."""
+    tables: dict[TableId, list[StagedFiles]] = {}
+    for each in found:
+        tables.setdefault(each.table, []).append(each)
+    return tables

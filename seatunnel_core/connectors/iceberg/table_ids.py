@@ -1,0 +1,94 @@
+"""Which tables of a catalog a sink writes: the options ``namespace`` and ``table``, with variables or without."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from seatunnel_core.connectors.file.table_names import VARIABLE, filled
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+
+TableId = tuple[str, ...]
+"""The levels of the namespace and the name of the table."""
+
+
+class TableIds:
+    """One table, or one for each table of the rows: ``shop.${table_name}``."""
+
+    def __init__(self, namespace: str, table: str) -> None:
+        """
+        Raises:
+            UsageError: a variable is not one that a table fills in.
+        """
+        self._namespace, self._table = namespace, table
+        for key, text in (("namespace", namespace), ("table", table)):
+            if "${" in VARIABLE.sub("", text):
+                raise UsageError(f"option {key!r}: {text!r} has a variable that no table has; write ${{table_name}}")
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._table}"
+
+    @property
+    def one(self) -> TableId | None:
+        """The table into which all rows go; ``None`` when that depends on the rows."""
+        return None if VARIABLE.search(str(self)) else (*_levels(self._namespace), self._table)
+
+    def of(self, schema: TableSchema) -> TableId:
+        """Where the rows of a table go.
+
+        Raises:
+            SinkError: what the table says makes no name.
+        """
+        found = (*_levels(filled(self._namespace, schema)), filled(self._table, schema))
+        wrong = [part for part in found if part in ("", ".", "..") or "/" in part or "\0" in part]
+        if wrong or len(found) < 2:
+            raise SinkError(
+                f"the table {schema.table} would go into {'.'.join(found)!r}, which is no name of a table with its "
+                f"namespace ({self} in the job); give what it lacks a value, such as ${{database_name:default}}, or "
+                "rename the table before this sink"
+            )
+        return found
+
+    def existing(self, catalog: Callable[[], Any]) -> Iterator[TableId]:
+        """The tables of the catalog that have such names, whoever made them."""
+        if self.one is not None:
+            yield self.one
+            return
+        wanted = _pattern(f"{self._namespace}.{self._table}")
+        opened = catalog()
+        for namespace in self._namespaces(opened):
+            tables = _unless_gone(opened.list_tables, namespace)
+            yield from (table for table in tables if wanted.fullmatch(".".join(table)))
+
+    def _namespaces(self, catalog: Any) -> Iterator[TableId]:
+        variable = VARIABLE.search(self._namespace)
+        if variable is None:
+            yield _levels(self._namespace)
+            return
+        wanted = _pattern(self._namespace)
+        left = [_levels(self._namespace[: variable.start()].rpartition(".")[0])]
+        while left:
+            namespace = left.pop()
+            if namespace and wanted.fullmatch(".".join(namespace)):
+                yield namespace
+            left.extend(_unless_gone(catalog.list_namespaces, namespace))
+
+
+def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace: TableId) -> list[TableId]:
+    from pyiceberg.exceptions import NoSuchNamespaceError
+
+    try:
+        return [tuple(each) for each in listed(namespace)]
+    except NoSuchNamespaceError:  # it is not there yet, or somebody has just dropped it
+        return []
+
+
+def _levels(namespace: str) -> TableId:
+    """A level that a table lacks is left out, as a folder of files is."""
+    return tuple(level for level in namespace.split(".") if level)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """What the names look like, at least: a level that has only a variable may be left out with its dot."""
+    texts = VARIABLE.sub("\0", template).split("\0")
+    return re.compile(".*".join(re.escape(text).replace(r"\.", r"\.?") for text in texts))

@@ -1,0 +1,282 @@
+"""The sink ``Spark``: whatever PySpark writes, by the name of its format, data sources in Python included.
+
+Tasks stage rows in Parquet files of a folder of the sink's own. When a checkpoint is complete, Spark reads what is
+staged of it, writes it through its DataFrame writer, and only then the staged files go. So a repeated commit writes
+again what an earlier one had written and not removed yet, and nothing else.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import evolve
+
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors import spark_reader as of_source
+from seatunnel_core.connectors.file.committed import staged_files
+from seatunnel_core.connectors.file.filesystem import absolute, local_path, named_path
+from seatunnel_core.connectors.file.staging import Target, sync_file, unique_name
+from seatunnel_core.connectors.sink import FrameSink, Guarantee, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = evolve(
+    of_source.FORMAT, doc="What DataFrame.write.format takes: jdbc, parquet, or a registered Python Data Source."
+)
+DATA_SOURCE = evolve(
+    of_source.DATA_SOURCE,
+    doc='A Python Data Source that is to be registered: its class in code, "package.module:Name" in a file. Without '
+    "format, the one of its name is written.",
+)
+PATH = Option("path", STRING, doc="What save takes, for formats that write files or tables by a path.")
+TABLE = Option("table", STRING, doc="What saveAsTable takes: a table of Spark's catalog, in place of path.")
+MODE = Option(
+    "mode",
+    ENUM("append", "overwrite", "errorifexists"),
+    default="append",
+    doc="What happens with what is there when the job first starts; rows are appended from then on.",
+)
+PARTITION_BY = Option("partition_by", LIST(STRING), doc="The columns that partitionBy takes.")
+STAGING_PATH = Option(
+    "staging_path",
+    STRING,
+    required=True,
+    doc="A folder that all workers share with the driver, in which rows wait for their checkpoint. It has to outlive a "
+    "crash of the machine, and must not lie within path.",
+)
+IDEMPOTENT = Option(
+    "idempotent",
+    BOOLEAN,
+    default=False,
+    doc="Whether writing rows again changes nothing, as an upsert by key. Only you can know; without it rows may come "
+    "twice after a failure.",
+)
+
+_PATTERN_SIGNS = set("{}[]*?\\")
+
+
+class SparkSink(FrameSink):
+    """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
+
+    identifier: ClassVar[str] = "Spark"
+    declared: ClassVar[tuple[Option[Any], ...]] = (
+        FORMAT,
+        DATA_SOURCE,
+        of_source.OPTIONS,
+        PATH,
+        TABLE,
+        MODE,
+        PARTITION_BY,
+        STAGING_PATH,
+        IDEMPOTENT,
+    )
+    example: ClassVar[str] = 'format = "parquet", path = "/data/people", staging_path = "/data/staging"'
+    guarantee = Guarantee.AT_LEAST_ONCE
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._data_source: Any = options[DATA_SOURCE]
+        of_source.check_data_source(self._data_source)
+        if options[FORMAT] is None and self._data_source is None and options[TABLE] is None:
+            raise UsageError(
+                "say what to write: format, such as parquet or jdbc, data_source, a class in Python, or table"
+            )
+        if options[PATH] is not None and options[TABLE] is not None:
+            raise UsageError("option 'table': it stands beside path; write one of them")
+        self.root = self._checked_root()
+        self._makes_target = self._made_target = False
+        """Whether the target is to be made, as ``mode`` says, or was made by this process."""
+
+        self._columns: pa.Schema | None = None
+        self.weakness = "writes a checkpoint's rows again when it was stopped before it could note that it had"
+        if options[IDEMPOTENT]:
+            self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the person says of this one target
+            self.weakness += "; that this changes nothing is what its option idempotent says"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tasks get neither the options, which may hold passwords, nor the class: only the driver has Spark write."""
+        return {**self.__dict__, "options": None, "_data_source": None}
+
+    @property
+    def target_folder(self) -> str:
+        return self.root
+
+    @property
+    def emptied_folder(self) -> str | None:
+        return self._local_target if self.options[MODE] == "overwrite" else None
+
+    @property
+    def _local_target(self) -> str | None:
+        path = self.options[PATH]
+        return None if path is None or "://" in local_path(path) else absolute(local_path(path))
+
+    def _checked_root(self) -> str:
+        root = absolute(named_path(self.options[STAGING_PATH]))
+        if signs := _PATTERN_SIGNS.intersection(root):
+            raise UsageError(
+                f"option 'staging_path': {root!r} has {' '.join(sorted(signs))}, which Spark takes for a pattern"
+            )
+        target = self._local_target
+        if target and os.path.commonpath(list(map(os.path.realpath, (target, root)))) == os.path.realpath(target):
+            raise UsageError(
+                f"option 'staging_path': {root} lies within path, {target}, which Spark may replace as a whole; write "
+                "a folder beside it"
+            )
+        return root
+
+    def check_schema(self, schema: TableSchema) -> None:
+        known = schema.columns.names
+        for name in self.options[PARTITION_BY] or ():
+            if name not in known:
+                meant = nearest(name, known)
+                raise SinkError(
+                    f"option 'partition_by': the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
+                    + (f"; did you mean {meant}?" if meant else "")
+                )
+
+    def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
+        super().check_schemas(schemas)
+        for schema in schemas:
+            _refuse_other(schemas[0].columns, schema)
+
+    # -- in the driver --------------------------------------------------------------------------------------------
+
+    def prepare(self, place: SinkPlace) -> None:
+        self._target(place).create(place.epoch)
+
+    def probe(self, place: SinkPlace, token: str) -> None:
+        self._target(place).probe(place.epoch, token)
+
+    def prove(self, place: SinkPlace, token: str) -> None:
+        self._target(place).prove(place.epoch, token)
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        """The target is made by ``begin``, when the columns are known."""
+        self._makes_target = not self._made_target
+
+    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        """A frame without rows is written as ``mode`` says: this makes the target, and Spark tells what is wrong."""
+        self.check_schemas(schemas)
+        if self._columns is not None:
+            _refuse_other(self._columns, schemas[0])
+        if self._makes_target:
+            self._write(empty, self.options[MODE])
+        self._columns, self._made_target, self._makes_target = schemas[0].columns, True, False
+
+    def publish(
+        self, spark: "SparkSession", committables: Sequence[Committable], place: SinkPlace, *, again: bool
+    ) -> None:
+        target = self._target(place)
+        by_columns: dict[str, list[str]] = {}
+        for file in (file for committable in committables for file in staged_files(committable, target)):
+            waiting = target.waiting(file.epoch, file.name, again=again)
+            if waiting is not None:
+                by_columns.setdefault(_columns_in(file.name), []).append(waiting)
+        for paths in by_columns.values():
+            rows = spark.read.option("datetimeRebaseMode", "CORRECTED").parquet(*(f"file://{path}" for path in paths))
+            self._write(rows, "append")
+            for path in paths:
+                with suppress(FileNotFoundError):  # a former process that woke up has just done the same
+                    os.unlink(path)
+
+    def _write(self, rows: "DataFrame", mode: str) -> None:
+        format = self.options[FORMAT]
+        if self._data_source is not None:
+            rows.sparkSession.dataSource.register(self._data_source)
+            format = format or self._data_source.name()
+        writer = rows.write.mode(mode).options(**(self.options[of_source.OPTIONS] or {}))
+        writer = writer if format is None else writer.format(format)
+        writer = writer.partitionBy(*self.options[PARTITION_BY]) if self.options[PARTITION_BY] else writer
+        if self.options[TABLE] is not None:
+            writer.saveAsTable(self.options[TABLE])
+        else:
+            writer.save(self.options[PATH])
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        return self._target(place).sweep(place.epoch + final, keep)
+
+    def clear(self, place: SinkPlace) -> None:
+        self._target(place).clear()
+
+    def _target(self, place: SinkPlace | StagingPlace) -> Target:
+        return Target.of(self.root, place, self.identifier)
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "ParquetStager":
+        return ParquetStager(self._target(place), schemas[0].columns, place)
+
+
+class ParquetStager(SinkWriter):
+    """One Parquet file in the staging folder, of the types that Spark reads."""
+
+    def __init__(self, target: Target, columns: pa.Schema, place: StagingPlace) -> None:
+        self._target = target
+        self._epoch = place.epoch
+        self._name = f"rows-{unique_name(place)}-{_fingerprint(columns)}.parquet"
+        self._path = os.path.join(target.staging(place.epoch), self._name)
+        self._rows = 0
+        try:
+            self._file = pq.ParquetWriter(
+                self._path,
+                columns,
+                coerce_timestamps="us",
+                allow_truncated_timestamps=True,
+                store_decimal_as_integer=True,
+            )
+        except OSError as error:
+            raise target.failed("cannot be written", error, self._path) from error
+
+    def write(self, batch: Batch) -> None:
+        if not batch.inserts_only:
+            raise RowError(
+                f"{self._target.who}: the table {batch.table} has updated or deleted rows, and a DataFrame "
+                "has inserted ones only; choose those to keep with the transform FilterRowKind"
+            )
+        try:
+            self._file.write_batch(batch.rows)
+        except OSError as error:
+            raise self._target.failed("cannot be written", error, self._path) from error
+        self._rows += batch.rows.num_rows
+
+    def finish(self) -> Staged:
+        try:
+            self._file.close()
+            sync_file(self._path)
+            self._target.make_durable(self._epoch)
+            size = os.stat(self._path).st_size
+        except OSError as error:
+            raise self._target.failed("cannot be written", error, self._path) from error
+        return Staged(body={"files": [[self._name, ""]]}, rows=self._rows, bytes=size)
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            self._file.close()
+        with suppress(OSError):
+            os.unlink(self._path)
+
+
+def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
+    if not columns.equals(schema.columns):
+        raise SinkError(
+            f"the table {schema.table} has other columns than a table before it, and all rows of this sink go into one "
+            "target; make them equal, or write a sink for each table"
+        )
+
+
+def _fingerprint(columns: pa.Schema) -> str:
+    """The same for the same columns: Spark reads files of others apart."""
+    return hashlib.sha256(columns.remove_metadata().serialize()).hexdigest()[:12]
+
+
+def _columns_in(name: str) -> str:
+    return name.removesuffix(".parquet").rpartition("-")[2]
