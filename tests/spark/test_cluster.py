@@ -88,12 +88,26 @@ def settings(master: str, python: Path, cache: Path) -> SparkSettings:
     )
 
 
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def wait_for_both_workers(plane: SparkPlane) -> None:
+    """A plane starts with the first executor; on a busy machine that one can have done everything before the second
+    has started."""
+    wait_until(lambda: plane.context._jsc.sc().getExecutorMemoryStatus().size() == 3)  # the driver is one of them
+
+
 def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: Path) -> None:
     plane = SparkPlane(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
     plane.start()
     try:
         assert not plane.shares_disk
         assert plane.slots == 2
+        wait_for_both_workers(plane)
         planning = Planning(parallelism=2)
         inspected = plane.inspect(Numbers(), [{"name": str(number)} for number in range(8)], planning)
         assert len({item["pid"] for item in inspected}) >= 2, "one executor did everything"
@@ -102,9 +116,7 @@ def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: 
         program = numbers_program(tmp_path)
         for number in range(1, 7):
             dispatcher.submit(program, numbers_unit(number, number * 10, number * 10 + 10), 100_000, 1, results.append)
-        deadline = time.monotonic() + 60
-        while len(results) < 6 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: len(results) == 6)
         dispatcher.close()
         assert [result.failure for result in results] == [None] * 6
         committables = [result.committables["folder"] for result in results]
@@ -163,13 +175,6 @@ def csv_source(folder: Path) -> str:
 def executors() -> list[Seen]:
     """What the workers, which run in the session of this process, have started and what runs still."""
     return [seen for seen in processes(os.getsid(0)) if "CoarseGrainedExecutorBackend" in seen.command]
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.timeout(600)
