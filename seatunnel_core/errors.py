@@ -179,7 +179,8 @@ class CommitError(SinkError):
     """What a sink has staged could not be published, though the checkpoint that holds it is stored.
 
     What the engine did: nothing was lost: the checkpoint still names all that is to be published, and each start tries
-    that first. What is published already is not published twice.
+    that first. What is published already is not published twice, unless the sink promises less than that: `seatunnel
+    --check` prints each pipeline's guarantee.
 
     What to do: look at what the message names. When somebody moved, copied or deleted files of the target or of its
     staging folder, undo that; then go on with `seatunnel -r JOB_ID`.

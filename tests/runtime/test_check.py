@@ -191,4 +191,5 @@ def test_what_spark_takes_as_a_master_is_taken(master, tmp_path, capsys):
 def test_spark_connect_is_refused_with_the_words_of_the_start(tmp_path, capsys):
     with pytest.raises(PlatformError) as raised:
         refuse_connect(SparkSettings(options={"spark.remote": "sc://host"}))
-    assert checked(tmp_path, capsys, 'spark.remote = "sc://host"') == (1, "", f"{raised.value}\n")
+    told = f"{raised.value}\nMore: seatunnel help PLATFORM-ERROR\n"
+    assert checked(tmp_path, capsys, 'spark.remote = "sc://host"') == (1, "", told)
