@@ -7,6 +7,9 @@ from attrs import define, field
 
 from seatunnel_core.config.document import Position
 
+BOTH = ("row_error_handle_way",)
+"""Keys that SeaTunnel's pages give a value and a key below it, and mean both; elsewhere the later hides the earlier."""
+
 SPACE = object()
 """The value of the white space between two parts of a value."""
 
@@ -54,6 +57,8 @@ class Field:
 
     offset: int
     values: "list[Node]" = field(factory=list)
+    both: bool = False
+    """Whether a value and keys below it both count; the value then stands in the object under the empty name."""
 
 
 @define(eq=False)
@@ -64,7 +69,7 @@ class Object:
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
         """Add a value below a dotted path. Adjacent objects are merged, so their order of keys is that of the text."""
         (key, offset), *rest = path
-        target = self.fields.setdefault(key, Field(offset))
+        target = self.fields.setdefault(key, Field(offset, both=key in BOTH))
         last = target.values[-1] if target.values else None
         if rest:
             if not isinstance(last, Object):

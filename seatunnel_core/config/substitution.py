@@ -89,12 +89,13 @@ class _Resolver:
 
     def _fold(self, target: Field, progress: _Progress) -> None:
         first = len(target.values) - 1
-        while first and not _hides(target.values[first], target.values[first - 1]):
+        while first and (target.both or not _hides(target.values[first], target.values[first - 1])):
             first -= 1
-        self._warn_of_hidden(target)
+        if not target.both:
+            self._warn_of_hidden(target)
         for node in target.values[first:]:
             try:
-                self._merge(node, progress)
+                self._merge(node, progress, both=target.both)
                 progress.failed = None if not isinstance(node, Object) else progress.failed
             except ConfigError as error:
                 progress.failed, progress.so_far = error, None
@@ -109,7 +110,7 @@ class _Resolver:
                     "A key cannot have a value and keys below it: put the longer key in quotes to keep both",
                 )
 
-    def _merge(self, node: Node, progress: _Progress) -> None:
+    def _merge(self, node: Node, progress: _Progress, *, both: bool) -> None:
         earlier = progress.so_far
         if isinstance(node, Append):
             progress.so_far = self._appended(node, earlier, progress)
@@ -119,8 +120,11 @@ class _Resolver:
         value = self.node(node)
         if value is None:
             return
-        both = isinstance(earlier, Block) and isinstance(value, Block)
-        progress.so_far = earlier.merged(value) if both else value  # type: ignore[union-attr, arg-type]
+        if both and isinstance(earlier, Block) != isinstance(value, Block):
+            earlier, value = earlier and _as_block(earlier), _as_block(value)
+        if isinstance(earlier, Block) and isinstance(value, Block):
+            value = earlier.merged(value)
+        progress.so_far = value
 
     def _appended(self, node: Append, earlier: Value | None, progress: _Progress) -> Items:
         if progress.failed:
@@ -284,6 +288,11 @@ class _Resolver:
 
     def error(self, message: str, offset: int) -> ConfigError:
         return ConfigError(str(Problem(message, self.place(offset))))
+
+
+def _as_block(value: Value) -> Block:
+    """A value that keys below its own stand beside."""
+    return value if isinstance(value, Block) else Block((Entry("", value, value.position),), value.position)
 
 
 def _hides(later: Node, earlier: Node) -> bool:

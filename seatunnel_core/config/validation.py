@@ -101,9 +101,9 @@ def _prefixes(names: Iterable[str]) -> frozenset[str]:
 def _flattened(
     block: Block, declared: Mapping[str, Option[Any]], opening: frozenset[str], free: tuple[str, ...], prefix: str
 ) -> Iterator[_Found]:
-    """The keys of a block with dots, as deep as the declarations go."""
+    """The keys of a block with dots, as deep as the declarations go; the empty name is the key of the block itself."""
     for entry in block:
-        key = prefix + entry.key
+        key = prefix + entry.key if entry.key else prefix.removesuffix(".")
         option = declared.get(key)
         opens = key in opening or any(f"{key}.".startswith(each) for each in free)
         if isinstance(entry.value, Block) and opens and not (option and option.type.nested):

@@ -13,6 +13,7 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.runtime.guarantee import weakest
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.runtime.settings import spark_settings
+from seatunnel_core.spark.program import distinct_tables
 from seatunnel_core.spark.session import refuse_connect, runs_on_this_machine
 from seatunnel_core.transforms.transform import Transform
 from seatunnel_storage_api.discovery import load_factory
@@ -93,8 +94,8 @@ def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], proble
     """Report every sink that cannot write what reaches it, as far as that is known without the data."""
     for sink in pipeline.sinks:
         try:
-            sink.sink.check_schemas([schema for name in sink.inputs for schema in known[name] or ()])
-        except SinkError as error:
+            sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
+        except (SinkError, TransformError) as error:
             problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
 
 
@@ -119,7 +120,7 @@ def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], proble
         if schemas is None:
             return None
         try:
-            after += [transform.output_schema(schema) for schema in schemas]
+            after += [table for schema in schemas for table in transform.output_schemas(schema)]
         except TransformError as error:
             problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {error}")
             return None

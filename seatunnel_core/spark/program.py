@@ -117,7 +117,9 @@ def build_program(
                 tables = ", ".join(repr(schema.table) for schema in arriving)
                 raise TransformError(f"transform {step.name!r} works on one table and gets {len(arriving)}: {tables}")
             inputs = tuple(name for name in step.inputs if name in known)
-            known[step.name] = tuple(_schema_after(step, schema, frame_schema) for schema in arriving)
+            known[step.name] = distinct_tables(
+                step.name, (_schemas_after(step, schema, frame_schema) for schema in arriving)
+            )
             kept.append(Step(name=step.name, transform=step.transform, inputs=inputs, schemas=known[step.name]))
     reached = [
         Target(
@@ -147,8 +149,21 @@ def build_program(
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
     """The schemas at a node: those of all its inputs, a table that comes twice only once."""
+    return distinct_tables(name, (known.get(node, ()) for node in inputs))
+
+
+def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
+    """Each table once.
+
+    Args:
+        name: the node that gets or gives them, for the message.
+        given: the tables of each of its inputs.
+
+    Raises:
+        TransformError: a table comes with different columns.
+    """
     tables: dict[str, TableSchema] = {}
-    for schema in (schema for node in inputs for schema in known.get(node, ())):
+    for schema in (schema for schemas in given for schema in schemas):
         other = tables.setdefault(schema.table, schema)
         if not other.columns.equals(schema.columns):
             raise TransformError(
@@ -169,13 +184,13 @@ def _columns(schema: TableSchema) -> str:
     return "(" + ", ".join(f"{column.name} {column.type}" for column in schema.columns) + ")"
 
 
-def _schema_after(step: Step, schema: TableSchema, frame_schema: FrameSchema | None) -> TableSchema:
+def _schemas_after(step: Step, schema: TableSchema, frame_schema: FrameSchema | None) -> Schemas:
     transform = step.transform
     try:
         if isinstance(transform, Transform):
-            return transform.output_schema(schema)
+            return transform.output_schemas(schema)
         if transform is None or frame_schema is None:
             raise TransformError("what it gives is only known to Spark, which is not running")
-        return frame_schema(transform, schema)
+        return (frame_schema(transform, schema),)
     except TransformError as error:
         raise TransformError(f"transform {step.name!r}: {error}") from error

@@ -1,17 +1,23 @@
-"""The transform ``DataValidator``: holds rules about the values of columns, and fails or leaves rows out."""
+"""The transform ``DataValidator``: holds rules about the values of columns.
 
-from collections.abc import Iterator
+What breaks one fails the pipeline, is left out, or goes into a table of errors.
+"""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import ClassVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.config.option import ENUM, LIST, NESTED, STRING, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, without_bad
+from seatunnel_core.rows.value_text import json_text
+from seatunnel_core.transforms.columns import check_known, kept, without_bad
 from seatunnel_core.transforms.transform import Transform
-from seatunnel_core.transforms.value_rule import RULES, ValueRule, value_rules
+from seatunnel_core.transforms.value_rule import RULES, value_rules
 
 RULES_OPTION = Option(
     "field_rules",
@@ -25,19 +31,30 @@ WAY = Option(
     ENUM("FAIL", "SKIP", "ROUTE_TO_TABLE"),
     default="FAIL",
     aliases=("error_handle_way",),
-    doc="What a row that breaks a rule does: the pipeline fails, or the row is left out. ROUTE_TO_TABLE is refused.",
+    doc="What becomes of a row that breaks a rule: the pipeline fails, the row is left out, or its "
+    "values and what is wrong with them become a row of another table.",
 )
 TABLE = Option(
     "row_error_handle_way.error_table",
     STRING,
     aliases=("error_table",),
-    no_effect="rows that break a rule cannot go to another table yet",
-    doc="Where ROUTE_TO_TABLE sends rows.",
+    doc="The table to which ROUTE_TO_TABLE sends rows, database.schema.table as far as needed.",
 )
+
+_ERRORS = pa.schema(
+    [
+        pa.field("source_table_id", pa.string(), nullable=False),
+        pa.field("source_table_path", pa.string(), nullable=False),
+        pa.field("original_data", pa.string(), nullable=False),
+        pa.field("validation_errors", pa.string(), nullable=False),
+        pa.field("create_time", pa.timestamp("us"), nullable=False),
+    ]
+)
+"""The columns of the table of errors."""
 
 
 class DataValidator(Transform):
-    """The table stays as it is."""
+    """The tables stay as they are; ``ROUTE_TO_TABLE`` adds one, whose rows later transforms get, too."""
 
     identifier: ClassVar[str] = "DataValidator"
     declared = (RULES_OPTION, WAY, TABLE)
@@ -45,37 +62,73 @@ class DataValidator(Transform):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        if options[WAY] == "ROUTE_TO_TABLE":
-            raise UsageError(
-                "option 'row_error_handle_way': ROUTE_TO_TABLE is planned and not in this version; write SKIP or FAIL"
-            )
         self._rules = value_rules(RULES_OPTION.key, options[RULES_OPTION])
+        self._errors: str | None = None
+        if options[WAY] == "ROUTE_TO_TABLE":
+            self._errors = options[TABLE]
+            if not self._errors:
+                raise UsageError(f"option {WAY.key!r}: ROUTE_TO_TABLE needs {TABLE.key}, the table of the bad rows")
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
+        return self.output_schemas(schema)[0]
+
+    def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
+        if schema.table == self._errors:
+            if not schema.columns.equals(_ERRORS):
+                raise TransformError(
+                    f"DataValidator: the table {schema.table} comes to it already; write another name in {TABLE.key!r}"
+                )
+            return (schema,)
         check_known("DataValidator", dict.fromkeys(rule.column for rule in self._rules), schema)
         for rule in self._rules:
             try:
                 rule.check_type(schema.columns.field(rule.column).type)
             except ValueError as error:
                 raise TransformError(f"DataValidator: the table {schema.table}: {error}") from None
-        return schema
+        return (schema,) if self._errors is None else (schema, TableSchema(table=self._errors, columns=_ERRORS))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
+        if batch.table == self._errors:
+            yield batch
+            return
         held = [pc.fill_null(rule.held(batch.rows.column(rule.column)), True) for rule in self._rules]
         good = reduce(pc.and_, held)
         if good.true_count == len(good):
             yield batch
         elif self.options[WAY] == "SKIP":
             yield without_bad(batch, good)
+        elif self._errors is not None:
+            yield kept(batch, good)
+            yield Batch(table=self._errors, rows=self._bad_rows(batch, good, held))
         else:
             at = pc.index(good, False).as_py()
-            broken = [rule for rule, holds in zip(self._rules, held, strict=True) if not holds[at].as_py()]
-            raise TransformError(_message(batch, at, broken))
+            problems = [f"{column}: {message}" for column, message in self._broken(batch, at, held)]
+            raise TransformError(
+                f"DataValidator: a row of the table {batch.table} breaks {len(problems)} of its rules: "
+                f"{'; '.join(problems)}. With row_error_handle_way = SKIP such rows are left out"
+            )
 
+    def _broken(self, batch: Batch, at: int, held: Sequence[pa.BooleanArray]) -> Iterator[tuple[str, str]]:
+        """The column of each rule that a row breaks, and what is wrong."""
+        for rule, holds in zip(self._rules, held, strict=True):
+            if not holds[at].as_py():
+                yield rule.column, rule.message(batch.rows.column(rule.column)[at])
 
-def _message(batch: Batch, at: int, broken: list[ValueRule]) -> str:
-    problems = [f"{rule.column}: {rule.message(batch.rows.column(rule.column)[at])}" for rule in broken]
-    return (
-        f"DataValidator: a row of the table {batch.table} breaks {len(broken)} of its rules: {'; '.join(problems)}. "
-        "With row_error_handle_way = SKIP such rows are left out"
-    )
+    def _bad_rows(self, batch: Batch, good: pa.BooleanArray, held: Sequence[pa.BooleanArray]) -> pa.RecordBatch:
+        """The rows that are not good, as those of the table of errors."""
+        texts = pa.map_(pa.string(), pa.string())
+        row_type = pa.struct(list(batch.rows.schema))
+        now = dt.datetime.now()
+        found = []
+        for at in pc.indices_nonzero(pc.invert(good)).to_pylist():
+            row = {name: batch.rows.column(place)[at].as_py() for place, name in enumerate(batch.rows.schema.names)}
+            errors = [
+                (("field_name", column), ("error_message", message))
+                for column, message in self._broken(batch, at, held)
+            ]
+            texts_of_row = (json_text(row, row_type), json_text(errors, pa.list_(texts)))
+            found.append((batch.table, batch.table, *texts_of_row, now))
+        columns = zip(*found, strict=True)
+        return pa.RecordBatch.from_arrays(
+            [pa.array(values, field.type) for values, field in zip(columns, _ERRORS, strict=True)], schema=_ERRORS
+        )

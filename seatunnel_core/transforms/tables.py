@@ -112,9 +112,13 @@ class PerTable(Transform):
         self._single = dict(single)
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
+        return self.output_schemas(schema)[0]
+
+    def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
+        tables: tuple[TableSchema, ...] = (schema,)
         for chosen in self._of(schema.table):
-            schema = chosen.output_schema(schema)
-        return schema
+            tables = tuple(after for table in tables for after in chosen.output_schemas(table))
+        return tables
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         batches = iter((batch,))

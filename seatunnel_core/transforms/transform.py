@@ -29,6 +29,14 @@ class Transform(ABC):
     def output_schema(self, schema: TableSchema) -> TableSchema:
         """The schema after the transform, computed without data. Raises ``TransformError`` when it cannot apply."""
 
+    def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
+        """All tables that the rows of one become; for most transforms the one of ``output_schema``.
+
+        Raises:
+            TransformError: the transform cannot be applied.
+        """
+        return (self.output_schema(schema),)
+
     @abstractmethod
     def apply(self, batch: Batch) -> Iterator[Batch]:
         """Change the rows of one batch. Runs in a Spark task. Must give the same rows however batches are cut."""

@@ -194,7 +194,9 @@ def moved(pipeline: PlannedPipeline) -> Iterator[Batch]:
         batches[node.name] = [batch for split in found.splits for batch in node.source.read(split, Skipped())]
     for each in pipeline.transforms:
         assert isinstance(each.transform, Transform)
-        schemas[each.name] = [each.transform.output_schema(schema) for name in each.inputs for schema in schemas[name]]
+        schemas[each.name] = [
+            after for name in each.inputs for schema in schemas[name] for after in each.transform.output_schemas(schema)
+        ]
         coming = [batch for name in each.inputs for batch in batches[name]]
         batches[each.name] = [after for batch in coming for after in each.transform.apply(batch)]
     for node_of_sink in pipeline.sinks:

@@ -83,7 +83,7 @@ def run_planned(planned: PlannedJob) -> int:
     batches: list[Batch] = [batch for split in found.splits for batch in source.read(split, Skipped())]
     for transform in transforms:
         assert isinstance(transform, Transform)
-        schemas = tuple(transform.output_schema(schema) for schema in schemas)
+        schemas = tuple(after for schema in schemas for after in transform.output_schemas(schema))
         batches = [after for batch in batches for after in transform.apply(batch)]
     sink.prepare(sink_place(here))
     sink.create_tables(schemas, sink_place(here))

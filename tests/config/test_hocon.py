@@ -113,6 +113,21 @@ def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said():
     assert "is hidden by this one" in str(problems.warnings[0])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "row_error_handle_way = SKIP\nrow_error_handle_way.error_table = bad",
+        "row_error_handle_way.error_table = bad\nrow_error_handle_way = SKIP",
+        "row_error_handle_way = FAIL\nrow_error_handle_way.error_table = bad\nrow_error_handle_way = SKIP",
+    ],
+)
+def test_a_value_and_a_key_below_it_that_seatunnels_pages_write_both_hold(text):
+    problems = Problems()
+    read_values = plain(read(text, problems=problems))
+    assert read_values == {"row_error_handle_way": {"": "SKIP", "error_table": "bad"}}
+    assert not problems.warnings
+
+
 def test_included_files_are_read_from_the_folder_of_the_job(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.conf").write_text('x = 1\ny = ${x}\ninclude "deep"')

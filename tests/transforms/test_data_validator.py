@@ -6,11 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tables import CHANGES, PEOPLE, changed, made
+from tables import CHANGES, PEOPLE, ROWS, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.data_validator import DataValidator
+from seatunnel_core.transforms.transform import Transform
 
 EMAIL = r"^[\w-\.]+@([\w-]+\.)+[\w-]{2,4}$"
 DAY = datetime.date(2026, 1, 2)
@@ -108,9 +109,45 @@ def test_rules_that_are_written_wrongly(entry: dict[str, Any], message: str) -> 
         made(DataValidator, field_rules=[entry])
 
 
-def test_another_table_is_not_possible_yet() -> None:
-    with pytest.raises(UsageError, match="ROUTE_TO_TABLE is planned and not in this version; write SKIP or FAIL"):
-        made(DataValidator, field_rules=[rule("NOT_NULL")], error_handle_way="ROUTE_TO_TABLE", error_table="t")
+def routing(**options: Any) -> Transform:
+    rules = [
+        {"field_name": "name", "rule_type": "NOT_NULL"},
+        {"field_name": "age", "rules": [{"rule_type": "NOT_NULL", "custom_message": 'no "age"'}]},
+    ]
+    return made(DataValidator, field_rules=rules, row_error_handle_way="ROUTE_TO_TABLE", **options)
+
+
+def test_rows_that_break_a_rule_become_rows_of_another_table() -> None:
+    validator = routing(error_table="bad.rows")
+    schemas = validator.output_schemas(PEOPLE)
+    assert [schema.table for schema in schemas] == ["shop.people", "bad.rows"]
+    good, bad = validator.apply(batch_of(ROWS, kinds=CHANGES))
+    assert (good.table, good.rows.num_rows, good.left_out, len(good.kinds or ())) == ("shop.people", 3, 0, 3)
+    assert bad.rows.schema == schemas[1].columns
+    assert (bad.table, bad.kinds) == ("bad.rows", None)
+    (row,) = bad.rows.to_pylist()
+    assert abs(row.pop("create_time") - datetime.datetime.now()) < datetime.timedelta(minutes=1)
+    assert row == {
+        "source_table_id": "shop.people",
+        "source_table_path": "shop.people",
+        "original_data": '{"id":2,"name":null,"age":null}',
+        "validation_errors": '[{"field_name":"name","error_message":"the value is null"},'
+        '{"field_name":"age","error_message":"no \\"age\\""}]',
+    }
+    assert list(validator.apply(bad)) == [bad]
+    assert validator.output_schemas(schemas[1]) == (schemas[1],)
+
+
+def test_only_tables_with_bad_rows_give_any_to_the_table_of_errors() -> None:
+    (only,) = routing(error_table="bad").apply(batch_of(ROWS[:2]))
+    assert (only.table, only.rows.num_rows) == ("shop.people", 2)
+
+
+def test_the_table_of_errors_has_a_name_of_its_own() -> None:
+    with pytest.raises(UsageError, match="ROUTE_TO_TABLE needs row_error_handle_way"):
+        routing()
+    with pytest.raises(TransformError, match="comes to it already; write another name"):
+        routing(error_table="shop.people").output_schemas(PEOPLE)
 
 
 @pytest.mark.parametrize(
