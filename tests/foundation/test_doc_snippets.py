@@ -1,26 +1,265 @@
-"""What the page on connectors tells people to write: put together as it says, it works."""
+"""What the pages of the documentation tell people to write: each snippet is read, and planned where it is a job.
 
+Many are run besides, by the test of their page; these here see to it that no page and no snippet is without any.
+"""
+
+import ast
+import importlib
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+from seatunnel_storage_mapstore import map_config
 
+from seatunnel_core.cli.arguments import CheckpointsCommand, parse
+from seatunnel_core.cli.checkpoints_arguments import parse_checkpoints
+from seatunnel_core.config import file
 from seatunnel_core.config.engine import load_engine
-from seatunnel_core.config.job_file import load_job
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors import registry
+from seatunnel_core.errors import JobError
+from seatunnel_core.runtime.check import planned_schemas, refuse_sinks
 from seatunnel_core.runtime.plan import plan_job
+from seatunnel_storage_api.discovery import load_factory
+from tests.foundation.snippets import ROOT, Snippet, given, mentioned, snippets, typed
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+RESULTS = {"text", "mermaid", "promql"}
+"""The languages of what is shown and not typed: what a command says, drawings, formulas, queries of another program."""
+
+CHECKED = {"console", "hocon", "json", "python", "sh", "shell", "sql", "toml", "yaml"}
+
+READ_ONLY = {
+    "Http {": "docs/secrets.md names a sink that is not there yet; test_shade.py encrypts the job",
+    "LogLines {": "docs/write-a-connector.md has its connectors made by the reader; test_write_a_connector.py runs it",
+    "type: sqlite": "docs/write-a-storage.md has its storage made by the reader; test_write_a_storage.py runs it",
+    "yaml.schemas": "docs/editors.md shows a setting of an editor",
+}
+"""What is parsed and not planned, by what stands in it, and why."""
+
+READERS_OWN = {
+    "my_package/__init__.py": "",
+    "my_package/cleaning.py": "def trim(batch):\n    return batch\n\ndef enrich(frame):\n    return frame\n",
+    "my_package/sources.py": "from pyspark.sql.datasource import DataSource\n\nclass Counting(DataSource):\n    pass\n",
+}
+"""What jobs of the pages name, and no page shows."""
+
+PEOPLE = "source { FakeSource { schema { fields { id = bigint, name = string } } } }"
+PART_OF = {
+    "schema": "source { FakeSource { %s } }\nsink { Console { } }",
+    "env": f"%s\n{PEOPLE}\nsink {{ Console {{ }} }}",
+    "transform": f"{PEOPLE}\n%s\nsink {{ Console {{ }} }}",
+    "sink": f"{PEOPLE}\n%s",
+    "source": "%s\nsink { Console { } }",
+}
+"""What a part of a job needs around it to be one, by what it begins with."""
+
+SHELLS_OWN = {".", "cat", "cd", "export", "mv", "printf", "sed"}
 
 
 def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [each.text for each in snippets(language) if each.page == f"docs/{page}"]
+
+
+def of(*languages: str) -> pytest.MarkDecorator:
+    """A test for each snippet in these languages."""
+    return pytest.mark.parametrize("snippet", snippets(*languages), ids=lambda snippet: snippet.place)
+
+
+def reason(snippet: Snippet) -> str:
+    """Why it is only read; empty if it is planned."""
+    return next((why for within, why in READ_ONLY.items() if within in snippet.text), "")
+
+
+def test_every_snippet_is_in_a_language_that_is_checked_here() -> None:
+    """A block without a language would be passed over."""
+    assert [each.place for each in snippets() if each.language not in RESULTS | CHECKED] == []
+
+
+def test_no_reason_is_left_over() -> None:
+    assert {reason(each) for each in snippets() if reason(each)} == set(READ_ONLY.values())
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [pytest.param(words, id=place) for place, words in typed()])
+def test_what_is_typed_is_understood(words: list[str]) -> None:
+    program, *arguments = given(words)
+    name = program.rpartition("/")[2].removesuffix(".sh").rstrip("3")
+    if name == "seatunnel":
+        command = parse(arguments, version="1")
+        if isinstance(command, CheckpointsCommand):
+            parse_checkpoints(command.argv)
+    elif name not in SHELLS_OWN:
+        understood(name, words[1:])
+
+
+@pytest.mark.parametrize("words", [pytest.param(words, id=place) for place, words in mentioned().items()])
+def test_what_is_mentioned_is_there(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Such a command may leave out what it needs, but its options and subcommands exist."""
+    name, *arguments = Path(words[0]).name, *words[1:]
+    if name != "seatunnel":
+        understood(name, arguments)
+        return
+    said = usage(*[each for each in arguments[:2] if each.isalpha()], capsys=capsys)
+    assert [each for each in arguments if each.startswith("-") and not re.search(rf"(?<![\w-]){each}\b", said)] == []
+
+
+def usage(command: str = "", verb: str = "", *, capsys: pytest.CaptureFixture[str]) -> str:
+    """What ``--help`` says about a subcommand that exists."""
+    if command == "checkpoints":
+        with pytest.raises(SystemExit):
+            parse_checkpoints([*([verb] if verb else []), "--help"])
+    else:
+        with pytest.raises(SystemExit):
+            parse([*([command] if command else []), "--help"], version="1")
+    return capsys.readouterr().out
+
+
+def understood(program: str, arguments: list[str]) -> None:
+    if program == "make":
+        text = (ROOT / "Makefile").read_text()
+        known = set(re.findall(r"^([a-z-]+):|^([A-Z]+) \?=", text, re.MULTILINE))
+        named = {("", each.partition("=")[0]) if "=" in each else (each, "") for each in arguments}
+        assert named <= known
+    elif program == "pip":
+        installed(arguments)
+    elif program == "python" and arguments[:1] == ["-m"]:
+        assert importlib.util.find_spec(arguments[1]) is not None
+        folder = ROOT.joinpath(*arguments[1].split(".")[:3])
+        flags = [f'"{each}"' for each in arguments if each.startswith("--") and arguments[1].startswith("tests.")]
+        texts = [path.read_text() for path in folder.rglob("*.py")]
+        assert [flag for flag in flags if not any(flag in text for text in texts)] == []
+    else:
+        pytest.fail(f"nothing here says what the command {program!r} is")
+
+
+def installed(arguments: list[str]) -> None:
+    """Projects of the clone that pip is to install are there, with the extras that are named."""
+    for word in arguments:
+        named = re.fullmatch(r"(\$SEATUNNEL|\.|seatunnel-core)?((?:/plugins/[\w-]+)?)(?:\[([\w,]+)\])?", word)
+        if named is None or (named[1] == "." and named[3] == "test"):  # the reader's own project
+            continue
+        project = tomllib.loads((ROOT / named[2].lstrip("/") / "pyproject.toml").read_text("utf-8"))["project"]
+        assert set((named[3] or "").split(",")) - {""} <= project.get("optional-dependencies", {}).keys()
+
+
+# -- jobs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def readers_own(snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the modules that the jobs of this page name, from which Python imports."""
+    shown = [each for each in snippets("python") if each.page == snippet.page and re.fullmatch(r"\w+\.py", each.file)]
+    for name, text in (READERS_OWN | {each.file: each.text for each in shown}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(f"{tmp_path}/"):
+            del sys.modules[name]
+
+
+@of("hocon", "sql")
+def test_jobs_and_their_parts_can_be_planned(snippet: Snippet, readers_own: Path) -> None:
+    """With the schemas behind each transform, and without a look at the files that they name."""
+    name = "page.sql" if snippet.language == "sql" else "page.conf"
+    tree = file.parse(snippet.text, name, Variables({"password": "x"}, {}), Problems())
+    keys = [entry.key for entry in tree]
+    if "source" in keys and "sink" in keys:
+        plan(snippet, snippet.text, name, readers_own)
+    else:
+        plan(snippet, PART_OF[keys[0]] % snippet.text, "page.conf", readers_own)
+
+
+@of("json")
+def test_json_is_json_and_a_job_if_it_says_so(snippet: Snippet, readers_own: Path) -> None:
+    plan(snippet, snippet.text, "page.json", readers_own)
+
+
+def with_files(job: str, folder: Path) -> str:
+    """The job with all its paths in ``folder``, where something is."""
+
+    def there(path: re.Match[str]) -> str:
+        place = folder / "files" / (path[2] or path[3]).lstrip("/")
+        (place.parent if place.suffix else place).mkdir(parents=True, exist_ok=True)
+        if place.suffix:
+            place.touch()
+        return f'{path[1]}"{place}"'
+
+    return re.sub(r'(\bpath = )(?:"([\w./-]+)"|([\w./-]+))(?=[\s,}])', there, job)
+
+
+def plan(snippet: Snippet, text: str, name: str, folder: Path) -> None:
+    problems = Problems()
+    tree = file.parse(with_files(text, folder), name, Variables({"password": "x"}, {}), problems)
+    if reason(snippet):
+        return
+    engine = load_engine(environment={"HOME": str(folder)}, folder=folder)
+    planned = plan_job(read_job(tree, name, problems), registry, engine)
+    for pipeline in planned.pipelines:
+        refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
+    problems.raise_errors(JobError)
+    assert list(planned.warnings) == []
+
+
+# -- configurations of the engine, code and projects ---------------------------------------------------------------
+
+
+@of("yaml")
+def test_configurations_are_understood(snippet: Snippet, readers_own: Path) -> None:
+    """A part of one is put where the whole one of its page has such keys."""
+    document = yaml.safe_load(snippet.text)
+    if "source" in document:
+        plan(snippet, snippet.text, "page.yaml", readers_own)
+        return
+    if "map" in document:
+        assert map_config.parse(document)
+        return
+    if "seatunnel" not in document:
+        whole = next(each for each in snippets("yaml") if each.page == snippet.page and "seatunnel:" in each.text)
+        document, keys = yaml.safe_load(whole.text), document
+        document["seatunnel"]["engine"]["checkpoint"]["storage"]["plugin-config"] |= keys
+    (readers_own / "seatunnel.yaml").write_text(yaml.safe_dump(document))
+    environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", str(document)), "x")
+    engine = load_engine(readers_own / "seatunnel.yaml", environment=environment)
+    assert list(engine.warnings) == []
+    if not reason(snippet):
+        assert load_factory(engine.storage.type).idle_keys(engine.storage.plugin_config) == {}
+
+
+@of("python")
+def test_code_is_python_and_what_it_imports_of_ours_is_there(snippet: Snippet) -> None:
+    for node in ast.walk(ast.parse(snippet.text)):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            if name.partition(".")[0] not in ("seatunnel_core", "seatunnel_storage_api"):
+                continue
+            module = importlib.import_module(name)
+            wanted = [each.name for each in node.names] if isinstance(node, ast.ImportFrom) else []
+            assert [each for each in wanted if each != "*" and not hasattr(module, each)] == []
+
+
+@of("toml")
+def test_entry_points_are_of_groups_that_are_read(snippet: Snippet) -> None:
+    groups = tomllib.loads(snippet.text)["project"].get("entry-points", {})
+    assert groups.keys() <= {*registry.GROUPS.values(), "seatunnel.checkpoint_storage", "seatunnel.config_shade"}
+
+
+# -- what the page on connectors says besides ----------------------------------------------------------------------
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -50,42 +289,3 @@ def test_options_are_declared_as_the_page_says() -> None:
 def test_the_entry_point_of_the_page_is_the_one_of_the_example() -> None:
     example = (EXAMPLES / "minimal_source" / "pyproject.toml").read_text(encoding="utf-8")
     assert entry_points(blocks("connectors.md", "toml")[0]) == entry_points(example)
-
-
-def test_the_transforms_of_the_page_are_blocks_of_a_job(tmp_path: Path) -> None:
-    job = tmp_path / "job.conf"
-    (transforms,) = (block for block in blocks("connectors.md", "hocon") if block.startswith("transform"))
-    job.write_text(transforms + "source { FakeSource { } }\nsink { Console { } }\n")
-    assert [block.identifier for block in load_job(job).blocks] == ["FakeSource", "Python", "DataFrame", "Console"]
-
-
-@pytest.mark.parametrize("begins", ["schema", "source {\n  FakeSource"])
-def test_the_schemas_and_the_made_up_rows_of_the_page_are_a_job(begins: str, tmp_path: Path) -> None:
-    (block,) = (block for block in blocks("connectors.md", "hocon") if block.startswith(begins))
-    source = block if begins.startswith("source") else f"source {{ FakeSource {{\n{block}\n}} }}\n"
-    job = tmp_path / "job.conf"
-    job.write_text(source + "sink { Console { } }\n", encoding="utf-8")
-    engine = load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path)
-    planned = plan_job(load_job(job), registry, engine)
-    (schema,) = planned.pipelines[0].sources[0].source.planned_schemas() or ()
-    assert schema.columns.names[0] == "id"
-    assert list(planned.warnings) == []
-
-
-def test_the_iceberg_sink_of_the_page_is_part_of_a_job(tmp_path: Path) -> None:
-    (block,) = (block for block in blocks("connectors.md", "hocon") if block.startswith("sink {\n  Iceberg"))
-    job = tmp_path / "job.conf"
-    job.write_text("source { FakeSource { schema { fields { id = bigint } } } }\n" + block, encoding="utf-8")
-    planned = plan_job(load_job(job), registry, load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path))
-    assert planned.pipelines[0].sinks[0].sink.identifier == "Iceberg"
-    assert list(planned.warnings) == []
-
-
-def test_the_job_in_sql_of_the_page_on_compatibility_is_a_job(tmp_path: Path) -> None:
-    job = tmp_path / "job.sql"
-    (text,) = blocks("compatibility.md", "sql")
-    job.write_text(text, encoding="utf-8")
-    engine = load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path)
-    planned = plan_job(load_job(job), registry, engine)
-    assert [pipeline.title for pipeline in planned.pipelines] == ["people -> Console-sink-people"]
-    assert list(planned.warnings) == []

@@ -1,8 +1,7 @@
-"""What the README tells people to type: it exists, it parses, and the first job runs."""
+"""What the README tells people to type: its links lead somewhere, and the first jobs run."""
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.cli.arguments import SUBCOMMANDS, parse
+from seatunnel_core.cli.arguments import SUBCOMMANDS
 from seatunnel_core.cli.init import init
 from seatunnel_core.config.job_file import load_job
 from tests.foundation.clone import ROOT, clone
@@ -32,34 +31,6 @@ def marked(name: str) -> str:
 
 
 LINES = [line for block in blocks("shell") for line in block.splitlines() if line]
-
-
-def test_there_is_something_to_type() -> None:
-    assert len(LINES) > 5
-
-
-@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("make ")])
-def test_make_targets_exist(line: str) -> None:
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(shlex.split(line)[1:]) <= set(targets)
-
-
-@pytest.mark.parametrize("line", [line for line in LINES if line.startswith("seatunnel ")])
-def test_commands_are_understood(line: str) -> None:
-    parse(shlex.split(line)[1:], version="1")
-
-
-def test_every_command_is_of_a_kind_that_is_checked() -> None:
-    known = (
-        "make ",
-        "seatunnel ",
-        "python3 -m venv",
-        ".venv/bin/pip install",
-        ". .venv/",
-        "export ",
-        "$SEATUNNEL_HOME/",
-    )
-    assert [line for line in LINES if not line.startswith(known)] == []
 
 
 def test_subcommands_are_described() -> None:
