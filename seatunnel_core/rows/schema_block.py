@@ -63,7 +63,7 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
     for column in declared.columns:
         if column.default is not None:
             raise ValueError(
-                f"column {column.field.name!r}: defaultValue is not supported; set the value in a transform"
+                f"column {column.field.name!r}: defaultValue does nothing here; set the value in the function"
             )
     return declared.schema
 

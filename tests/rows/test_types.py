@@ -210,7 +210,7 @@ def constraint(**changes: Any) -> dict[str, Any]:
         ({"columns": {"id": "int"}}, "is a list"),
         ({"columns": [{"name": "id"}]}, "column 1 .* needs a name and a type"),
         ({"columns": [{"name": "id", "type": "int", "nulable": True}]}, "nulable"),
-        ({"columns": [{"name": "id", "type": "int", "defaultValue": 0}]}, "defaultValue is not supported"),
+        ({"columns": [{"name": "id", "type": "int", "defaultValue": 0}]}, "defaultValue does nothing here"),
         ({"columns": [{"name": "id", "type": "int"}] * 2}, "more than once"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["di"]}}, "primary key names"),
         ({"fields": {"id": "int"}, "primaryKey": "id"}, "primaryKey is a block"),

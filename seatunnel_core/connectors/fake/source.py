@@ -14,10 +14,11 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
 from seatunnel_core.connectors.fake.settings import dimensions, generator
-from seatunnel_core.connectors.fake.written import Moment, at, default_values, written_rows
+from seatunnel_core.connectors.fake.written import at, written_rows
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.defaults import Moment, default_values
 from seatunnel_core.rows.schema_block import Column, declared_table
 from seatunnel_core.rows.types import LARGEST_DIMENSION
 

@@ -1,11 +1,10 @@
-"""Values that a job writes down for ``FakeSource``: those of ``rows``, and the ``defaultValue`` of columns.
+"""The rows that a job writes down for ``FakeSource``.
 
 ``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` stand for the moment at which the splits were planned, so
 that a split that is read again gives the same.
 """
 
 import datetime as dt
-import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,15 +12,9 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.errors import UsageError
+from seatunnel_core.rows.defaults import Moment, written_value
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.schema_block import Column
-from seatunnel_core.rows.values import plain
-
-
-class Moment(enum.Enum):
-    """What is known only when splits are planned."""
-
-    NOW = "now"
 
 
 @frozen(kw_only=True)
@@ -66,24 +59,6 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
     return WrittenRows(rows=tuple(rows), kinds=tuple(kinds))
 
 
-def default_values(columns: Sequence[Column]) -> dict[str, Any]:
-    """The values of the columns that have a ``defaultValue``, by name.
-
-    Raises:
-        ValueError: one is not of its column's type.
-    """
-    found = {}
-    for column in columns:
-        if column.default is not None:
-            bare = isinstance(column.default, str) and pa.types.is_binary(column.field.type)
-            written = column.default.encode() if bare else column.default
-            try:
-                found[column.field.name] = _value(written, column.field.type)
-            except ValueError as error:
-                raise ValueError(f"column {column.field.name!r}: defaultValue {error}") from None
-    return found
-
-
 def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
     """``value``, or what it is at the moment ``now``, which has the zone of the driver."""
     if value is not Moment.NOW:
@@ -119,7 +94,7 @@ def _row(fields: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) ->
 
 def _field(written: Any, field: pa.Field, defaults: Mapping[str, Any]) -> Any:
     try:
-        value = _value(written, field.type)
+        value = written_value(written, field.type)
     except ValueError as error:
         raise ValueError(f"column {field.name!r}: {error}") from None
     if value is None:
@@ -127,12 +102,3 @@ def _field(written: Any, field: pa.Field, defaults: Mapping[str, Any]) -> Any:
     if value is None and not field.nullable:
         raise ValueError(f"column {field.name!r} is null, and its schema says nullable = false")
     return value
-
-
-def _value(written: Any, kind: pa.DataType) -> Any:
-    current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
-        kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
-    )
-    if current and isinstance(written, str) and written.strip().upper() == current:
-        return Moment.NOW
-    return plain(written, kind)

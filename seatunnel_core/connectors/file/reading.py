@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+import pyarrow.compute as pc
+from attrs import field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connectors.file.dialect import unify
@@ -26,6 +27,9 @@ class FileReading:
     chosen: tuple[str, ...] = ()
     """``read_columns``; empty for all."""
 
+    defaults: Mapping[str, Any] = field(factory=dict)
+    """What a column has where the file has nothing or null, by name."""
+
     def infer(self, file: OpenFile) -> pa.Schema:
         """The columns of a file by itself.
 
@@ -40,7 +44,27 @@ class FileReading:
     def read(self, file: OpenFile, body: Mapping[str, Any], context: ReadContext) -> Iterator[pa.RecordBatch]:
         """The rows of the split ``body``, with the columns of ``wanted``."""
         columns = self._columns(file, body)
-        return self.format.read(file, body, columns, self.wanted(columns), context)
+        wanted = self.wanted(columns)
+        if not self.defaults:
+            return self.format.read(file, body, columns, wanted, context)
+        rows = self.format.read(file, body, self._lenient(columns), self._lenient(wanted), context)
+        return (self._filled(each, wanted) for each in rows)
+
+    def _lenient(self, columns: pa.Schema) -> pa.Schema:
+        """The columns as a file may have them: null where a default takes its place."""
+        return pa.schema([column.with_nullable(True) if column.name in self.defaults else column for column in columns])
+
+    def _filled(self, rows: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([self._values(rows, column) for column in wanted], schema=wanted)
+
+    def _values(self, rows: pa.RecordBatch, column: pa.Field) -> pa.Array:
+        if column.name not in self.defaults:
+            return rows.column(column.name)
+        default = pa.repeat(pa.scalar(self.defaults[column.name], column.type), rows.num_rows)
+        if column.name not in rows.schema.names:
+            return default
+        found = rows.column(column.name)
+        return pc.if_else(found.is_valid(), found, default) if found.null_count else found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
         """Those of ``columns`` that the job reads.

@@ -110,11 +110,7 @@ class RowGroups(SourceFormat):
         groups = stored.items(body, "groups")
         with self.opened(file) as opened:
             footer = self._footer_of(opened, file)
-            absent = [name for name in wanted.names if name not in footer.columns.names]
-            if absent:
-                raise SourceError(
-                    f"{file.version.path} has no column {', '.join(absent)}; it has {', '.join(footer.columns.names)}"
-                )
+            wanted = self.present(wanted, footer.columns.names, f"{file.version.path} has no column")
             known = range(len(footer.groups))
             if not all(type(group) is int and group in known for group in groups):
                 raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")

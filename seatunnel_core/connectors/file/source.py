@@ -29,7 +29,8 @@ from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.schema_block import described_table, table_name, table_schema
+from seatunnel_core.rows.defaults import Moment, default_values
+from seatunnel_core.rows.schema_block import declared_table, described_table, table_name
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.transforms.columns import with_columns
 
@@ -54,8 +55,16 @@ class LocalFileSource(Source):
         super().__init__(options)
         self._block: Mapping[str, Any] | None = options[opt.SCHEMA_BLOCK]
         with _wrong_schema(UsageError):
-            declared = table_schema(self._block)
+            declared = declared_table(self._block)
+            defaults = default_values(declared.columns) if declared else {}
+        moments = [name for name, value in defaults.items() if value is Moment.NOW]
+        if moments:
+            raise UsageError(
+                f"option 'schema': column {moments[0]!r}: a defaultValue of the moment would be another one when "
+                "a file is read again; add the column with Sql"
+            )
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
+        self._format.may_lack = frozenset(defaults)
         if options[opt.ARCHIVE] != "none":
             self._format = Archived(self._format, options[opt.ARCHIVE])
         self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
@@ -72,9 +81,9 @@ class LocalFileSource(Source):
         )
         self.bounded = not self._listing.watched
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
-        columns = self._format.columns_of(declared.columns if declared else None)
+        columns = self._format.columns_of(declared.schema.columns if declared else None)
         self._reading = FileReading(
-            format=self._format, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ())
+            format=self._format, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ()), defaults=defaults
         )
         if columns is None and not self.bounded:
             raise UsageError(

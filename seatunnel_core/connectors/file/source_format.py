@@ -31,6 +31,23 @@ class SourceFormat(ABC):
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
         self.options = options
+        self.may_lack: frozenset[str] = frozenset()
+        """Declared columns that a file need not have; ``read`` leaves out those that it does not."""
+
+    def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
+        """The wanted columns that are among those of a file.
+
+        Args:
+            names: the columns of the file.
+            problem: what is wrong when one is not, as far as its name: ``"/data/a.csv: its header has no column"``.
+
+        Raises:
+            SourceError: one has to be there and is not, or none is there.
+        """
+        absent = [name for name in wanted.names if name not in names]
+        if absent and (len(absent) == len(wanted) or not self.may_lack.issuperset(absent)):
+            raise SourceError(f"{problem} {', '.join(absent)}; it has {', '.join(names)}")
+        return pa.schema([column for column in wanted if column.name in names])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         """The columns of the files as far as the options tell: ``declared``, unless the format has columns of its own.
@@ -92,7 +109,8 @@ class SourceFormat(ABC):
 
         Args:
             columns: all columns of the file, in its order.
-            wanted: those of them that are to be read; the schema of what is returned.
+            wanted: those of them that are to be read; the schema of what is returned, but for those of ``may_lack``
+                that the file does not have.
 
         Raises:
             RowError: a value is not what it should be; names file, place, column, value and what was expected.

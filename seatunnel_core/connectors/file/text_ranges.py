@@ -19,7 +19,7 @@ from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat, typical_row_bytes
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
-from seatunnel_core.rows.schema_block import table_schema
+from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import type_name
 
 INFERENCE_BYTES = 16 << 20
@@ -135,7 +135,7 @@ class Text(TextRanges):
         return pa.schema([pa.field("content", pa.string())])
 
     def _dialect(self) -> Dialect:
-        whole_lines = table_schema(self.options[opt.SCHEMA_BLOCK]) is None
+        whole_lines = declared_table(self.options[opt.SCHEMA_BLOCK]) is None
         delimiter = _NEVER if whole_lines else check_delimiter(self.options[opt.FIELD_DELIMITER] or "\x01")
         return Dialect(delimiter=delimiter, quote="", **self._shared())
 
@@ -160,13 +160,9 @@ class Text(TextRanges):
         if start >= end and self.dialect.seekable:
             return iter(())
         names = header if header is not None else columns.names
-        absent = [name for name in wanted.names if name not in names]
-        if absent:
-            raise SourceError(
-                f"{file.version.path}: its header has no column {', '.join(absent)}; it has {', '.join(names)}"
-            )
+        present = self.present(wanted, names, f"{file.version.path}: its header has no column")
         reader = delimited.DelimitedReader(
-            dialect=self.dialect, names=tuple(names), columns=wanted, file=file, context=context
+            dialect=self.dialect, names=tuple(names), columns=present, file=file, context=context
         )
         return reader.read(start, end)
 

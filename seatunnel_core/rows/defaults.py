@@ -1,0 +1,48 @@
+"""The ``defaultValue`` of columns, and what a job may write for the moment at which it runs."""
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.rows.schema_block import Column
+from seatunnel_core.rows.values import plain
+
+
+class Moment(enum.Enum):
+    """What is known only when a job runs."""
+
+    NOW = "now"
+
+
+def default_values(columns: Sequence[Column]) -> dict[str, Any]:
+    """The values of the columns that have a ``defaultValue``, by name.
+
+    Raises:
+        ValueError: one is not of its column's type.
+    """
+    found = {}
+    for column in columns:
+        if column.default is not None:
+            bare = isinstance(column.default, str) and pa.types.is_binary(column.field.type)
+            written = column.default.encode() if bare else column.default
+            try:
+                found[column.field.name] = written_value(written, column.field.type)
+            except ValueError as error:
+                raise ValueError(f"column {column.field.name!r}: defaultValue {error}") from None
+    return found
+
+
+def written_value(written: Any, kind: pa.DataType) -> Any:
+    """A value as Arrow takes it; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP``.
+
+    Raises:
+        ValueError: it is not of the type.
+    """
+    current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
+        kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
+    )
+    if current and isinstance(written, str) and written.strip().upper() == current:
+        return Moment.NOW
+    return plain(written, kind)
