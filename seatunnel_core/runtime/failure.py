@@ -3,21 +3,9 @@
 import traceback
 
 from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
-from seatunnel_core.connectors.source import Source
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.spark.failure import kind_of
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
-
-MOST_PIECES = 5
-"""So much of what a unit reads is named; more makes nothing clearer."""
-
-
-def reading(source: Source, unit: WorkUnit) -> str:
-    """What a work unit reads, for a person."""
-    pieces = source.describe(unit.splits)
-    more = len(pieces) - MOST_PIECES
-    return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
 
 
 def failure_of(error: BaseException) -> Failure:

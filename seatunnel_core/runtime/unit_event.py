@@ -3,7 +3,7 @@
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connectors.source import Source
-from seatunnel_core.runtime.failure import reading
+from seatunnel_core.spark.failure import reading
 from seatunnel_core.spark.task import UnitResult
 
 
@@ -17,7 +17,7 @@ def unit_event(order: commands.RunUnit, source: Source, result: UnitResult, now:
             epoch=result.epoch,
             attempt=result.attempt,
             failure=result.failure,
-            reading=reading(source, order.unit),
+            reading=reading(source, order.unit.splits),
         )
     return events.UnitFinished(
         now_ms=now,

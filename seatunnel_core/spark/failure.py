@@ -3,16 +3,30 @@
 import errno
 import re
 import traceback
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.connectors.source import Source
 from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
 
 _PLACE_IS_WRONG = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
 """What trying again cannot mend. Everything else that an operating system says — a full disk too — may pass."""
+
+
+MOST_PIECES = 5
+"""So much of what is read is named; more makes nothing clearer."""
+
+
+def reading(source: Source, splits: Sequence[Split]) -> str:
+    """Which pieces of a source splits are, for a person."""
+    pieces = source.describe(splits)
+    more = len(pieces) - MOST_PIECES
+    return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
 
 
 def failure_of(error: BaseException, where: str) -> Failure:

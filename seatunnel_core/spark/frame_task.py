@@ -16,7 +16,6 @@ from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
 
@@ -66,7 +65,7 @@ def read_to(work: FrameWork, step: str, columns: pa.Schema, note: Note) -> Calla
                     for arriving in run.flow(program.source_name, batch, step):
                         yield _rows_for_spark(arriving, columns)
         except Exception as error:
-            failure = failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")
+            failure = run.failure(error)
             _drain(numbers)
         note(Noted(rows=run.rows_read, skipped=run.rows_skipped, bytes=run.bytes_read, failure=failure))
 
@@ -92,14 +91,14 @@ def pass_on(
     """A function through the Arrow transforms between two DataFrame transforms."""
 
     def between(batches: Batches) -> Batches:
-        program, run = work.run()
+        _, run = work.run()
         failure = None
         try:
             for rows in batches:
                 for arriving in run.flow(node, Batch(table=table, rows=rows), step):
                     yield _rows_for_spark(arriving, columns)
         except Exception as error:
-            failure = failure_of(error, f"pipeline {program.pipeline_id}, {run.at}")
+            failure = run.failure(error)
             _drain(batches)
         note(Noted(skipped=run.rows_skipped, failure=failure))
 
@@ -110,7 +109,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
     """A function that stages what a DataFrame transform gives, and returns one row: what it staged, or its failure."""
 
     def stage(batches: Batches) -> Batches:
-        program, run = work.run()
+        _, run = work.run()
         try:
             for rows in batches:
                 run.push(node, Batch(table=table, rows=rows.cast(columns)))
@@ -119,7 +118,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
         except Exception as error:
             run.abort()
             _drain(batches)
-            told = {"failure": _as_json(failure_of(error, f"pipeline {program.pipeline_id}, {run.at}"))}
+            told = {"failure": _as_json(run.failure(error))}
         yield pa.record_batch([[json.dumps(told)]], names=["told"])
 
     return stage

@@ -14,13 +14,13 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.events import Failure
+from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
 from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.connectors.source import Item, Planning, ReadContext, Source
 from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.failure import failure_of, reading
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.transforms.transform import Transform
 
@@ -190,6 +190,12 @@ class UnitRun(ReadContext):
         self.at = f"source {program.source_name!r}"
         """Where the rows are just now; a failure names it."""
 
+        self._splits = unit.splits
+        """Where they come from: the split that is read, or all of the unit when no single one can be told."""
+
+        self._rows = (0, 0)
+        """Which rows of that split they are: how many came before them, and the last; nothing if that is not known."""
+
         self._program = program
         self._unit = unit
         self._epoch = epoch
@@ -216,8 +222,10 @@ class UnitRun(ReadContext):
 
     def read_split(self, split: Split) -> Iterator[Batch]:
         read_before = self.bytes_read
+        self._splits, self._rows = (split,), (0, 0)
         for batch in self._program.source.read(split, self):
             self.rows_read += batch.rows.num_rows
+            self._rows = (self._rows[1], self._rows[1] + batch.rows.num_rows)
             if not split.weight_bytes:
                 self.bytes_read += batch.rows.nbytes
             yield batch
@@ -298,11 +306,28 @@ class UnitRun(ReadContext):
 
     def _fail(self, error: Exception) -> None:
         self.abort()
-        self._failure = failure_of(error, f"pipeline {self._program.pipeline_id}, {self.at}")
+        self._failure = self.failure(error)
+
+    def failure(self, error: Exception) -> Failure:
+        """Why the attempt failed, and where. For a row that a transform or a sink cannot take also where it came from;
+        sources say that themselves, and what is no fault of the rows happens anywhere."""
+        failure = failure_of(error, f"pipeline {self._program.pipeline_id}, {self.at}")
+        if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
+            return failure
+        try:
+            return evolve(failure, message=f"{failure.message.rstrip('.')}. Read from {self._origin()}")
+        except Exception:  # a source that cannot tell its place must not hide what is wrong
+            return failure
+
+    def _origin(self) -> str:
+        first, last = self._rows
+        among = f", among its rows {first + 1:,} to {last:,}" if last and not self._program.skip_bad_rows else ""
+        return reading(self._program.source, self._splits) + among
 
     def finish_writers(self) -> dict[str, Staged]:
         """Make everything staged durable; by sink, for the sinks that got a row."""
         staged = {}
+        self._splits, self._rows = self._unit.splits, (0, 0)
         for name, writer in self._writers.items():
             self.at = f"sink {name!r}"
             staged[name] = writer.finish()

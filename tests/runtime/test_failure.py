@@ -6,18 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.testing.drive import options_of, plan
-from seatunnel_core.runtime.failure import reading
+from seatunnel_core.spark.failure import reading
 
 SCHEMA = {"fields": {"id": "bigint"}}
 
 
 def told(source: Source, first: int, last: int) -> str:
-    return reading(source, WorkUnit(number=1, splits=plan(source).splits[first:last]))
+    return reading(source, plan(source).splits[first:last])
 
 
 def test_rows_that_are_made_up_are_named_by_their_numbers() -> None:

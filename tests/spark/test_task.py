@@ -29,13 +29,40 @@ from seatunnel_core.errors import (
     TransformError,
     UsageError,
 )
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import failure_of, kind_of
 from seatunnel_core.spark.frame_task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import Packet, UnitResult, UnitRun, UnitWork, run_packet, run_unit
 from seatunnel_core.transforms.data_validator import DataValidator
+
+
+class Picky(Folder):
+    """Takes all numbers but one, and says so when it gets it, or when it has got all."""
+
+    def __init__(self, path: Path, refused: int, late: bool = False) -> None:
+        super().__init__(path)
+        self.refused, self.late = refused, late
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        return PickyWriter(Path(self.path), self.refused, self.late)
+
+
+class PickyWriter(FolderWriter):
+    def __init__(self, path: Path, refused: int, late: bool) -> None:
+        super().__init__(path, "picky", full=False)
+        self.refused, self.late = refused, late
+
+    def write(self, batch: Batch) -> None:
+        super().write(batch)
+        if not self.late:
+            self.finish()
+
+    def finish(self) -> Staged:
+        if self.refused in (row["n"] for row in self.rows):
+            raise RowError(f"{self.refused} is not taken")
+        return super().finish()
 
 
 def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
@@ -73,6 +100,33 @@ def test_a_bad_row_fails_or_is_counted(tmp_path: Path) -> None:
     assert failed.committables == {}
     skipped = run_unit(numbers_program(tmp_path, skip_bad_rows=True), unit, 1, 1, 2)
     assert (skipped.failure, skipped.rows_read, skipped.rows_skipped) == (None, 20, 1)
+
+
+def origin_of(program: Program, unit: WorkUnit) -> str:
+    failure = run_unit(program, unit, 1, 1, 1).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.DATA
+    return failure.message
+
+
+def test_a_row_that_a_transform_or_a_sink_cannot_take_is_told_with_where_it_was_read(tmp_path: Path) -> None:
+    """The piece of the source, and which of its rows were under way; of what only shows at the end, the whole unit."""
+    rules = [{"field_name": "n", "rule_type": "RANGE", "max_value": 14}]
+    check = Step(
+        name="check", transform=DataValidator(options_of(DataValidator, {"field_rules": rules})), inputs=("numbers",)
+    )
+    said = origin_of(numbers_program(tmp_path, steps=[check]), numbers_unit(1, 0, 30))
+    assert said.startswith("pipeline 1, transform 'check': ")
+    assert said.endswith(". Read from split 1, among its rows 11 to 20")
+    skipping = numbers_program(tmp_path, steps=[check], skip_bad_rows=True)
+    assert origin_of(skipping, numbers_unit(1, 0, 30)).endswith(". Read from split 1"), "rows left out are not counted"
+    strict = Target(name="strict", ordinal=0, sink=Picky(tmp_path, 12), inputs=("numbers",))
+    said = origin_of(numbers_program(tmp_path, targets=[strict]), numbers_unit(1, 0, 30))
+    assert said == "pipeline 1, sink 'strict': 12 is not taken. Read from split 1, among its rows 11 to 20"
+    late = Target(name="late", ordinal=0, sink=Picky(tmp_path, 12, late=True), inputs=("numbers",))
+    unit = WorkUnit(number=1, splits=(*numbers_unit(1, 0, 30).splits, *numbers_unit(2, 30, 40).splits))
+    said = origin_of(numbers_program(tmp_path, targets=[late]), unit)
+    assert said == "pipeline 1, sink 'late': 12 is not taken. Read from split 1; split 2"
 
 
 @pytest.mark.parametrize("way", ["fused", "to Spark"])
