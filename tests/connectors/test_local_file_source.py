@@ -300,7 +300,7 @@ def test_a_split_of_json_lines_reads_what_stands_before_it_only_for_the_line_of_
     ("options", "message"),
     [
         ({"schema": {"fields": {"id": "integer"}}}, "did you mean int"),
-        ({"schema": {"fields": {"id": "array<int>"}}}, "use json"),
+        ({"schema": {"fields": {"id": "float_vector(2)"}}}, "use json"),
         ({"schema": FIELDS, "field_delimiter": "||"}, "one character .*; for others write file_format_type = text, or"),
         ({"schema": FIELDS, "field_delimiter": "a\n"}, "no line end"),
         ({"schema": FIELDS, "date_format": "DD.MM.yyyy"}, "use yyyy MM dd"),

@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from attrs import field, frozen
 
+from seatunnel_core.connectors.file import nested_text
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.records import Record, lines_before, records
+from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import type_name
@@ -134,11 +136,18 @@ class DelimitedReader:
         arrays = []
         for column in self.columns:
             array = batch.column(column.name)
-            array = array if array.type == column.type else pc.cast(array, column.type)
+            if pa.types.is_nested(column.type):
+                array = nested_text.parsed(array, column.type, self._texts)
+            elif array.type != column.type:
+                array = pc.cast(array, column.type)
             if not column.nullable and array.null_count:
                 raise pa.ArrowInvalid(f"column {column.name!r} is not nullable")
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
+
+    @property
+    def _texts(self) -> Texts:
+        return Texts(date_format=self.dialect.date_format, datetime_format=self.dialect.datetime_format)
 
     # -- the careful way ------------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 
+from seatunnel_core.connectors.file import nested_text
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter, write_lines
+from seatunnel_core.connectors.file.written_text import Forms
 from seatunnel_core.errors import RowError, SinkError
-from seatunnel_core.rows.types import type_name
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinN")
 """What numbers, truth values, dates and times are written with; a delimiter of them needs quotes."""
@@ -30,13 +31,15 @@ class CsvFileWriter(FileWriter):
             quoting_style="all_valid" if style.quote_all or style.delimiter in _SIGNS_OF_NUMBERS else "needed",
             eol=style.line_end,
         )
-        self._writer = csv.CSVWriter(self.stream, columns, write_options=options)
+        flat = pa.schema([_flat_column(column) for column in columns])
+        self._writer = csv.CSVWriter(self.stream, flat, write_options=options)
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
-        _refuse_nested(columns, "csv")
+        _refuse(columns, "csv")
 
     def write(self, rows: pa.RecordBatch) -> None:
+        rows = _flat(rows, self.style.forms)
         with _told_bytes(rows, "csv"):
             if rows.num_columns == 1 and rows.column(0).null_count:
                 self._write_single(rows)
@@ -81,11 +84,12 @@ class TextFileWriter(FileWriter):
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
-        _refuse_nested(columns, "text")
+        _refuse(columns, "text")
 
     def write(self, rows: pa.RecordBatch) -> None:
+        rows = _flat(rows, self.style.forms)
         with _told_bytes(rows, "text"):
-            texts = [self._text(column, array) for column, array in zip(self.columns, rows.columns, strict=True)]
+            texts = [self._text(column, array) for column, array in zip(rows.schema, rows.columns, strict=True)]
         write_lines(self.stream, texts, self.style.delimiter, self.style.line_end)
 
     def _text(self, column: pa.Field, array: pa.Array) -> pa.Array:
@@ -98,13 +102,26 @@ class TextFileWriter(FileWriter):
         return text.fill_null("")
 
 
-def _refuse_nested(columns: pa.Schema, format: str) -> None:
-    for column in columns:
+def _refuse(columns: pa.Schema, format: str) -> None:
+    problem = nested_text.unfit(columns)
+    if problem:
+        raise SinkError(f"{problem}, and cannot be written as {format}; use json or parquet")
+
+
+def _flat(rows: pa.RecordBatch, forms: Forms) -> pa.RecordBatch:
+    """The rows with a text in the place of each array, map and row."""
+    for place, column in enumerate(rows.schema):
         if pa.types.is_nested(column.type):
-            raise SinkError(
-                f"column {column.name!r} of type {type_name(column.type)} cannot be written as {format}; use json or "
-                "parquet"
-            )
+            try:
+                texts = nested_text.written(rows.column(place), forms)
+            except ValueError as error:
+                raise RowError(f"column {column.name!r}: {error}") from None
+            rows = rows.set_column(place, _flat_column(column), texts)
+    return rows
+
+
+def _flat_column(column: pa.Field) -> pa.Field:
+    return column.with_type(pa.string()) if pa.types.is_nested(column.type) else column
 
 
 @contextmanager

@@ -76,13 +76,15 @@ class Dialect:
         return [csv.ISO8601, *(strptime_format(each) for each in formats if each not in _ISO_LIKE)]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """The type as which Arrow's parser reads a column; it knows dates only in ISO form."""
+        """The type as which Arrow's parser reads a column; it knows dates only in ISO form, and nothing nested."""
         if pa.types.is_date32(wanted) and self.date_format not in _ISO_LIKE:
             return pa.timestamp("s")
-        return wanted
+        return pa.string() if pa.types.is_nested(wanted) else wanted
 
     def hint(self, wanted: pa.DataType) -> str:
         """What a value of this type should look like, where that is an option."""
+        if pa.types.is_nested(wanted):
+            return " with U+0002, U+0003 and so on between its parts"
         if pa.types.is_date(wanted):
             return f" of the form {self.date_format} (date_format)"
         if pa.types.is_timestamp(wanted):

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.file import delimited, json_lines
+from seatunnel_core.connectors.file import delimited, json_lines, nested_text
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.dialect import Dialect, check_delimiter
 from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
@@ -20,7 +20,6 @@ from seatunnel_core.connectors.file.source_format import Piece, SourceFormat, ty
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.schema_block import declared_table
-from seatunnel_core.rows.types import type_name
 
 INFERENCE_BYTES = 16 << 20
 """How much of the beginning of a text file decides its columns and types."""
@@ -123,12 +122,9 @@ class Text(TextRanges):
     """Values between delimiters; without a schema each line is one value."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        for column in declared or ():
-            if pa.types.is_nested(column.type):
-                raise SourceError(
-                    f"column {column.name!r} of type {type_name(column.type)} cannot be read from {self.name}; read it "
-                    "as a string, or use json"
-                )
+        problem = nested_text.unfit(declared) if declared is not None else None
+        if problem:
+            raise SourceError(f"{problem}, and cannot be read from {self.name}; read it as a string, or use json")
         return self._without_schema() if declared is None else declared
 
     def _without_schema(self) -> pa.Schema | None:
