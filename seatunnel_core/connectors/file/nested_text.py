@@ -118,8 +118,8 @@ def _plain(value: Any, kind: pa.DataType, forms: Forms) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dt.datetime):
-        local = forms.datetime_format and kind.tz is None
-        return value.strftime(strptime_format(forms.datetime_format)) if local else value.isoformat(" ")
+        form = forms.datetime_format if kind.tz is None else None
+        return value.strftime(strptime_format(form)) if form else value.isoformat(" ")
     if isinstance(value, dt.date):
         return value.strftime(strptime_format(forms.date_format)) if forms.date_format else value.isoformat()
     if isinstance(value, dt.time) and forms.time_format:
