@@ -20,7 +20,9 @@ FIELDS = Option(
 )
 
 _KNOWN = ("Database", "Table", "RowKind")
-_OF_SOURCES = ("EventTime", "Delay", "Partition")
+_OF_CHANGES = ("BinlogFile", "BinlogPos", "BinlogRow", "Gtid", "SourceTimestamp", "Schema", "Collection", "Namespace")
+_OF_FILES = ("FilePath", "FileSize", "FileType", "FileCreateTime", "FileUpdateTime")
+_OF_SOURCES = ("EventTime", "Delay", "Partition", *_OF_CHANGES, *_OF_FILES)
 
 
 class Metadata(Transform):

@@ -48,7 +48,7 @@ def test_nothing_of_it_is_installed() -> None:
 
 def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     job = tmp_path / "job.conf"
-    job.write_text("source { MySQL-CDC { base-url = x } }\nsink { Doris { } }")
+    job.write_text("source { MySQL-CDC { base-url = x, schema-changes.enabled = true } }\nsink { Doris { } }")
     assert main(["-c", str(job), "--check"]) == 2
     said = capsys.readouterr().err
     assert f"{job}:1:" in said
@@ -56,6 +56,24 @@ def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> 
     assert "the sink 'Doris' is not here, and not planned" in said
     assert main(["help", "Kafka"]) == 2
     assert "is planned, and not here yet" in capsys.readouterr().err
+
+
+def test_an_option_that_is_planned_is_told_as_one(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    job = tmp_path / "job.conf"
+    job.write_text(
+        "source { FakeSource { schema { fields { id = int } }, schema-changes.enabled = true } }\nsink { Console { } }"
+    )
+    assert main(["-c", str(job), "--check"]) == 0
+    said = capsys.readouterr()
+    assert "'schema-changes.enabled' has no effect: following changes of columns is planned" in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("source", "Vitess-CDC"), ("source", "Mysql"), ("sink", "DB2"), ("source", "Syslog"), ("transform", "Encrypt")],
+)
+def test_names_of_its_pages(kind: str, name: str) -> None:
+    assert not_yet(kind, name) is not None
 
 
 def test_the_page_lists_them_all() -> None:
