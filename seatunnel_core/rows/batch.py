@@ -26,8 +26,8 @@ class TableSchema:
     """The table's path, ``database.schema.table`` as far as known; ``"default"`` when a job names none."""
 
     columns: pa.Schema
-    """Arrow types; see ``rows/types.py`` for the SeaTunnel names of each. The comment of a column is ``comment`` in the
-    metadata of its field."""
+    """Arrow types; see ``rows/types.py`` for the SeaTunnel names of each. The metadata of a field has, as
+    texts and where they are declared, the ``comment``, the ``length`` and the ``default`` of its column."""
 
     primary_key: tuple[str, ...] = ()
     """Names of the columns of the primary key, in its order; empty when there is none."""

@@ -1,5 +1,6 @@
 """The ``schema`` block of a source: ``fields { name = type }`` or ``columns [ { name = …, type = … } ]``."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -149,13 +150,20 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
     if scale is not None:
         dimensions = dict.fromkeys(VECTORS, scale)
     field = _field(name, column["type"], dimensions, nullable=_nullable(name, column))
-    comment = column.get("comment")
+    length, default = _size(name, column, "columnLength"), column.get("defaultValue")
+    written = {"comment": column.get("comment"), "length": length, "default": default}
+    said = {key: text_of(value) for key, value in written.items() if value is not None}
     return Column(
-        field=field if comment is None else field.with_metadata({"comment": str(comment)}),
-        length=_size(name, column, "columnLength"),
+        field=field.with_metadata(said) if said else field,
+        length=length,
         scale=scale,
-        default=column.get("defaultValue"),
+        default=default,
     )
+
+
+def text_of(written: Any) -> str:
+    """What a job says of a column, as the metadata of its field has it: a text as it is, anything else as JSON."""
+    return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False, default=str)
 
 
 def _nullable(name: str, column: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
+from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
 
@@ -333,7 +334,6 @@ def test_equality_of_maps_knows_no_order() -> None:
         ),
         ({"catalog_table_rule": {"columns": []}}, "rules.catalog_table_rule has unknown keys"),
         ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
-        ({"catalog_table_rule": {"column_rule": [{"name": "a", "column_length": 3}]}}, "column_length cannot be"),
     ],
 )
 def test_rules_that_cannot_be_understood(rules: dict[str, Any], message: str) -> None:
@@ -361,6 +361,29 @@ def test_what_the_catalog_says_of_columns_and_keys() -> None:
     check()
     for changed in ({"nullable": True}, {"comment": "x"}, {"type": "int"}, {"name": "ids"}):
         with pytest.raises(RuleError, match="the columns of table t are id bigint not null comment 'from the till', "):
+            check(**changed)
+
+
+def test_what_a_schema_says_of_the_length_and_the_default_of_a_column() -> None:
+    declared = [
+        {"name": "id", "type": "int", "defaultValue": 7},
+        {"name": "name", "type": "string", "columnLength": 20, "defaultValue": "new"},
+    ]
+    table = declared_table({"columns": declared})
+    assert table is not None
+    schema = table.schema
+    rows = pa.RecordBatch.from_pylist([], schema.columns)
+
+    def check(**changed: Any) -> None:
+        second = {"name": "name", "column_length": 20, "default_value": "new", **changed}
+        rule = {"column_rule": [{"name": "id", "default_value": 7}, second]}
+        asserted({"catalog_table_rule": rule}, rows, schema)
+
+    check()
+    check(column_length="20")
+    said = "are id int length '' default '7', name string length '20' default 'new'; expected .* name length '"
+    for changed in ({"column_length": 21}, {"default_value": "old"}):
+        with pytest.raises(RuleError, match=said):
             check(**changed)
 
 

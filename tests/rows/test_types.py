@@ -170,7 +170,12 @@ def test_a_block_with_everything_in_it() -> None:
         ("k", "KEY", ("of null", "Id")),
     ]
     assert found.schema.unique_key == ("Id",)
-    assert [field.metadata for field in found.schema.columns] == [{b"comment": b"primary key"}, None, None, None]
+    assert [field.metadata for field in found.schema.columns] == [
+        {b"comment": b"primary key", b"length": b"20", b"default": b"0"},
+        None,
+        None,
+        None,
+    ]
     shown = [(column.field.name, type_name(column.field.type), column.field.nullable) for column in found.columns]
     assert shown == [
         ("Id", "bigint", False),

@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core.config.option import LIST, STRING
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
 from seatunnel_core.rows.keys import check_keys
+from seatunnel_core.rows.schema_block import text_of
 from seatunnel_core.rows.types import arrow_type, type_name
+
+_SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
+"""Keys of a rule, and those of the metadata of a column."""
 
 
 @frozen(kw_only=True)
@@ -20,14 +24,15 @@ class ColumnRule:
     name: str
     type: pa.DataType | None = None
     nullable: bool | None = None
-    comment: str | None = None
+    said: Mapping[str, str] = field(factory=dict)
+    """Its ``comment``, ``length`` and ``default``, as texts; nothing is the empty text."""
 
     def held(self, column: pa.Field) -> bool:
         return (
             column.name == self.name
             and self.type in (None, column.type)
             and self.nullable in (None, column.nullable)
-            and self.comment in (None, _comment(column))
+            and all(_said(column, key) == wanted for key, wanted in self.said.items())
         )
 
     def __str__(self) -> str:
@@ -36,8 +41,7 @@ class ColumnRule:
             parts.append(type_name(self.type))
         if self.nullable is not None:
             parts.append("null" if self.nullable else "not null")
-        if self.comment is not None:
-            parts.append(f"comment {self.comment!r}")
+        parts += [f"{key} {value!r}" for key, value in self.said.items()]
         return " ".join(parts)
 
 
@@ -113,15 +117,12 @@ def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
 
 
 def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
-    for key in ("column_length", "default_value"):
-        if rule.get(key) is not None:
-            raise ValueError(f"column_rule: {key} cannot be checked, as tables do not carry it; remove it")
-    check_keys("column_rule", rule, {"name", "type", "nullable", "comment", "column_length", "default_value"})
+    check_keys("column_rule", rule, {"name", "type", "nullable", *_SAID})
     return ColumnRule(
         name=str(rule["name"]),
         type=arrow_type(rule["type"]) if "type" in rule else None,
         nullable=rule.get("nullable"),
-        comment=rule.get("comment"),
+        said={key: text_of(rule[written]) for written, key in _SAID.items() if rule.get(written) is not None},
     )
 
 
@@ -135,10 +136,10 @@ def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
         name=column.name,
         type=column.type,
         nullable=column.nullable if any(rule.nullable is not None for rule in wanted) else None,
-        comment=_comment(column) if any(rule.comment is not None for rule in wanted) else None,
+        said={key: _said(column, key) for key in _SAID.values() if any(key in rule.said for rule in wanted)},
     )
 
 
-def _comment(column: pa.Field) -> str:
-    comment: bytes = (column.metadata or {}).get(b"comment", b"")
-    return comment.decode()
+def _said(column: pa.Field, key: str) -> str:
+    text: bytes = (column.metadata or {}).get(key.encode(), b"")
+    return text.decode()
