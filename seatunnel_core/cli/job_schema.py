@@ -62,8 +62,10 @@ def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
 def _block(options: Sequence[Option[Any]]) -> dict[str, Any]:
     """An object with these options. A key with dots may also stand as blocks, which are not looked into."""
     named = {name: option for option in options for name in (option.key, *option.aliases)}
-    properties = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
-    properties |= {name: _option(name, option) for name, option in named.items()}
+    blocks = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
+    properties = blocks | {name: _option(name, option) for name, option in named.items()}
+    for name in blocks.keys() & named.keys():  # a value, or a block with the value under the empty name
+        properties[name]["anyOf"] = [*properties[name]["anyOf"], blocks[name]]
     needed = [_one_of(option) for option in options if option.required]
     return {
         "type": "object",
