@@ -134,6 +134,22 @@ def is_text(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
 
 
+def without_views(columns: pa.Schema) -> pa.Schema:
+    """The columns with ``string`` and ``bytes`` in place of Arrow's views of them, which Polars writes; few of Arrow's
+    functions take views. A cast of the rows does the same."""
+    return pa.schema([column.with_type(_without_views(column.type)) for column in columns], columns.metadata)
+
+
+def _without_views(arrow: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(arrow):
+        return pa.list_(arrow.value_field.with_type(_without_views(arrow.value_type)))
+    if pa.types.is_struct(arrow):
+        return pa.struct([part.with_type(_without_views(part.type)) for part in arrow])
+    if pa.types.is_map(arrow):
+        return pa.map_(_without_views(arrow.key_type), _without_views(arrow.item_type))
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(arrow, arrow)
+
+
 def vector_name(arrow: pa.DataType) -> str | None:
     """SeaTunnel's name of a vector that has a dimension, without it; ``None`` for other types."""
     if not pa.types.is_fixed_size_list(arrow):

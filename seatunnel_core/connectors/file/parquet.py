@@ -12,6 +12,7 @@ from seatunnel_core.connectors.file.filesystem import OpenFile
 from seatunnel_core.connectors.file.row_groups import Footer, Placed, RowGroups
 from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
 from seatunnel_core.errors import SourceError
+from seatunnel_core.rows.types import without_views
 
 BATCH_ROWS = 65_536
 
@@ -45,7 +46,7 @@ class Parquet(RowGroups):
             group = metadata.row_group(number)
             packed = sum(group.column(column).total_compressed_size for column in range(group.num_columns))
             groups.append((group.num_rows, packed))
-        return Footer(columns=opened.schema_arrow.remove_metadata(), groups=tuple(groups))
+        return Footer(columns=without_views(opened.schema_arrow.remove_metadata()), groups=tuple(groups))
 
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator[Placed]:
         first = 1 + sum(opened.metadata.row_group(number).num_rows for number in range(min(groups, default=0)))
