@@ -37,13 +37,15 @@ def check(arguments: RunArguments) -> int:
 
     Raises:
         UsageError: the files are wrong; the message lists every problem.
+        PlatformError: Spark is needed to tell columns, and does not start.
     """
-    from seatunnel_core.runtime.check import check_report
+    from seatunnel_core.runtime.check import check_report, spark_to_ask
     from seatunnel_core.runtime.plan import plan_job
 
     request = _read(arguments)
     job = plan_job(request.raw, registry, request.engine, name=arguments.name, master=arguments.master, look=True)
-    print(check_report(job, request.engine, master=arguments.master))
+    with spark_to_ask(job, master=arguments.master) as spark:
+        print(check_report(job, request.engine, master=arguments.master, spark=spark))
     return 0
 
 

@@ -1,21 +1,28 @@
-"""What ``seatunnel --check`` prints about a job that is valid, without starting anything."""
+"""What ``seatunnel --check`` prints about a job that is valid, without moving a row.
+
+Nothing is started, but for jobs of which only Spark knows the columns: it is asked about frames without rows.
+"""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from attrs import evolve
 
 from seatunnel_core.config.engine import EngineConfig, StorageConfig
 from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.source import FrameSource, Planning
 from seatunnel_core.errors import JobError, SinkError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.runtime.guarantee import weakest
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.runtime.settings import spark_settings
+from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import distinct_tables
 from seatunnel_core.spark.session import refuse_connect, runs_on_this_machine
-from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown
 
@@ -25,13 +32,43 @@ _INSPECTED = 10
 """Items of a source into which a check looks: each is a file, or a piece of one."""
 
 
-def check_report(job: PlannedJob, engine: EngineConfig, *, master: str | None = None) -> str:
+@contextmanager
+def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> Iterator[SparkPlane | None]:
+    """A running Spark, when the job reads or transforms with it, and it runs on this machine.
+
+    Raises:
+        PlatformError: it does not start, and so the job could not; or the job asks for Spark Connect.
+    """
+    settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
+    refuse_connect(settings)
+    if not (any(_asks_spark(pipeline) for pipeline in job.pipelines) and runs_on_this_machine(settings)):
+        yield None
+        return
+    plane = SparkPlane(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
+    plane.start()
+    try:
+        yield plane
+    finally:
+        plane.stop()
+
+
+def _asks_spark(pipeline: PlannedPipeline) -> bool:
+    sources, transforms = pipeline.sources, pipeline.transforms
+    return any(isinstance(each.source, FrameSource) for each in sources) or any(
+        not isinstance(each.transform, Transform) for each in transforms
+    )
+
+
+def check_report(
+    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: SparkPlane | None = None
+) -> str:
     """The configuration in force, the pipelines with their schemas and guarantees, and the warnings, as plain text.
 
     Args:
         job: planned with ``look``.
         engine: what the job did not say.
         master: where Spark runs, instead of the job's own ``spark.master``.
+        spark: from ``spark_to_ask``; without it what only Spark can tell is not told.
 
     Raises:
         JobError: a transform or a sink does not fit to the schema that reaches it, or a source finds what it cannot
@@ -42,12 +79,14 @@ def check_report(job: PlannedJob, engine: EngineConfig, *, master: str | None = 
         PlatformError: the job asks for Spark Connect.
     """
     load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
-    spark = spark_settings(job, master=master, jvm_options=(), log_file=None)
-    refuse_connect(spark)
-    elsewhere = "" if runs_on_this_machine(spark) else spark.options.get("spark.master", "the Spark that is there")
+    settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
+    refuse_connect(settings)
+    elsewhere = (
+        "" if runs_on_this_machine(settings) else settings.options.get("spark.master", "the Spark that is there")
+    )
     if not elsewhere:
         _inspect(job)
-    schemas = _all_schemas(job)
+    schemas = _all_schemas(job, spark)
     lines = [f"engine file: {engine.file or 'none, built-in defaults'}"]
     lines += _block("engine", _settings(engine.options))
     lines += _block("checkpoint.storage", _storage(job.storage))
@@ -82,11 +121,19 @@ def _inspect(job: PlannedJob) -> None:
     problems.raise_errors(JobError)
 
 
-def planned_schemas(pipeline: PlannedPipeline, problems: Problems) -> dict[str, Schemas]:
-    """The schemas behind each source and transform, by name, as far as the configuration alone gives them."""
+def planned_schemas(
+    pipeline: PlannedPipeline, problems: Problems, spark: SparkPlane | None = None
+) -> dict[str, Schemas]:
+    """The schemas behind each source and transform, by name, as far as the configuration, and Spark, can tell."""
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
+    for source in pipeline.sources:
+        if spark is not None and isinstance(source.source, FrameSource):
+            try:
+                found[source.name] = (spark.source_schema(source.source),)
+            except SourceError as error:
+                problems.error(f"the source {source.name!r}: {error}")
     for transform in pipeline.transforms:
-        found[transform.name] = _transformed(transform, found, problems)
+        found[transform.name] = _transformed(transform, found, problems, spark)
     return found
 
 
@@ -99,21 +146,22 @@ def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], proble
             problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
 
 
-def _all_schemas(job: PlannedJob) -> dict[str, Schemas]:
+def _all_schemas(job: PlannedJob, spark: SparkPlane | None) -> dict[str, Schemas]:
     problems = Problems()
     found: dict[str, Schemas] = {}
     for pipeline in job.pipelines:
-        found |= planned_schemas(pipeline, problems)
+        found |= planned_schemas(pipeline, problems, spark)
         refuse_sinks(pipeline, found, problems)
     problems.raise_errors(JobError)
     return found
 
 
-def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems) -> Schemas:
+def _transformed(
+    planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems, spark: SparkPlane | None
+) -> Schemas:
     transform = planned.transform
     if not isinstance(transform, Transform):
-        _refuse_several(planned, known, problems)
-        return None
+        return _transformed_by_spark(planned, transform, known, problems, spark)
     after: list[TableSchema] = []
     for name in planned.inputs:
         schemas = known[name]
@@ -127,14 +175,28 @@ def _transformed(planned: PlannedTransform, known: Mapping[str, Schemas], proble
     return tuple(after)
 
 
-def _refuse_several(planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems) -> None:
-    """A transform that Spark runs takes one table, which is told here if it is known."""
-    tables = dict.fromkeys(schema.table for name in planned.inputs for schema in known[name] or ())
+def _transformed_by_spark(
+    planned: PlannedTransform,
+    transform: DataFrameTransform,
+    known: Mapping[str, Schemas],
+    problems: Problems,
+    spark: SparkPlane | None,
+) -> Schemas:
+    """It takes one table, and Spark says what it makes of that."""
+    tables = {schema.table: schema for name in planned.inputs for schema in known[name] or ()}
     if len(tables) > 1:
         problems.error(
             f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
             suggestion="Give each table a source of its own, or use the transform Sql or Python",
         )
+    if spark is None or len(tables) != 1:
+        return None
+    (arriving,) = tables.values()
+    try:
+        return (spark.frame_schema(transform, arriving),)
+    except TransformError as error:
+        problems.error(f"the transform {planned.name!r} cannot take the rows of {', '.join(planned.inputs)}: {error}")
+        return None
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:

@@ -215,14 +215,18 @@ def _launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
 
 
 def _keep_to_its_logger() -> None:
-    """Let py4j tell a lost connection to its own logger, like the rest of what it tells.
+    """Let py4j tell a lost connection to its own logger, like the rest of what it tells, and PySpark not print each
+    query that cannot be planned.
 
-    It takes the root logger, and Python prints that with a traceback where nobody has set up logging. The driver's
-    calls fail with an error that says in a sentence that the JVM is gone.
+    py4j takes the root logger, and Python prints that with a traceback where nobody has set up logging. PySpark prints
+    the stack of the JVM. The driver's calls fail with an error that says both in a sentence.
     """
     from py4j import java_gateway
+    from pyspark.logger import PySparkLogger
 
     java_gateway.logging = java_gateway.logger
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def configuration(settings: SparkSettings, java: Java) -> "SparkConf":
