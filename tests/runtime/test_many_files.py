@@ -4,6 +4,8 @@ What happened elsewhere: a file of its own for each file that was read, and a li
 """
 
 import os
+import re
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,15 +47,18 @@ def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Pat
     for number in range(FILES):
         (tmp_path / "in" / f"part-{number:05d}.csv").write_text(f"id,name\n{2 * number},a\n{2 * number + 1},b\n")
     command = Command.of(tmp_path, JOB % (tmp_path, tmp_path))
+    begun = time.monotonic()
     engine = command.begin()
     assert engine.wait(240) == 0, engine.output
+    took_s = time.monotonic() - begun
     assert ids(tmp_path / "out") == list(range(2 * FILES))
     targets = len(published(tmp_path / "out"))
+    units = {re.findall(r"-u(\d+)-", path.name)[0] for path in published(tmp_path / "out")}
     checkpoints = [path.stat().st_size for path in tmp_path.glob("state/job-1/0*/*.ckpt")]
     assert targets <= MOST_TARGETS
     assert checkpoints
     assert max(checkpoints) < LARGEST_CHECKPOINT, "the list of files is an attachment (R12)"
-    print(f"{FILES:,} files became {targets} files; largest checkpoint {max(checkpoints):,} bytes")
+    print(f"{FILES:,} files: {len(units)} units, {targets} files, {took_s:.0f} s, checkpoint {max(checkpoints):,} B")
 
 
 def make_tiny(folder: Path, count: int) -> None:
