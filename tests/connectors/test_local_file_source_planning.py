@@ -140,3 +140,6 @@ def test_a_check_looks_into_parquet_files_as_a_task_does(torn: str, more: tuple[
     (checked.folder / "in" / torn).write_bytes((checked.folder / "in" / torn).read_bytes()[:-20])
     assert checked("in", *more, format="parquet") == 2
     assert f"/in/{torn} is not a Parquet file" in checked.err
+    assert "Declare" not in checked.err, "a schema does not mend it"
+    if torn == "a.parquet" and not more:
+        assert "Write the format of the files as file_format_type" in checked.err

@@ -43,9 +43,11 @@ transform { Copy {
 """
 
 
-def job(transforms: str, source: str = TABLES) -> PlannedJob:
+def job(
+    transforms: str, source: str = TABLES, sink: str = "sink { Console { multi_table_sink_replica = 2 } }"
+) -> PlannedJob:
     problems = Problems()
-    text = f"{source}\n{transforms}\nsink {{ Console {{ multi_table_sink_replica = 2 }} }}"
+    text = f"{source}\n{transforms}\n{sink}"
     return plan_job(
         read_job(parse(text, "job.conf", Variables({}, {}), problems), "job.conf", problems),
         registry,
@@ -153,3 +155,53 @@ def test_options_of_every_transform_hold_for_its_entries() -> None:
     schema = evolve(PEOPLE, table="a")
     (batch,) = changing.apply(batch_of([(1, "Ada", None), (2, "Bob", 7)], schema))
     assert batch.rows.column("id").to_pylist() == [2]
+
+
+def test_a_table_of_errors_comes_with_each_table_that_has_rules() -> None:
+    """The entries send bad rows to one table of errors, which none of them takes for one of its own."""
+    routed = transform(
+        """
+        transform { DataValidator {
+          rule_match_mode = ALL_MATCH
+          table_transform = [
+            {
+              table_path = test.abc, row_error_handle_way = ROUTE_TO_TABLE, error_table = errors
+              field_rules = [ { field_name = name, rule_type = NOT_NULL } ]
+            }
+            {
+              table_path = test.abc
+              row_error_handle_way = ROUTE_TO_TABLE
+              row_error_handle_way.error_table = errors
+              field_rules = [ { field_name = age, rule_type = RANGE, min_value = 1 } ]
+            }
+          ]
+        } }
+        """
+    )
+    abc, www = (evolve(PEOPLE, table=name) for name in ("test.abc", "test.www"))
+    assert {schema.table for schema in routed.output_schemas(abc)} == {"test.abc", "errors"}
+    assert routed.output_schemas(www) == (www,)
+    batch = evolve(batch_of([(1, None, 5), (2, "b", 0), (3, "c", 5)]), table="test.abc")
+    came = [(after.table, after.rows.num_rows) for after in routed.apply(batch)]
+    assert sorted(came) == [("errors", 1), ("errors", 1), ("test.abc", 1)]
+
+
+RENAMED = """
+transform { TableRename { replacements_with_regex = [ { replace_from = "^.*$", replace_to = all } ] } }
+"""
+
+
+TWO = """
+source { FakeSource { tables_configs = [
+  { schema { table = "test.abc", fields { id = int } } }
+  { schema { table = "test.abcd", fields { id = int, name = string } } }
+] } }
+"""
+
+
+def test_tables_of_one_name_have_the_same_columns_behind_a_rename(tmp_path: Path) -> None:
+    """It was told that they would lie in one folder, with the advice to write what stood in the path already."""
+    sink = f'sink {{ LocalFile {{ path = "{tmp_path}/${{table_name}}", file_format_type = json }} }}'
+    assert "test.all: id bigint, name string, age int" in check_report(job(RENAMED, sink=sink), ENGINE)
+    with pytest.raises(SeaTunnelError, match=r"gets table 'test\.all' .*different columns.*the tables different names"):
+        check_report(job(RENAMED, TWO, sink), ENGINE)

@@ -37,6 +37,8 @@ from seatunnel_core.transforms.columns import with_columns
 _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
 
+_OTHER_FORMAT = "Write the format of the files as file_format_type, or leave this one out with file_filter_pattern"
+
 _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
@@ -241,7 +243,7 @@ class LocalFileSource(Source):
             with LocalOpenFile(first) as file:
                 return self._reading.infer(file)
         except SourceError as error:
-            raise SourceError(f"{error}. {_DECLARE}") from error
+            raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
         except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
             raise SourceError(f"the columns of {first.path} cannot be told: {error}. {_DECLARE}") from error
 
