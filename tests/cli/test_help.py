@@ -77,7 +77,7 @@ def test_a_broken_plugin_is_told_with_its_reason(
 
 
 FROM_CODE_ONLY = ("Memory",)
-PEOPLE = "FakeSource { plugin_output = people, schema { fields { id = bigint, name = string } } }"
+PEOPLE = "FakeSource { plugin_output = people, schema { table = people, fields { id = bigint, name = string } } }"
 BESIDE = {
     "source": "EXAMPLE\nsink { Console { } }",
     "transform": f"source {{ {PEOPLE} }}\nEXAMPLE\nsink {{ Console {{ }} }}",
@@ -103,6 +103,7 @@ def test_the_example_is_a_job(plugin: registry.Plugin, tmp_path: Path, capsys: p
         return
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "people.csv").write_text("id,name\n1,Joy\n")
+    (tmp_path / "people.json").write_text('{"id": 1, "name": "Joy"}\n')
     assert plugin.declared is not None
     job = BESIDE[plugin.kind].replace("EXAMPLE", example(plugin.kind, plugin.declared))
     (tmp_path / "job.conf").write_text(job.replace("/data/", f"{tmp_path}/"), encoding="utf-8")
