@@ -19,7 +19,7 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.report import JobOutcome
 from tests.runtime.command import Command, ids, published
-from tests.runtime.ground import ground_in, run_through, until
+from tests.runtime.ground import ground_in, kill, run_through, until
 
 FILES = 10_000
 TINY = 20_000
@@ -102,10 +102,7 @@ def test_a_restored_job_neither_lists_again_nor_stores_its_list_again(tmp_path: 
             until(lambda: any(view.splits_done for view in first.progress().pipelines), first)
             done = first.progress().pipelines[0].checkpoints_completed
             until(lambda: first.progress().pipelines[0].checkpoints_completed > done, first)
-            first.kill()
-            report = first.wait(60)
-            assert report is not None
-            assert report.outcome is JobOutcome.STOPPED
+            report = kill(first)
             assert report.pipelines[0].splits_done < TINY
         assert listings == [TINY + 2], "once for the whole job"
         add_row(ground.work / "in", "9999999.csv", 9)
