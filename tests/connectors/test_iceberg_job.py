@@ -28,7 +28,7 @@ TWO_TABLES = """
   }"""
 
 
-def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400, source: str = "") -> str:
+def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 150, source: str = "") -> str:
     limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
     env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
     sink = iceberg_sink("a", ground.work, more=f"exactly_once = true\n{more}")

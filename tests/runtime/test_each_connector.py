@@ -158,7 +158,7 @@ def built(folder: Path, source: str, sink: str, parallelism: int, **env: Any) ->
 def test_killed_in_the_data_phase_and_restored(
     folder: Path, source: str, sink: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job, engine = built(folder, source, sink, 2, **{"read_limit.rows_per_second": 400})
+    job, engine = built(folder, source, sink, 2, **{"read_limit.rows_per_second": 150})
     with job.submit(engine_config=engine) as first:
         until(lambda: committed(first._run) >= ROWS // 6, first._run)
         kill(first._run)

@@ -130,7 +130,7 @@ def test_killed_in_the_middle_and_restored(ground: Ground, job: object) -> None:
     assert callable(job)
     with ground.run(job(ground.work, 2, ", read_limit.rows_per_second = 400")) as first:
         first.start()
-        until(lambda: committed(first) >= 2 * ROWS, first)
+        until(lambda: committed(first) >= ROWS, first)
         kill(first)
     assert sum(len(ids) for _, ids in content(ground.work / "out").values()) < 3 * ROWS
     report, _ = run_through(ground.run(job(ground.work, 2), restore=Restore()))

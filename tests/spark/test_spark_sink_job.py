@@ -73,9 +73,9 @@ def job_of(folder: Path, **env: Any) -> tuple[st.Job, Path]:
 
 def test_a_killed_job_is_restored(plane: SparkPlane, tmp_path: Path) -> None:
     """This kill lets a commit come to its end that nobody records: what is not staged any more is not written again."""
-    job, engine = job_of(tmp_path, **{"read_limit.rows_per_second": 150})
+    job, engine = job_of(tmp_path, **{"read_limit.rows_per_second": 20})
     with job.submit(engine_config=engine) as first:
-        until(lambda: committed(first._run) >= ROWS // 6, first._run)
+        until(lambda: committed(first._run) > 0, first._run)
         kill(first._run)
     assert 0 < len(ids(tmp_path / "out")) < ROWS
     job, engine = job_of(tmp_path)
