@@ -124,7 +124,6 @@ def ground_in(folder: Path) -> Iterator[Ground]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(job_run, "SparkPlane", InProcessPlane)
         patch.setenv("HOME", str(folder))
-        patch.delenv("XDG_RUNTIME_DIR", raising=False)
         patch.delenv("XDG_STATE_HOME", raising=False)
         yield Ground(folder=folder, kept=folder / "kept")
 
