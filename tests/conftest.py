@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report"]
+pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.figures"]
 
 # The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
 # examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.

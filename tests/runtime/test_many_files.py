@@ -18,6 +18,7 @@ from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.report import JobOutcome
+from tests.figures import Figure
 from tests.runtime.command import Command, ids, published
 from tests.runtime.ground import ground_in, kill, run_through, until
 
@@ -40,7 +41,7 @@ sink { LocalFile { path = "%s/out", file_format_type = parquet } }
 @pytest.mark.torture
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Path) -> None:
+def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Path, figure: Figure) -> None:
     (tmp_path / "in").mkdir()
     for number in range(FILES):
         (tmp_path / "in" / f"part-{number:05d}.csv").write_text(f"id,name\n{2 * number},a\n{2 * number + 1},b\n")
@@ -53,7 +54,7 @@ def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Pat
     assert targets <= MOST_TARGETS
     assert checkpoints
     assert max(checkpoints) < LARGEST_CHECKPOINT, "the list of files is an attachment (R12)"
-    print(f"{FILES:,} files became {targets} files; largest checkpoint {max(checkpoints):,} bytes")
+    figure(f"{FILES:,} files became {targets} files; largest checkpoint {max(checkpoints):,} bytes")
 
 
 def make_tiny(folder: Path, count: int) -> None:
@@ -114,7 +115,7 @@ def test_a_restored_job_neither_lists_again_nor_stores_its_list_again(tmp_path: 
         assert max(checkpoint_sizes(ground.work)) < LARGEST_CHECKPOINT
 
 
-def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path) -> None:
+def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path, figure: Figure) -> None:
     make_tiny(tmp_path / "in", TINY)
     values = {"path": str(tmp_path / "in"), "file_format_type": "csv", "schema": {"fields": {"id": "bigint"}}}
     source, planning = LocalFileSource(options_of(LocalFileSource, values)), Planning(parallelism=2)
@@ -126,5 +127,5 @@ def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    print(f"{TINY:,} files: {peak / TINY:,.0f} bytes of the driver each, {len(body) / TINY:,.0f} of the attachment")
+    figure(f"{TINY:,} files: {peak / TINY:,.0f} bytes of the driver each, {len(body) / TINY:,.0f} of the attachment")
     assert peak < TINY * BYTES_OF_A_FILE
