@@ -2,13 +2,14 @@
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report"]
+pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.figures"]
 
 # The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
 # examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.
@@ -22,6 +23,15 @@ settings.register_profile(
 settings.load_profile("project")
 if "SEATUNNEL_EXAMPLES" not in os.environ:
     os.environ.setdefault("SEATUNNEL_SEED", "1")  # what the kit of storages draws for itself
+
+
+@pytest.fixture(autouse=True, scope="session")
+def jobs_of_other_runs_are_out_of_sight() -> Iterator[None]:
+    """The folders of tests have long names, so that running jobs would listen in a folder that all processes of the
+    user share, and a command about ``job-1`` would reach that of another run of the tests beside this one."""
+    with tempfile.TemporaryDirectory(prefix="st-", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
 
 
 @pytest.fixture(scope="session")

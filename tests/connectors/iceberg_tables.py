@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
+
+from seatunnel_core.connectors.iceberg.sink import IcebergSink
+from seatunnel_core.connectors.testing import options_of
 
 _SINK = """
   Iceberg {{
@@ -18,6 +21,19 @@ _SINK = """
 
 def catalog_of(folder: Path) -> dict[str, str]:
     return {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+
+
+def shop_in(folder: Path) -> Catalog:
+    """A new catalog that has the namespace ``shop``, and no table."""
+    made = load_catalog("default", **catalog_of(folder))
+    made.create_namespace("shop")
+    return made
+
+
+def orders_sink(folder: Path, **more: Any) -> IcebergSink:
+    """A sink, driven without a job, into the table ``orders`` of ``shop``."""
+    values = {"iceberg.catalog.config": catalog_of(folder), "namespace": "shop", "table": "orders", **more}
+    return IcebergSink(options_of(IcebergSink, values))
 
 
 def table_in(folder: Path, name: str) -> Any:

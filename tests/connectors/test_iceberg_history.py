@@ -1,40 +1,35 @@
 """How far back a commit looks for itself: no further than needed, and never too little."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import ManifestFile
 
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.sink import StagingPlace
-from seatunnel_core.connectors.testing import commit, options_of, stage
+from seatunnel_core.connectors.testing import commit, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.iceberg_tables import catalog_of
+from tests.connectors.iceberg_tables import orders_sink, shop_in
 
 ORDERS = TableSchema(table="orders", columns=pa.schema([("id", pa.int64())]))
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    made = load_catalog("default", **catalog_of(tmp_path))
-    made.create_namespace("shop")
-    return made
+    return shop_in(tmp_path)
 
 
 @pytest.fixture
 def sink_of(tmp_path: Path) -> Callable[..., IcebergSink]:
-    def make(**more: Any) -> IcebergSink:
-        values = {"iceberg.catalog.config": catalog_of(tmp_path), "namespace": "shop", "table": "orders", **more}
-        return IcebergSink(options_of(IcebergSink, values))
-
-    return make
+    return partial(orders_sink, tmp_path)
 
 
 @pytest.fixture

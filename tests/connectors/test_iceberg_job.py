@@ -7,10 +7,11 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from seatunnel_core.job.restoring import Restore
+from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.report import JobOutcome
 from tests.connectors.iceberg_tables import catalog_of, iceberg_sink, table_in
 from tests.runtime.command import fake_source, job
-from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, run_through, until
+from tests.runtime.ground import ALL, OLD, ROWS, Ground, committed, ground_in, kill, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -27,7 +28,7 @@ TWO_TABLES = """
   }"""
 
 
-def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 400, source: str = "") -> str:
+def text(ground: Ground, *, more: str = "", rows_per_second: int | None = 150, source: str = "") -> str:
     limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
     env = f"job.mode = BATCH, checkpoint.interval = 40, job.retry.times = 0{limit}"
     sink = iceberg_sink("a", ground.work, more=f"exactly_once = true\n{more}")
@@ -38,16 +39,17 @@ def table(ground: Ground) -> Any:
     return table_in(ground.work, "a")
 
 
+def kill_in_the_middle(run: JobRun) -> None:
+    run.start()
+    until(lambda: committed(run) >= ROWS // 6, run)
+    kill(run)
+
+
 def test_a_killed_job_is_restored_to_every_row_once(tmp_path: Path) -> None:
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
         with ground.run(text(ground)) as first:
-            first.start()
-            until(lambda: committed(first) >= ROWS // 6, first)
-            first.kill()
-            report = first.wait(WAIT_S)
-            assert report is not None
-            assert report.outcome is JobOutcome.STOPPED
+            kill_in_the_middle(first)
         before = len(table(ground).snapshots())
         assert 0 < table(ground).scan().count() < ROWS
         report, _ = run_through(ground.run(text(ground, rows_per_second=None), restore=Restore()))
@@ -72,12 +74,7 @@ def test_a_killed_job_with_two_tables_is_restored_to_every_row_once_in_each(tmp_
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
         with ground.run(text(ground, more=several, source=TWO_TABLES)) as first:
-            first.start()
-            until(lambda: committed(first) >= ROWS // 6, first)
-            first.kill()
-            report = first.wait(WAIT_S)
-            assert report is not None
-            assert report.outcome is JobOutcome.STOPPED
+            kill_in_the_middle(first)
         free = text(ground, more=several, source=TWO_TABLES, rows_per_second=None)
         report, _ = run_through(ground.run(free, restore=Restore()))
         assert report.outcome is JobOutcome.FINISHED, report

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
@@ -17,11 +17,11 @@ from pyiceberg.types import LongType, NestedField, StructType
 from seatunnel_core.connectors.iceberg import writer as writing
 from seatunnel_core.connectors.iceberg.partitions import Partition, partition_keys
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.testing import commit, options_of, stage
+from seatunnel_core.connectors.testing import commit, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.iceberg_tables import catalog_of
+from tests.connectors.iceberg_tables import orders_sink, shop_in
 
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "id": (pa.int64(), [1, -7, 2**62, None]),
@@ -41,16 +41,13 @@ ROWS = pa.RecordBatch.from_pydict({name: values for name, (_, values) in COLUMNS
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    made = load_catalog("default", **catalog_of(tmp_path))
-    made.create_namespace("shop")
-    return made
+    return shop_in(tmp_path)
 
 
 @pytest.fixture
 def sink_of(tmp_path: Path) -> Callable[..., IcebergSink]:
     def make(keys: str = "", **more: Any) -> IcebergSink:
-        values = {"iceberg.catalog.config": catalog_of(tmp_path), "namespace": "shop", "table": "orders", **more}
-        return IcebergSink(options_of(IcebergSink, values | ({"iceberg.table.partition-keys": keys} if keys else {})))
+        return orders_sink(tmp_path, **more, **({"iceberg.table.partition-keys": keys} if keys else {}))
 
     return make
 

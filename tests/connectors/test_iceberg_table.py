@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -26,25 +27,19 @@ from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from tests.connectors.iceberg_tables import catalog_of
+from tests.connectors.iceberg_tables import catalog_of, orders_sink, shop_in
 
 ORDERS = TableSchema(table="orders", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    made = load_catalog("default", **catalog_of(tmp_path))
-    made.create_namespace("shop")
-    return made
+    return shop_in(tmp_path)
 
 
 @pytest.fixture
 def sink_of(tmp_path: Path) -> Callable[..., IcebergSink]:
-    def make(**more: Any) -> IcebergSink:
-        values = {"iceberg.catalog.config": catalog_of(tmp_path), "namespace": "shop", "table": "orders", **more}
-        return IcebergSink(options_of(IcebergSink, values))
-
-    return make
+    return partial(orders_sink, tmp_path)
 
 
 def rows(*ids: int) -> pa.RecordBatch:

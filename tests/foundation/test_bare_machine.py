@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.figures import Figure
 from tests.foundation.clone import clone
 
 NOBODY = 65534
@@ -58,7 +59,7 @@ def as_stranger(command: list[str], folder: Path, path: str) -> subprocess.Compl
 
 
 @pytest.mark.timeout(3600)
-def test_the_demo_runs_in_a_fresh_clone(folder: Path) -> None:
+def test_the_demo_runs_in_a_fresh_clone(folder: Path, figure: Figure) -> None:
     clone(folder / "clone")
     path = path_without_java(folder)
     for name in ("home", "tmp"):
@@ -79,4 +80,4 @@ def test_the_demo_runs_in_a_fresh_clone(folder: Path) -> None:
     begun = time.monotonic()
     again = as_stranger(["make", "demo"], folder, path)
     assert again.returncode == 0, again.stdout
-    print(f"make demo took {seconds:.0f} s with all set-up, and {time.monotonic() - begun:.0f} s the second time")
+    figure(f"make demo took {seconds:.0f} s with all set-up, and {time.monotonic() - begun:.0f} s the second time")

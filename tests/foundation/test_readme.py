@@ -14,6 +14,7 @@ import pytest
 from seatunnel_core.cli.arguments import SUBCOMMANDS
 from seatunnel_core.cli.init import init
 from seatunnel_core.config.job_file import load_job
+from tests.figures import Figure
 from tests.foundation.clone import ROOT, clone
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -128,7 +129,7 @@ def test_the_submit_line_of_seatunnels_own_documentation(tmp_path: Path) -> None
 @pytest.mark.install
 @pytest.mark.timeout(3600)  # on a machine without a cache PySpark alone is 450 MB to download and to build
 def test_the_install_block_with_wheels_in_the_place_of_the_clone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Figure
 ) -> None:
     """`make wheels`, its wheels with the extras that the README names into a fresh environment, then the first job."""
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "PYTHONPATH"):  # of the make that runs these tests
@@ -155,5 +156,5 @@ def test_the_install_block_with_wheels_in_the_place_of_the_clone(
     assert sorted(rows_below(person / "first/output/cities")) == EXPECTED
     where = type_in(".venv/bin/python -c 'import seatunnel_core; print(seatunnel_core.__file__)'", person)
     assert Path(where.strip()).is_relative_to(person)
-    print(f"from the wheels to the first job's rows: {time.monotonic() - begun:.0f} s")
+    figure(f"from the wheels to the first job's rows: {time.monotonic() - begun:.0f} s")
     shutil.rmtree(person / ".venv")  # over a gigabyte, and pytest keeps the folders of three runs

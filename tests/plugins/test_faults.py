@@ -10,6 +10,7 @@ import oss2
 import pytest
 import requests
 
+from tests.figures import Figure
 from tests.servers.hadoop import HdfsCluster
 from tests.servers.minio import MinIO
 from tests.servers.oss import BUCKET, KEY_ID, SECRET, OssStandIn
@@ -25,19 +26,14 @@ PLAN = {"seed": 1, "share": 0.2}
 """Every fifth request meets a fault."""
 
 
-def say(capfd: pytest.CaptureFixture[str], where: str, *what: object) -> None:
-    with capfd.disabled():
-        print(f"\n{where}: {'; '.join(map(str, what))}")
-
-
-def test_engines_killed_on_local_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_engines_killed_on_local_files(tmp_path: Path, figure: Figure) -> None:
     namespace = tmp_path / "namespace"
     storm = Storm(
         configuration={"storage.type": "local", "namespace": f"{namespace}/"}, folder=tmp_path, engine_kills=16
     )
     storm.rage()
     storm.settle(lambda: [str(path.relative_to(namespace)) for path in namespace.rglob("*") if path.is_file()])
-    say(capfd, "local files", storm)
+    figure(f"local files: {storm}")
 
 
 # -- S3
@@ -61,7 +57,7 @@ def objects(server: S3Server, bucket: str, namespace: str) -> Paths:
     return paths
 
 
-def test_an_s3_server_killed(s3: S3Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_s3_server_killed(s3: S3Server, tmp_path: Path, figure: Figure) -> None:
     bucket = s3.make_bucket("killed")
     storm = Storm(
         configuration=s3.configuration(bucket, namespace="/storm/"),
@@ -72,10 +68,10 @@ def test_an_s3_server_killed(s3: S3Server, tmp_path: Path, capfd: pytest.Capture
     )
     storm.rage()
     storm.settle(objects(s3, bucket, "storm/"))
-    say(capfd, f"{type(s3).__name__} killed", storm)
+    figure(f"{type(s3).__name__} killed: {storm}")
 
 
-def test_a_bad_network_before_an_s3_server(s3: S3Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_network_before_an_s3_server(s3: S3Server, tmp_path: Path, figure: Figure) -> None:
     bucket = s3.make_bucket("far-away")
     calm = s3.configuration(bucket, namespace="/storm/")
     with Proxy(f"127.0.0.1:{s3.port}", Plan(**PLAN)) as proxy:
@@ -84,7 +80,7 @@ def test_a_bad_network_before_an_s3_server(s3: S3Server, tmp_path: Path, capfd: 
         storm.rage()
         won = contest({**calm, **bad, "namespace": "/contest/"}, rounds=50)
     storm.settle(objects(s3, bucket, "storm/"), calm)
-    say(capfd, f"bad network before {type(s3).__name__}", proxy.plan, storm, won)
+    figure(f"bad network before {type(s3).__name__}: {proxy.plan}; {storm}; {won}")
 
 
 # -- OSS, a stand-in
@@ -98,9 +94,7 @@ def oss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OssStandIn]:
     server.kill()
 
 
-def test_a_bad_network_before_the_stand_in_for_oss(
-    oss: OssStandIn, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_network_before_the_stand_in_for_oss(oss: OssStandIn, tmp_path: Path, figure: Figure) -> None:
     calm = oss.configuration("/storm/")
     with Proxy(f"127.0.0.1:{oss.port}", Plan(**PLAN)) as proxy:
         bad = {"fs.oss.endpoint": f"http://{proxy.address}"}
@@ -109,7 +103,7 @@ def test_a_bad_network_before_the_stand_in_for_oss(
         won = contest({**calm, **bad, "namespace": "/contest/"}, rounds=50)
     bucket = oss2.Bucket(oss2.Auth(KEY_ID, SECRET), oss.endpoint, BUCKET)
     storm.settle(lambda: [each.key.removeprefix("storm/") for each in oss2.ObjectIteratorV2(bucket, "storm/")], calm)
-    say(capfd, "bad network before the stand-in for OSS", proxy.plan, storm, won)
+    figure(f"bad network before the stand-in for OSS: {proxy.plan}; {storm}; {won}")
 
 
 # -- HDFS
@@ -136,7 +130,7 @@ def files(cluster: HdfsCluster, namespace: str) -> Paths:
     return lambda: below("")
 
 
-def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, figure: Figure) -> None:
     storm = Storm(
         configuration=hdfs.configuration("/killed/"),
         folder=tmp_path,
@@ -146,10 +140,10 @@ def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, capfd: pyte
     )
     storm.rage()
     storm.settle(files(hdfs, "/killed/"))
-    say(capfd, "NameNode and DataNode killed", storm)
+    figure(f"NameNode and DataNode killed: {storm}")
 
 
-def test_a_bad_network_before_hdfs(hdfs: HdfsCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_network_before_hdfs(hdfs: HdfsCluster, tmp_path: Path, figure: Figure) -> None:
     plan = Plan(**PLAN)
     calm = hdfs.configuration("/storm/")
     with (
@@ -161,4 +155,4 @@ def test_a_bad_network_before_hdfs(hdfs: HdfsCluster, tmp_path: Path, capfd: pyt
         storm.rage()
         won = contest({**calm, **bad, "namespace": "/contest/"}, rounds=20)
     storm.settle(files(hdfs, "/storm/"), calm)
-    say(capfd, "bad network before HDFS", plan, storm, won)
+    figure(f"bad network before HDFS: {plan}; {storm}; {won}")

@@ -11,6 +11,7 @@ from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_api.errors import StorageAccessError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import at_once, checkpoint, claim, refs
+from tests.figures import Figure
 from tests.servers.kerberos import SecureHdfs, secure_hdfs
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(400)]
@@ -42,7 +43,7 @@ def test_without_a_principal_the_door_is_shut(cluster: SecureHdfs) -> None:
 
 
 def test_one_storage_over_five_lifetimes_of_its_ticket(
-    cluster: SecureHdfs, storage: CheckpointStorage, capfd: pytest.CaptureFixture[str]
+    cluster: SecureHdfs, storage: CheckpointStorage, figure: Figure
 ) -> None:
     """Without the NameNode's cookies, which would hide that a ticket has ended."""
     session = storage._webhdfs._session  # type: ignore[attr-defined]
@@ -54,9 +55,8 @@ def test_one_storage_over_five_lifetimes_of_its_ticket(
         storage.store_checkpoint(checkpoint(epoch, number))
         session.cookies.clear()
         assert refs(storage)[-1] == (epoch, number)
-    with capfd.disabled():
-        seconds = time.monotonic() - started
-        print(f"\nKerberos: {number} checkpoints in {seconds:.0f} s with tickets of {LIFE_S} s, none refused")
+    seconds = time.monotonic() - started
+    figure(f"Kerberos: {number} checkpoints in {seconds:.0f} s with tickets of {LIFE_S} s, none refused")
 
 
 def test_a_ticket_outlives_its_kdc(cluster: SecureHdfs, storage: CheckpointStorage) -> None:

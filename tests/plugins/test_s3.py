@@ -20,6 +20,7 @@ from seatunnel_storage_api import envelope, layout
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.inventory import checkpoint_header
 from seatunnel_storage_api.testing.given import JOB, at_once, checkpoint, claim, refs
+from tests.figures import Figure
 from tests.servers.forward_proxy import forward_proxy
 from tests.servers.minio import MinIO
 from tests.servers.s3 import S3Server
@@ -184,7 +185,7 @@ def test_the_start_costs_five_requests(server: S3Server, monkeypatch: pytest.Mon
 
 
 def test_latest_among_10000_checkpoints_of_1000_pipelines_reads_one_payload(
-    versitygw: S3Server, capfd: pytest.CaptureFixture[str]
+    versitygw: S3Server, figure: Figure
 ) -> None:
     with open_storage(versitygw) as storage:
         states = [checkpoint(1, number, pipeline_id=pipeline) for pipeline in range(1, 1001) for number in range(10)]
@@ -207,8 +208,7 @@ def test_latest_among_10000_checkpoints_of_1000_pipelines_reads_one_payload(
             storage.delete_job(JOB)
         assert counted["GetObject"] == 0
         assert storage.list_jobs() == ()
-    with capfd.disabled():
-        print(f"\ndeleting 10,000 checkpoints of 1,000 pipelines: {dict(counted)}")
+    figure(f"deleting 10,000 checkpoints of 1,000 pipelines: {dict(counted)}")
 
 
 def test_more_than_a_thousand_objects(server: S3Server) -> None:
@@ -227,7 +227,7 @@ def test_more_than_a_thousand_objects(server: S3Server) -> None:
 # -- races
 
 
-def test_one_of_16_wins_a_key_100_times(server: S3Server, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_of_16_wins_a_key_100_times(server: S3Server, figure: Figure) -> None:
     with contextlib.ExitStack() as stack:
         name = server.make_bucket(f"test-{secrets.token_hex(6)}")
         storages = [stack.enter_context(open_storage(server, name)) for _ in range(16)]
@@ -243,8 +243,7 @@ def test_one_of_16_wins_a_key_100_times(server: S3Server, capfd: pytest.CaptureF
             assert sorted(outcomes, key=str) == [False] * 15 + [True]
             won = storages[0].read(layout.checkpoint_key(checkpoint(epoch, number)))
             assert won == states[outcomes.index(True)]
-    with capfd.disabled():
-        print(f"\n{type(server).__name__}: 16 writers for one id, 100 rounds: one winner in each of 100")
+    figure(f"{type(server).__name__}: 16 writers for one id, 100 rounds: one winner in each of 100")
 
 
 def test_many_that_begin_at_once_share_one_probe(server: S3Server) -> None:

@@ -14,6 +14,7 @@ from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorageFactory
 from seatunnel_storage_api.testing import Backdoor, CheckpointStorageConformance
 from seatunnel_storage_api.testing.given import JOB, at_once, checkpoint, claim
+from tests.figures import Figure
 from tests.plugins import page
 from tests.plugins.test_webhdfs_conformance import HdfsBackdoor
 from tests.servers.hadoop import HADOOP_VERSION, HighlyAvailableHdfs
@@ -80,7 +81,7 @@ def come_back(pair: HighlyAvailableHdfs) -> None:
 
 @pytest.mark.parametrize("change", [switch, kill, come_back])
 def test_a_failover_amid_stores_loses_nothing(
-    pair: HighlyAvailableHdfs, capfd: pytest.CaptureFixture[str], change: Callable[[HighlyAvailableHdfs], None]
+    pair: HighlyAvailableHdfs, change: Callable[[HighlyAvailableHdfs], None], figure: Figure
 ) -> None:
     """Every writer goes on without an error of its own; what it was told of is there; of the rest at most one store."""
     namespace = f"/{change.__name__}/"
@@ -115,8 +116,7 @@ def test_a_failover_amid_stores_loses_nothing(
             states = [state.states for state in storage.get_all_checkpoints(JOB, number + 1)]
             assert states == [b"%d" % each * 1_000 for each in range(count)]
     stores = sum(count for count in told if isinstance(count, int))
-    with capfd.disabled():
-        print(f"\n{change.__name__}: {stores} stores by {WRITERS} writers, none lost or doubled")
+    figure(f"{change.__name__}: {stores} stores by {WRITERS} writers, none lost or doubled")
 
 
 class TestHdfsHighlyAvailable(CheckpointStorageConformance):

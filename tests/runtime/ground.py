@@ -109,13 +109,21 @@ def until(condition: Callable[[], bool], run: JobRun) -> None:
         assert time.monotonic() < deadline
 
 
+def kill(run: JobRun) -> JobReport:
+    """Kill it while it runs: it has not come to its end by itself."""
+    run.kill()
+    report = run.wait(WAIT_S)
+    assert report is not None
+    assert report.outcome is JobOutcome.STOPPED
+    return report
+
+
 @contextmanager
 def ground_in(folder: Path) -> Iterator[Ground]:
     """Jobs that are started within the block run their tasks in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(job_run, "SparkPlane", InProcessPlane)
         patch.setenv("HOME", str(folder))
-        patch.delenv("XDG_RUNTIME_DIR", raising=False)
         patch.delenv("XDG_STATE_HOME", raising=False)
         yield Ground(folder=folder, kept=folder / "kept")
 

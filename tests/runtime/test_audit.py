@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 
+from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands"), pytest.mark.timeout(900)]
@@ -130,12 +131,14 @@ def assert_only_tasks_touched_data(seen: Audit) -> None:
     assert not staged(folder / "out")
 
 
-def test_the_driver_of_the_smallest_job_touches_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_of_the_smallest_job_touches_no_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
     seen = audit(tmp_path, tables=1, rows=1, text_bytes=1, monkeypatch=monkeypatch)
     assert_only_tasks_touched_data(seen)
     assert column(tmp_path / "out", "id") == [0]
     assert len(seen.tasks) == 1, "one row, one task"
-    print(f"\nsmallest job: 1 Spark task; the driver read {seen.read_bytes:,} and wrote {seen.written_bytes:,} bytes")
+    figure(f"smallest job: 1 Spark task; the driver read {seen.read_bytes:,} and wrote {seen.written_bytes:,} bytes")
 
 
 @pytest.mark.torture
@@ -168,7 +171,7 @@ def test_the_driver_of_a_job_that_spark_writes_touches_no_data(tmp_path: Path, m
 @pytest.mark.torture
 @pytest.mark.parametrize(("kinds", "rows"), [(("csv",), 60_000), (tuple(KINDS), 12_000)], ids=["one", "each kind"])
 def test_the_driver_of_a_large_table_moves_no_bytes_of_it(
-    kinds: Sequence[str], rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kinds: Sequence[str], rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Figure
 ) -> None:
     """What native code opens raises no audit event, but the kernel counts bytes: they must not grow with the data."""
     (tmp_path / "small").mkdir()
@@ -177,17 +180,19 @@ def test_the_driver_of_a_large_table_moves_no_bytes_of_it(
     large = audit(tmp_path / "large", tables=1, rows=rows, text_bytes=1000, monkeypatch=monkeypatch, kinds=kinds)
     assert_only_tasks_touched_data(large)
     read, written = large.read_bytes - small.read_bytes, large.written_bytes - small.written_bytes
-    print(f"\n60 MB of rows: the driver read {read:,} and wrote {written:,} bytes more than for one row")
+    figure(f"60 MB of rows: the driver read {read:,} and wrote {written:,} bytes more than for one row")
     assert read < 2_000_000
     assert written < 2_000_000
 
 
 @pytest.mark.torture
-def test_the_driver_of_a_job_with_1000_tables_touches_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_of_a_job_with_1000_tables_touches_no_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
     seen = audit(tmp_path, tables=1000, rows=100, text_bytes=8, monkeypatch=monkeypatch)
     assert_only_tasks_touched_data(seen)
     assert "100,000" in seen.output, "the closing table counts every row"
     every = sorted(row for number in range(1000) for row in range(number, number + 100))
     assert column(tmp_path / "out", "id") == every
     assert len(seen.tasks) < 1000, "pipelines share tasks"
-    print(f"\n1,000 tables of 100 rows: {len(seen.tasks)} Spark tasks; no source or sink file was opened by the driver")
+    figure(f"1,000 tables of 100 rows: {len(seen.tasks)} Spark tasks; no source or sink file was opened by the driver")

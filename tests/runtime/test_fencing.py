@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.figures import Figure
 from tests.runtime.command import Command, ids, published, staged
 from tests.runtime.zombie import (
     EPOCHS_PER_PROCESS,
@@ -82,7 +83,7 @@ def one_process_ran_all(command: Command) -> int:
 
 
 @pytest.mark.parametrize("round", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
-def test_of_two_that_go_on_with_a_job_at_once_one_runs_all_of_it(tmp_path: Path, round: int) -> None:
+def test_of_two_that_go_on_with_a_job_at_once_one_runs_all_of_it(tmp_path: Path, round: int, figure: Figure) -> None:
     command = a_job(tmp_path, pipelines=3)
     first = command.begin()
     until(lambda: published(tmp_path / "out"), first)
@@ -92,25 +93,31 @@ def test_of_two_that_go_on_with_a_job_at_once_one_runs_all_of_it(tmp_path: Path,
     assert said, lost.output
     process = one_process_ran_all(command)
     every_row_once(command)
-    print(f"round {round}: process {process} ran all three pipelines; the other ended with {lost.exit_code}: {said[0]}")
+    figure(
+        f"round {round}: process {process} ran all three pipelines; the other ended with {lost.exit_code}: {said[0]}"
+    )
 
 
 @pytest.mark.parametrize("round", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
-def test_of_two_that_begin_a_job_at_once_one_runs_all_of_it(tmp_path: Path, round: int) -> None:
+def test_of_two_that_begin_a_job_at_once_one_runs_all_of_it(tmp_path: Path, round: int, figure: Figure) -> None:
     command = a_job(tmp_path, pipelines=3)
     lost = loser(command.begin(), command.begin())
     assert lost.exit_code == 2
     assert f"the job {command.job_id} exists already" in lost.output
     assert one_process_ran_all(command) == 1
     every_row_once(command)
-    print(f"round {round}: one ran all three pipelines; the other ended with 2: {lost.output.strip().splitlines()[-1]}")
+    figure(
+        f"round {round}: one ran all three pipelines; the other ended with 2: {lost.output.strip().splitlines()[-1]}"
+    )
 
 
 # -- the last commit ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
-def test_a_kill_between_the_final_store_and_its_commit_loses_nothing(tmp_path: Path, format: str) -> None:
+def test_a_kill_between_the_final_store_and_its_commit_loses_nothing(
+    tmp_path: Path, format: str, figure: Figure
+) -> None:
     """R7: the final checkpoint is stored, and what it contains is staged and not published: all rows, because one that
     is taken just before it may leave it nothing."""
     command = a_job(tmp_path, format=format, between=False)
@@ -124,7 +131,7 @@ def test_a_kill_between_the_final_store_and_its_commit_loses_nothing(tmp_path: P
     second = command.resume()
     assert second.wait(PATIENCE_S) == 0, second.output
     every_row_once(command)
-    print(
+    figure(
         f"{format}: killed with {committed:,} of {ROWS:,} rows published and {waiting} files staged; after -r every "
         "row once, no staged file"
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.connectors.iceberg_tables import iceberg_sink, table_in
+from tests.figures import Figure
 from tests.runtime.command import Command, fake_source, job
 from tests.runtime.zombie import PATIENCE_S, ROWS, until
 from tests.torture.moments import FINAL
@@ -14,7 +15,7 @@ from tests.torture.moments import FINAL
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 @pytest.mark.xdist_group("commands")
-def test_a_kill_between_the_final_store_and_its_commit_loses_nothing_in_iceberg(tmp_path: Path) -> None:
+def test_a_kill_between_the_final_store_and_its_commit_loses_nothing_in_iceberg(tmp_path: Path, figure: Figure) -> None:
     """R7, as for files: the final checkpoint is stored, and all rows are staged and in no snapshot."""
     env = "job.mode = BATCH, parallelism = 2, read_limit.rows_per_second = 800"
     sink = iceberg_sink("in1", tmp_path)
@@ -32,6 +33,6 @@ def test_a_kill_between_the_final_store_and_its_commit_loses_nothing_in_iceberg(
     assert sorted(found.scan().to_arrow()["id"].to_pylist()) == list(range(1, ROWS + 1))
     named = {Path(path).name for path in found.inspect.all_files()["file_path"].to_pylist()}
     assert {path.name for path in tmp_path.rglob("data/**/*.parquet")} == named
-    print(
+    figure(
         f"iceberg: killed with 0 rows in the table and {waiting} files staged; after -r every row once, no other file"
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 from tests.torture.process import Engine
 
@@ -40,7 +41,7 @@ def seconds_to_end(engine: Engine) -> float:
     return time.monotonic() - begun
 
 
-def test_at_any_moment_of_a_command_that_shows_a_closing_table(tmp_path: Path) -> None:
+def test_at_any_moment_of_a_command_that_shows_a_closing_table(tmp_path: Path, figure: Figure) -> None:
     """The job has ended before, so the command starts no Spark, and most of its time is its beginning and its end."""
     whole = job("job.mode = BATCH", [fake_source("a", rows=7)], [parquet_sink("a", tmp_path / "out")])
     command = Command.of(tmp_path, whole)
@@ -61,8 +62,18 @@ def test_at_any_moment_of_a_command_that_shows_a_closing_table(tmp_path: Path) -
         assert codes[-1] == (0 if "finished" in engine.output else 130), engine.output
         assert ("Stopped." in engine.output) == (codes[-1] == 130), engine.output
         assert "Traceback" not in engine.output
-    print(f"one Ctrl-C at {MOMENTS} moments in {whole_s:.2f} s: 130 {codes.count(130)} times, 0 {codes.count(0)} times")
-    assert set(codes) == {0, 130}
+    assert 130 in codes
+    for _ in range(MOMENTS):
+        engine = again()
+        until(lambda: "finished" in engine.output, engine)  # noqa: B023  # called here only
+        interrupt(engine)
+        assert engine.wait(120) == 0, engine.output
+        assert "Stopped." not in engine.output
+        assert "Traceback" not in engine.output
+    figure(
+        f"one Ctrl-C at {MOMENTS} moments in {whole_s:.2f} s: 130 {codes.count(130)} times, 0 {codes.count(0)} times; "
+        f"right behind the closing table: 0 {MOMENTS} times"
+    )
 
 
 def slow(folder: Path) -> Command:
@@ -80,7 +91,7 @@ def stopping(command: Command) -> Engine:
     return engine
 
 
-def test_a_second_one_at_any_moment_of_a_stop(tmp_path: Path) -> None:
+def test_a_second_one_at_any_moment_of_a_stop(tmp_path: Path, figure: Figure) -> None:
     whole_s = seconds_to_end(stopping(slow(tmp_path / "first")))
     for moment in range(16):
         command = slow(tmp_path / str(moment))
@@ -94,7 +105,7 @@ def test_a_second_one_at_any_moment_of_a_stop(tmp_path: Path) -> None:
     assert command.resume().wait(120) == 0
     assert column(command.folder / "out", "id") == list(range(1, ROWS + 1))
     assert not staged(command.folder / "out")
-    print(f"a second Ctrl-C at 16 moments in {whole_s:.2f} s: 130 each time")
+    figure(f"a second Ctrl-C at 16 moments in {whole_s:.2f} s: 130 each time")
 
 
 def test_a_third_one_leaves_though_spark_does_not_answer(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.report import JobOutcome
+from tests.figures import Figure
 from tests.runtime.command import Command, ids, published
-from tests.runtime.ground import ground_in, run_through, until
+from tests.runtime.ground import ground_in, kill, run_through, until
 
 FILES = 10_000
 TINY = 20_000
@@ -42,7 +43,7 @@ sink { LocalFile { path = "%s/out", file_format_type = parquet } }
 @pytest.mark.torture
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Path) -> None:
+def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Path, figure: Figure) -> None:
     (tmp_path / "in").mkdir()
     for number in range(FILES):
         (tmp_path / "in" / f"part-{number:05d}.csv").write_text(f"id,name\n{2 * number},a\n{2 * number + 1},b\n")
@@ -58,7 +59,7 @@ def test_ten_thousand_small_files_become_few_units_and_few_targets(tmp_path: Pat
     assert targets <= MOST_TARGETS
     assert checkpoints
     assert max(checkpoints) < LARGEST_CHECKPOINT, "the list of files is an attachment (R12)"
-    print(f"{FILES:,} files: {len(units)} units, {targets} files, {took_s:.0f} s, checkpoint {max(checkpoints):,} B")
+    figure(f"{FILES:,} files: {len(units)} units, {targets} files, {took_s:.0f} s, checkpoint {max(checkpoints):,} B")
 
 
 def make_tiny(folder: Path, count: int) -> None:
@@ -107,10 +108,7 @@ def test_a_restored_job_neither_lists_again_nor_stores_its_list_again(tmp_path: 
             until(lambda: any(view.splits_done for view in first.progress().pipelines), first)
             done = first.progress().pipelines[0].checkpoints_completed
             until(lambda: first.progress().pipelines[0].checkpoints_completed > done, first)
-            first.kill()
-            report = first.wait(60)
-            assert report is not None
-            assert report.outcome is JobOutcome.STOPPED
+            report = kill(first)
             assert report.pipelines[0].splits_done < TINY
         assert listings == [TINY + 2], "once for the whole job"
         add_row(ground.work / "in", "9999999.csv", 9)
@@ -122,7 +120,7 @@ def test_a_restored_job_neither_lists_again_nor_stores_its_list_again(tmp_path: 
         assert max(checkpoint_sizes(ground.work)) < LARGEST_CHECKPOINT
 
 
-def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path) -> None:
+def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path, figure: Figure) -> None:
     make_tiny(tmp_path / "in", TINY)
     values = {"path": str(tmp_path / "in"), "file_format_type": "csv", "schema": {"fields": {"id": "bigint"}}}
     source, planning = LocalFileSource(options_of(LocalFileSource, values)), Planning(parallelism=2)
@@ -134,5 +132,5 @@ def test_what_the_driver_needs_for_a_file_has_a_bound(tmp_path: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    print(f"{TINY:,} files: {peak / TINY:,.0f} bytes of the driver each, {len(body) / TINY:,.0f} of the attachment")
+    figure(f"{TINY:,} files: {peak / TINY:,.0f} bytes of the driver each, {len(body) / TINY:,.0f} of the attachment")
     assert peak < TINY * BYTES_OF_A_FILE

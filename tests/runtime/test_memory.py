@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from tests.figures import Figure
 from tests.runtime.command import Command, fake_source, job, parquet_sink, published, staged
 from tests.torture.process import Engine, peak_bytes
 
@@ -50,14 +51,14 @@ def unit_rows(files: Sequence[Path]) -> Counter[str]:
 
 @pytest.mark.torture
 @pytest.mark.timeout(600)
-def test_ten_million_rows_stay_within_the_memory_of_a_few(tmp_path: Path) -> None:
+def test_ten_million_rows_stay_within_the_memory_of_a_few(tmp_path: Path, figure: Figure) -> None:
     idle, _ = run(tmp_path / "idle", 10, 1)
     driver, workers = run(tmp_path / "full", ROWS, SPLITS)
     files = published(tmp_path / "full" / "out")
     assert sum(pyarrow.parquet.read_metadata(path).num_rows for path in files) == ROWS
     assert not staged(tmp_path / "full" / "out")
     unit = max(unit_rows(files).values()) * ROW_BYTES
-    print(
+    figure(
         f"\n{ROWS:,} rows: driver {driver // MB} MB at its peak, {idle // MB} MB in a job of ten rows; "
         f"largest worker {max(workers.values()) // MB} MB, largest unit {unit // MB} MB"
     )

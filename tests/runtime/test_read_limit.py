@@ -16,6 +16,7 @@ from attrs import field, frozen
 import seatunnel_core as st
 from seatunnel_core.checkpoint.source_vertex import SourceVertex
 from seatunnel_core.checkpoint.speed_limit import SAVED_UP_MS
+from tests.figures import Figure
 from tests.runtime.command import engine_file
 
 LIMIT = 2_000
@@ -94,7 +95,7 @@ def granted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Grants]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("of", ["rows", "bytes"])
 def test_each_source_of_each_pipeline_is_read_at_the_limit(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, granted: dict[str, Grants], of: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, granted: dict[str, Grants], of: str, figure: Figure
 ) -> None:
     """Two pipelines, within 5 % in any 30 s."""
     caplog.set_level(logging.INFO, logger="seatunnel")
@@ -112,7 +113,7 @@ def test_each_source_of_each_pipeline_is_read_at_the_limit(
         assert rates
         most, least = max(rate for rate, _ in rates), min(awake for _, awake in rates)
         start_ms, end_ms = grants.charges[0][0], grants.charges[-1][0]
-        print(
+        figure(
             f"{name}: {least:,.0f} to {most:,.0f} {of}/s in {len(rates)} stretches of {WINDOW_MS / 1000:.0f} s, the "
             f"limit is {LIMIT:,}; the machine lost {grants.lost_ms(start_ms, end_ms)} of {end_ms - start_ms} ms"
         )
@@ -127,7 +128,7 @@ def test_each_source_of_each_pipeline_is_read_at_the_limit(
     free_ms = checkpoint_ms(caplog)
     for what, took_ms in (("with", limited_ms), ("without", free_ms)):
         median_ms = statistics.median(took_ms)
-        print(f"{len(took_ms)} checkpoints {what} the limit: median {median_ms:.0f} ms, most {max(took_ms)} ms")
+        figure(f"{len(took_ms)} checkpoints {what} the limit: median {median_ms:.0f} ms, most {max(took_ms)} ms")
 
 
 def submit(folder: Path, env: dict[str, object], *, rows: int, **more: object) -> st.JobHandle:

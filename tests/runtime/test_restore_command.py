@@ -6,6 +6,7 @@ import pytest
 
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.discovery import open_storage
+from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 from tests.runtime.test_resuming import ROWS, until
 
@@ -18,7 +19,7 @@ def live(command: Command) -> list[str]:
         return [str(info.ref) for info in infos if info.ref in lineage.live(infos)]
 
 
-def test_a_job_that_is_killed_while_it_goes_back_has_every_row_once(tmp_path: Path) -> None:
+def test_a_job_that_is_killed_while_it_goes_back_has_every_row_once(tmp_path: Path, figure: Figure) -> None:
     env = "job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = 800"
     out = tmp_path / "out"
     command = Command.of(tmp_path, job(env, [fake_source("ids", rows=ROWS, splits=40)], [parquet_sink("ids", out)]))
@@ -43,4 +44,4 @@ def test_a_job_that_is_killed_while_it_goes_back_has_every_row_once(tmp_path: Pa
     assert engine.wait(240) == 0, engine.output
     assert column(out, "id") == list(range(1, ROWS + 1))
     assert not staged(out)
-    print(f"killed, sent back to {oldest}, killed when {taken_back} files were taken back: {ROWS:,} rows once")
+    figure(f"killed, sent back to {oldest}, killed when {taken_back} files were taken back: {ROWS:,} rows once")

@@ -15,6 +15,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore, SavepointName
 from seatunnel_core.runtime.move import ForeignSavepoint
 from seatunnel_core.runtime.report import JobOutcome
+from tests.figures import Figure
 from tests.runtime.command import staged
 from tests.runtime.ground import ALL, NEW, OLD, ROWS, Ground, ground_in, run_through
 
@@ -142,7 +143,7 @@ def test_some_of_it(cell: Cell, ground: Ground) -> None:
 
 
 @pytest.mark.torture
-def test_all_of_it(ground: Ground) -> None:
+def test_all_of_it(ground: Ground, figure: Figure) -> None:
     failed: list[str] = []
     began = time.monotonic()
     lines = [f"  {'died':16}{'restored from':22}" + "".join(f"{changed:26}" for changed in CHANGED)]
@@ -157,5 +158,5 @@ def test_all_of_it(ground: Ground) -> None:
                     failed.append(f"{died}, {restored}, {changed}: {error}")
             lines.append(f"  {died:16}{restored:22}" + "".join(f"{cell:26}" for cell in cells).rstrip())
     print("\n" + "\n".join(lines))
-    print(f"{len(DIED) * len(FROM) * len(CHANGED)} cells in {time.monotonic() - began:.0f} s")
+    figure(f"{len(DIED) * len(FROM) * len(CHANGED)} cells in {time.monotonic() - began:.0f} s")
     assert not failed, "\n".join(failed)

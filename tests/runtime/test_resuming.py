@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 from tests.torture.process import Engine
 
@@ -77,7 +78,7 @@ def test_a_job_that_stored_nothing_begins_again_says_so_and_shows_its_table_when
 
 @pytest.mark.torture
 @pytest.mark.timeout(300)
-def test_ctrl_c_takes_a_last_checkpoint_and_the_job_goes_on_from_it(command: Command) -> None:
+def test_ctrl_c_takes_a_last_checkpoint_and_the_job_goes_on_from_it(command: Command, figure: Figure) -> None:
     engine = command.begin()
     until(lambda: published(command.folder / "out"), engine)
     before = command.checkpoints()
@@ -92,12 +93,12 @@ def test_ctrl_c_takes_a_last_checkpoint_and_the_job_goes_on_from_it(command: Com
     engine = command.resume()
     assert engine.wait(90) == 0, engine.output
     every_row_once(command)
-    print(f"Ctrl-C after {stopped_at:,} of {ROWS:,} rows: exit code 130, and every row once after -r")
+    figure(f"Ctrl-C after {stopped_at:,} of {ROWS:,} rows: exit code 130, and every row once after -r")
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(300)
-def test_of_two_processes_the_second_claims_the_job_and_the_first_says_so(command: Command) -> None:
+def test_of_two_processes_the_second_claims_the_job_and_the_first_says_so(command: Command, figure: Figure) -> None:
     first = command.begin()
     until(lambda: published(command.folder / "out"), first)
     second = command.resume()
@@ -106,4 +107,4 @@ def test_of_two_processes_the_second_claims_the_job_and_the_first_says_so(comman
     assert "Traceback" not in first.output
     assert second.wait(90) == 0, second.output
     every_row_once(command)
-    print(f"two processes on one job: the first ended with 1, the second with 0, {ROWS:,} rows once")
+    figure(f"two processes on one job: the first ended with 1, the second with 0, {ROWS:,} rows once")

@@ -52,8 +52,13 @@ def savepoints(command: Command) -> tuple[JobSavepoint, ...]:
 
 def assert_measured(command: Command, said: Callable[[list[str]], str], *, most: int) -> None:
     """What another process reads of the running job: as JSON, and as Prometheus' own reader reads it."""
-    (figures,) = json.loads(said(["--metrics", command.job_id]))
-    assert 0 < figures["metrics"]["SinkCommittedCount"] <= figures["metrics"]["SourceReceivedCount"] <= most
+    figures: dict[str, int] = {"SinkCommittedCount": 0}
+    deadline = time.monotonic() + 60
+    while not figures["SinkCommittedCount"]:  # counted when the whole commit has ended: a file may be there before
+        assert time.monotonic() < deadline
+        (metrics,) = json.loads(said(["--metrics", command.job_id]))
+        figures = metrics["metrics"]
+    assert 0 < figures["SinkCommittedCount"] <= figures["SourceReceivedCount"] <= most
     text = said(["--metrics", command.job_id, "--open-metrics"])
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     own = {sample.name: sample.value for sample in samples if sample.labels.get("job_id") == command.job_id}
@@ -81,11 +86,11 @@ def said(
 def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_it(
     tmp_path: Path, said: Callable[[list[str]], str]
 ) -> None:
-    env = "job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = 800"
+    env = "job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = 400"
     sources, sinks = [fake_source("ids", rows=ROWS, splits=40)], [parquet_sink("ids", tmp_path / "out")]
     command = Command.of(tmp_path, job(env, sources, sinks))
     engine = command.begin()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not published(tmp_path / "out"):
         assert engine.exit_code is None, engine.output
         assert time.monotonic() < deadline, engine.output

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, staged
 
 SLOW_S = 30
@@ -13,7 +14,7 @@ WANTED = 25
 
 @pytest.mark.torture
 @pytest.mark.timeout(300)
-def test_checkpoints_go_on_while_a_split_sleeps_and_a_kill_loses_nothing(tmp_path: Path) -> None:
+def test_checkpoints_go_on_while_a_split_sleeps_and_a_kill_loses_nothing(tmp_path: Path, figure: Figure) -> None:
     """One split sleeps 30 s, a second source of the same sink keeps flowing; a checkpoint is due every second."""
     env = "job.mode = BATCH, parallelism = 2, checkpoint.interval = 1000, read_limit.rows_per_second = ${rate:40}"
     sources = [
@@ -38,4 +39,4 @@ def test_checkpoints_go_on_while_a_split_sleeps_and_a_kill_loses_nothing(tmp_pat
     assert engine.wait(120) == 0, engine.output
     assert column(tmp_path / "out", "id") == [*range(1, 11), *range(1001, 2201)]
     assert not staged(tmp_path / "out")
-    print(f"{len(seen)} checkpoints were stored while one split slept; after kill -9 and -r every row is there once")
+    figure(f"{len(seen)} checkpoints were stored while one split slept; after kill -9 and -r every row is there once")

@@ -26,6 +26,7 @@ from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import SparkSettings
 from seatunnel_core.spark.shipping import WAIT_OPTION
 from seatunnel_core.spark.task import UnitResult
+from tests.figures import Figure
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
 from tests.servers.process import free_port
 from tests.torture.process import Seen, processes
@@ -178,7 +179,7 @@ def executors() -> list[Seen]:
 
 
 @pytest.mark.timeout(600)
-def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, tmp_path: Path) -> None:
+def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, tmp_path: Path, figure: Figure) -> None:
     """By the command, with files on the disk that the driver and the workers share. The resumed job needs the cores
     that the killed one had: the master takes them back as soon as the driver's connection ends."""
     python = bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs")
@@ -204,7 +205,7 @@ def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, t
     assert not staged(target)
     assert not engine.left_over()
     assert not resumed.left_over()
-    print(f"killed after {before:,} rows; executors were gone {given_back_s:.1f} s after the driver")
+    figure(f"killed after {before:,} rows; executors were gone {given_back_s:.1f} s after the driver")
 
 
 def end_the_application(plane: SparkPlane) -> None:

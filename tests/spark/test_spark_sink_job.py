@@ -19,7 +19,7 @@ from seatunnel_core.runtime.report import JobOutcome
 from seatunnel_core.spark.plane import SparkPlane
 from tests.runtime.command import engine_file, fake_source, ids
 from tests.runtime.command import job as job_text
-from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, until
+from tests.runtime.ground import ALL, ROWS, WAIT_S, committed, kill, until
 
 
 def planned(folder: Path, more: str) -> Any:
@@ -73,13 +73,10 @@ def job_of(folder: Path, **env: Any) -> tuple[st.Job, Path]:
 
 def test_a_killed_job_is_restored(plane: SparkPlane, tmp_path: Path) -> None:
     """This kill lets a commit come to its end that nobody records: what is not staged any more is not written again."""
-    job, engine = job_of(tmp_path, **{"read_limit.rows_per_second": 40})  # a slow machine commits long after it read
+    job, engine = job_of(tmp_path, **{"read_limit.rows_per_second": 20})
     with job.submit(engine_config=engine) as first:
-        until(lambda: committed(first._run) >= ROWS // 6, first._run)
-        first._run.kill()
-        killed = first.wait(WAIT_S)
-        assert killed is not None
-        assert killed.outcome is JobOutcome.STOPPED
+        until(lambda: committed(first._run) > 0, first._run)
+        kill(first._run)
     assert 0 < len(ids(tmp_path / "out")) < ROWS
     job, engine = job_of(tmp_path)
     with job.submit(restore=first.job_id, engine_config=engine) as second:
