@@ -164,6 +164,7 @@ def readers_own(snippet: Snippet, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name, text in (READERS_OWN | {each.file: each.text for each in shown}).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, name.split("/")[0].removesuffix(".py"), raising=False)  # another test's
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
     yield tmp_path
