@@ -2,19 +2,27 @@
 them, with real sources, sinks and storages."""
 
 import itertools
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 from pyspark import cloudpickle
 
 from seatunnel_core.spark.plane import Parcel, SparkPlane
+from seatunnel_core.spark.session import SparkSettings
 from seatunnel_core.spark.task import Packet, Result, run_packet
 
 _ATTEMPTS = itertools.count(1)
+_PATIENCE_S = 60
 
 
 class InProcessPlane(SparkPlane):
     """Runs what a Spark task would run."""
+
+    def __init__(self, settings: SparkSettings) -> None:
+        super().__init__(settings)
+        self._jobs = 0
+        self._job_ended = threading.Condition()
 
     def start(self) -> None:
         self._slots = 2
@@ -23,6 +31,8 @@ class InProcessPlane(SparkPlane):
         for _ in self._errand_threads:
             self._errands.put(None)
         self._errand_threads.clear()
+        with self._job_ended:  # a task does not outlive its executors: it would stage a file that nobody sweeps
+            assert self._job_ended.wait_for(lambda: not self._jobs, _PATIENCE_S), "a task hangs"
 
     @property
     def shares_disk(self) -> bool:
@@ -32,4 +42,11 @@ class InProcessPlane(SparkPlane):
         return Parcel(self._unique_name(), cloudpickle.dumps(thing))
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
-        return [result for packet in packets for result in run_packet(packet, next(_ATTEMPTS))]
+        with self._job_ended:
+            self._jobs += 1
+        try:
+            return [result for packet in packets for result in run_packet(packet, next(_ATTEMPTS))]
+        finally:
+            with self._job_ended:
+                self._jobs -= 1
+                self._job_ended.notify_all()

@@ -55,7 +55,7 @@ class Engine:
     def retained(self) -> int:
         return FEW if self.pipeline_id % 2 else ALL
 
-    def run(self, on_acknowledged: Callable[[], None]) -> None:
+    def run(self, on_acknowledged: Callable[[], object]) -> None:
         """Runs it to its end, and again after each kill, and after nothing else."""
         while self.acknowledged < self.last:
             self._live(on_acknowledged)
@@ -71,7 +71,7 @@ class Engine:
         self.kills += died
         return died
 
-    def _live(self, on_acknowledged: Callable[[], None]) -> None:
+    def _live(self, on_acknowledged: Callable[[], object]) -> None:
         order = {
             "configuration": {**self.configuration, "max-retained": str(self.retained)},
             "pipeline_id": self.pipeline_id,
