@@ -1,6 +1,5 @@
 """The sinks of files, which appear when the checkpoint that holds them is complete, each once; and ``LocalFile``."""
 
-import codecs
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -16,14 +15,12 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_copies, staged_files
-from seatunnel_core.connectors.file.dialect import check_delimiter
-from seatunnel_core.connectors.file.encodings import is_text_encoding
 from seatunnel_core.connectors.file.filesystem import FileSystem, StagedOutput
-from seatunnel_core.connectors.file.formats import file_writer
 from seatunnel_core.connectors.file.local import LocalFileSystem
 from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.file.published import retract
 from seatunnel_core.connectors.file.staging import Target, unique_name
+from seatunnel_core.connectors.file.style import style_of
 from seatunnel_core.connectors.file.table_names import (
     any_folders,
     checked_name,
@@ -31,10 +28,10 @@ from seatunnel_core.connectors.file.table_names import (
     table_folder,
     table_name_in,
 )
-from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
-from seatunnel_core.connectors.file.written_text import Forms, unwritable
+from seatunnel_core.connectors.file.writer import FileWriter
+from seatunnel_core.connectors.file.written_text import unwritable
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
-from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
 OPEN_FILES = 64
@@ -56,7 +53,7 @@ class FileSink(Sink):
                 f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
                 "could empty; write a folder of its own, such as /data/out"
             )
-        self.style = _style(options)
+        self.style = style_of(options)
         self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
         # Those of the one format and codec.
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
@@ -349,56 +346,3 @@ class _OpenFile:
         self.output = output
         self.writer = writer
         self.rows = 0
-
-
-def _style(options: Options) -> FileStyle:
-    format = options[opt.FORMAT]
-    writer: type[FileWriter] = file_writer(format)
-    codec = options[opt.COMPRESS] or writer.default_codec
-    if codec not in ("none", *writer.codecs):
-        takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
-        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
-    found = FileStyle(
-        format=format,
-        extension=options[opt.EXTENSION],
-        line_end=options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n"),
-        encoding=_encoding(options[opt.ENCODING]),
-        forms=_forms(options),
-        sheet_name=options[opt.SHEET_NAME],
-        sheet_rows=options[opt.SHEET_ROWS],
-        int96=options[opt.INT96],
-        root_tag=options[opt.XML_ROOT_TAG],
-        row_tag=options[opt.XML_ROW_TAG],
-        attributes=options[opt.XML_ATTRIBUTES],
-        delimiter=_delimiter(options[opt.FIELD_DELIMITER], format),
-        header=options[opt.HEADER],
-        quote_all=options[opt.QUOTE_MODE] == "ALL",
-        codec=None if codec == "none" else codec,
-    )
-    writer.check(found)
-    return found
-
-
-def _delimiter(written: str | None, format: str) -> str:
-    if format == "text":
-        return check_delimiter(written or "\x01")
-    return check_delimiter(written or ",", several="file_format_type = text")
-
-
-def _encoding(name: str) -> str:
-    if not is_text_encoding(name):
-        raise UsageError(f"option 'encoding': {name!r} is not known; use UTF-8, GBK or ISO-8859-1")
-    return codecs.lookup(name).name
-
-
-def _forms(options: Options) -> Forms:
-    found = Forms(
-        date_format=options[opt.DATE_FORMAT],
-        datetime_format=options[opt.DATETIME_FORMAT],
-        time_format=options[opt.TIME_FORMAT_OF_DAY],
-    )
-    try:
-        found.check()
-    except SourceError as error:
-        raise UsageError(f"options 'date_format' and 'datetime_format': {error}") from error
-    return found
