@@ -82,7 +82,7 @@ _MOUNT = "mount the file system on all machines and use LocalFile"
 
 _ALL: tuple[NotYet, ...] = (
     *_connectors("Jdbc", "databases", planned=True, spark="jdbc"),
-    *_connectors("OssFile HdfsFile FtpFile", _FILES, planned=True, instead=_MOUNT),
+    *_connectors("OssFile HdfsFile", _FILES, planned=True, instead=_MOUNT),
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
     *_connectors("Kafka", "logs and queues", planned=True, spark="kafka"),
     *_connectors("Http", "HTTP services", planned=True),

@@ -31,7 +31,7 @@ from tests.cli.plugin_pages import DOCS, pages
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
 PAGES = sorted([*DOCS.glob("connectors/*.md"), *DOCS.glob("transforms/*.md")])
 FROM_CODE_ONLY = {"Memory"}
-ELSEWHERE = {"S3File", "SftpFile"}
+ELSEWHERE = {"FtpFile", "S3File", "SftpFile"}
 """Their jobs are planned only: the servers that they name are nobody's."""
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -327,7 +328,8 @@ class _CopiedOutput(StagedOutput):
     def __init__(self, files: FsspecFileSystem, path: str) -> None:
         self._files = files
         self._path = path
-        self._copy = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the object
+        self._copy = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._copy.close)  # also where it is given up
         self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
 
     def finish(self) -> Receipt:
@@ -363,4 +365,6 @@ def _number(error: Exception) -> int:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
