@@ -94,7 +94,7 @@ _ALL: tuple[NotYet, ...] = (
         planned=True,
         spark="jdbc",
     ),
-    *_connectors("S3File OssFile HdfsFile FtpFile SftpFile", _FILES, planned=True, instead=_MOUNT),
+    *_connectors("OssFile HdfsFile", _FILES, planned=True, instead=_MOUNT),
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
     *_connectors("Kafka", "logs and queues", planned=True, spark="kafka"),
     *_connectors("Http", "HTTP services", planned=True),

@@ -20,8 +20,8 @@ from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Op
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors import spark_reader as of_source
 from seatunnel_core.connectors.file.committed import staged_files
-from seatunnel_core.connectors.file.filesystem import absolute, local_path, named_path
-from seatunnel_core.connectors.file.staging import Target, sync_file, unique_name
+from seatunnel_core.connectors.file.local import absolute, local_path, named_path, sync_file
+from seatunnel_core.connectors.file.staging import Target, unique_name
 from seatunnel_core.connectors.sink import FrameSink, Guarantee, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema

@@ -189,6 +189,11 @@ class _Search:
     # -- the targets
 
     def target(self, target: str) -> None:
+        if "://" in target:
+            self.spared.append(
+                f"{target} is on another server, so what is staged there is left to the sweeps of its job"
+            )
+            return
         try:
             files = list(staged(target))
         except OSError as error:

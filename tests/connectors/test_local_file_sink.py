@@ -283,7 +283,7 @@ def test_a_full_disk_is_named() -> None:
 
 
 def written(path: Path, style: FileStyle, *batches: pa.RecordBatch) -> str:
-    writer = style.open(str(path), batches[0].schema)
+    writer = style.open(pa.OSFile(str(path), "wb"), batches[0].schema)
     for batch in batches:
         writer.write(batch)
     writer.close()
@@ -294,7 +294,7 @@ def test_only_columns_whose_values_come_again_get_a_dictionary(tmp_path: Path) -
     numbers = range(20_000)
     columns = {"key": [*numbers], "kind": [number % 7 for number in numbers], "price": [Decimal(7)] * len(numbers)}
     table = pa.table(columns, pa.schema([("key", pa.int64()), ("kind", pa.int64()), ("price", pa.decimal128(9, 2))]))
-    writer = FileStyle(format="parquet", codec="snappy").open(str(tmp_path / "x"), table.schema)
+    writer = FileStyle(format="parquet", codec="snappy").open(pa.OSFile(str(tmp_path / "x"), "wb"), table.schema)
     writer.write(table.to_batches()[0])
     writer.close()
     found = pq.ParquetFile(tmp_path / "x")
@@ -325,7 +325,7 @@ def test_timestamps_of_parquet_may_have_the_form_of_old_readers(tmp_path: Path) 
 
 def test_a_parquet_file_may_hold_what_arrow_cannot_compare(tmp_path: Path) -> None:
     batch = pa.record_batch({"a": pa.nulls(20_000, pa.decimal32(5, 2)), "b": pa.repeat("x", 20_000)})
-    writer = FileStyle(format="parquet").open(str(tmp_path / "a.parquet"), batch.schema)
+    writer = FileStyle(format="parquet").open(pa.OSFile(str(tmp_path / "a.parquet"), "wb"), batch.schema)
     writer.write(batch)
     writer.close()
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_rows == 20_000

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.connectors.file.filesystem import LocalOpenFile, walk
+from seatunnel_core.connectors.file.local import LocalOpenFile, walk
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import Skipped, plan, read

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connectors.file import source_options as opt
-from seatunnel_core.connectors.file.filesystem import FileVersion, walk
+from seatunnel_core.connectors.file.filesystem import FileVersion
+from seatunnel_core.connectors.file.local import walk
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.file.watching import Look, Memory, Watch
 from seatunnel_core.connectors.source import Planning
@@ -254,7 +255,7 @@ class TestSource:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "a.csv").write_text("1\n")
-        monkeypatch.setattr("seatunnel_core.connectors.file.filesystem._stat", lambda _entry: None)
+        monkeypatch.setattr("seatunnel_core.connectors.file.local._stat", lambda _entry: None)
         assert self.settled(self.source(tmp_path), {}, monkeypatch).items == ()
 
 

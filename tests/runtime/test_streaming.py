@@ -195,7 +195,7 @@ class TestWatched:
                     raise OSError(errno.EIO, "Input/output error", path)
                 return real(path)
 
-            monkeypatch.setattr("seatunnel_core.connectors.file.filesystem.os.scandir", scandir)
+            monkeypatch.setattr("seatunnel_core.connectors.file.local.os.scandir", scandir)
             drop(ground, 10)
             until(lambda: committed(run) == 20, run)
             stopped(run)

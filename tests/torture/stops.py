@@ -85,7 +85,7 @@ def install_in_iceberg(stop: Stop) -> None:
 
 
 def install_in_files(stop: Stop) -> None:
-    from seatunnel_core.connectors.file import rename, sink, staging
+    from seatunnel_core.connectors.file import local, rename, sink
 
     if stop.call == "link":
         os.link = stop.watch(os.link, 1)
@@ -97,7 +97,7 @@ def install_in_files(stop: Stop) -> None:
         put = stop.watch(BlobStorage.put_pieces_if_absent, 1)
         BlobStorage.put_pieces_if_absent = put  # type: ignore[method-assign]
     elif stop.call == "rename":
-        vars(staging)["rename_new"] = stop.watch(rename.rename_new, 1)
+        vars(local)["rename_new"] = stop.watch(rename.rename_new, 1)
     elif stop.call == "commit":
         committed = stop.watch(lambda _root, run: run(), 0)
         original = sink.LocalFileSink.commit

@@ -21,7 +21,7 @@ def written(target: Target) -> Path:
     style = FileStyle(format=target.format, delimiter="\x01" if target.format == "text" else ",")
     target.folder.mkdir(parents=True)
     path = target.folder / f"all{style.suffix}"
-    writer = style.open(str(path), target.table.columns)
+    writer = style.open(pa.OSFile(str(path), "wb"), target.table.columns)
     *names, times = target.table.counted.column_names
     rows = target.table.counted.combine_chunks()
     repeated = [place for place, count in enumerate(rows[times].to_pylist()) for _ in range(count)]

@@ -19,7 +19,8 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.file.filesystem import FileVersion, LocalOpenFile, OpenFile
+from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.file.local import LocalOpenFile
 from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import SourceError, UsageError

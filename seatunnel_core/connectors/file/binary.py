@@ -5,19 +5,20 @@ puts the pieces together again, so they have to arrive in order, in one unit of 
 """
 
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-from attrs import define
+from attrs import define, field
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
-from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile, fixed_part, named_path
+from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile, StagedOutput
 from seatunnel_core.connectors.file.source_format import Piece, SourceFormat
 from seatunnel_core.connectors.file.staged_name import STAGING
-from seatunnel_core.connectors.file.staging import Target, sync_file, unique_name
+from seatunnel_core.connectors.file.staging import unique_name
 from seatunnel_core.connectors.file.table_names import table_folder
 from seatunnel_core.connectors.file.writer import FileWriter
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
@@ -27,11 +28,14 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.types import type_name
 
 if TYPE_CHECKING:
-    from seatunnel_core.connectors.file.sink import LocalFileSink
+    from seatunnel_core.connectors.file.sink import FileSink
 
 COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
 
 _LONGEST_NAME = 255
+_OPEN_FILES = 64
+"""How many files are written at the same time; with one more, the one that was begun first has all its pieces."""
+
 _MOST_BYTES = 2**31 - 2
 """Of one value, as Arrow counts in a column of them."""
 
@@ -63,7 +67,7 @@ class Binary(SourceFormat):
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
         size, step = file.version.size, self._step(file.version)
-        name = os.path.relpath(file.version.path, fixed_part(named_path(self.options[opt.PATH])))
+        name = os.path.relpath(file.version.path, self.files.fixed_part(self.files.named(self.options[opt.PATH])))
         if any("\udc80" <= sign <= "\udcff" for sign in name):  # bytes that Python could not take for text
             raise SourceError(f"{file.version.path!a}: its name is not UTF-8, so no column can hold it; rename it")
         for part, start in enumerate(range(0, max(size, 1), step)):
@@ -109,8 +113,8 @@ class BinaryFileWriter(FileWriter):
 class BinarySinkWriter(SinkWriter):
     """Puts the pieces of one attempt of one unit together in the staging folder."""
 
-    def __init__(self, sink: "LocalFileSink", schemas: Sequence[TableSchema], place: StagingPlace) -> None:
-        self._target = Target.of(sink.root, place)
+    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], place: StagingPlace) -> None:
+        self._target = sink.target(place)
         self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
         self._epoch = place.epoch
         self._staging = self._target.staging(place.epoch)
@@ -118,9 +122,9 @@ class BinarySinkWriter(SinkWriter):
         self._files: dict[str, _Copy] = {}
         """By their path below the target."""
 
+        self._open: deque[_Copy] = deque()
         self._rows = self._bytes = 0
-        if not os.path.isdir(self._staging):
-            self._target.create(place.epoch)
+        self._target.require(place.epoch)
 
     def write(self, batch: Batch) -> None:
         folder = self._folders[batch.table]
@@ -134,17 +138,18 @@ class BinarySinkWriter(SinkWriter):
     def finish(self) -> Staged:
         try:
             for copy in self._files.values():
-                sync_file(copy.staged)
+                copy.finish()
             self._target.make_durable(self._epoch)
         except OSError as error:
             raise self._failed(error) from error
-        files = [[os.path.basename(copy.staged), *os.path.split(name)] for name, copy in self._files.items()]
+        files = [[copy.staged, *os.path.split(name), *copy.receipts] for name, copy in self._files.items()]
         return Staged(body={"files": files}, rows=self._rows, bytes=self._bytes)
 
     def abort(self) -> None:
         for copy in self._files.values():
             with suppress(OSError):
-                os.unlink(copy.staged)
+                copy.output.stream.close()
+            self._target.discard(self._epoch, copy.staged)
 
     def _failed(self, error: OSError) -> SinkError:
         return self._target.failed("cannot be written", error, self._staging)
@@ -152,27 +157,30 @@ class BinarySinkWriter(SinkWriter):
     def _append(self, folder: str, path: str | None, part: int | None, data: pa.Buffer | None) -> None:
         name = "/".join(filter(None, (folder, self._checked(path))))
         copy = self._files.get(name) or self._begun(name)
-        if part != copy.parts or data is None:
-            found = "data is null" if data is None else f"partIndex is {part}, expected {copy.parts}"
+        if part != copy.parts or data is None or copy.finished:
+            found = "data is null" if data is None else f"partIndex is {part}, expected {copy.expected}"
             raise RowError(
                 f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive in order and once, so "
                 "use no transform that leaves out or moves some of them, and no two files of one relativePath"
             )
-        with open(copy.staged, "ab") as file:
-            file.write(data)
+        copy.output.stream.write(data)
         copy.parts += 1
         self._rows += 1
         self._bytes += data.size
 
     def _begun(self, name: str) -> "_Copy":
-        final = os.path.join(self._target.root, name)
-        if os.path.lexists(final):
+        final = self._target.path("", name)
+        if self._target.files.exists(final):
             raise SinkError(
                 f"{self._target.who}: {final} exists, and binary files keep their names; move it away, or write "
                 "data_save_mode = DROP_DATA"
             )
-        staged = os.path.join(self._staging, f"{self._unique}-{len(self._files)}")
-        found = self._files[name] = _Copy(staged)
+        staged = f"{self._unique}-{len(self._files)}"
+        output = self._target.stage(self._epoch, staged, *os.path.split(name))
+        found = self._files[name] = _Copy(staged, output, self._target.files.gives_receipts)
+        self._open.append(found)
+        if len(self._open) > _OPEN_FILES:
+            self._open.popleft().finish()
         return found
 
     def _checked(self, path: str | None) -> str:
@@ -187,5 +195,24 @@ class BinarySinkWriter(SinkWriter):
 @define
 class _Copy:
     staged: str
+    """Its name in the staging folder."""
+
+    output: StagedOutput
+    wants_receipt: bool
     parts: int = 0
     """How many pieces it has."""
+
+    finished: bool = False
+    receipts: list[Any] = field(factory=list)
+    """What the committable says of it besides its names."""
+
+    @property
+    def expected(self) -> str:
+        return "no more of it" if self.finished else str(self.parts)
+
+    def finish(self) -> None:
+        if not self.finished:
+            self.finished = True
+            self.output.stream.close()
+            receipt = self.output.finish()
+            self.receipts += [dict(receipt.body)] * self.wants_receipt

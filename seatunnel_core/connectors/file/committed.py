@@ -3,32 +3,16 @@
 Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target; a
 copy that keeps its name has that as a third part. A body comes back from a checkpoint, whose seal does not say who made
 it. So a name must be one that this sink gave to files of this unit, and a folder must lie below the target: no
-committable reaches anything else.
+committable reaches anything else. Where a file system gives receipts, they are the last part.
 """
 
-import os
 import re
-
-from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.file.staged_name import STAGING
-from seatunnel_core.connectors.file.staging import Target
+from seatunnel_core.connectors.file.staging import StagedFile, Target
 from seatunnel_core.errors import CommitError, StoredValueError
-
-
-@frozen
-class StagedFile:
-    """One file that waits in the staging folder of an epoch."""
-
-    epoch: int
-    name: str
-    folder: str
-    """Below the target, with ``/``; empty for the target itself."""
-
-    published: str = ""
-    """Its name there; empty when it keeps the one that it has."""
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
@@ -57,8 +41,8 @@ def _files(committable: Committable, target: Target, *, parts: int) -> list[Stag
 
 
 def _file(found: object, committable: Committable, target: Target, parts: int) -> StagedFile:
-    wanted = ("name", "folder", "published")[:parts]
-    if not isinstance(found, list | tuple) or len(found) != parts:
+    wanted = ("name", "folder", "published")[:parts] + ("receipt",) * target.files.gives_receipts
+    if not isinstance(found, list | tuple) or len(found) != len(wanted):
         raise StoredValueError(f"'files' must be a list of [{', '.join(wanted)}]")
     written = dict(zip(wanted, found, strict=True))
     name, folder = stored.path(written, "name"), stored.path(written, "folder")
@@ -70,9 +54,10 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
     folders = folder.split("/") if folder else []
     if STAGING in folders[:1] or {"", ".", ".."}.intersection(folders):
         raise StoredValueError(f"the folder {ascii(folder)[:200]} is not one below the target")
-    if folders and not _stays_inside(target.root, folder):
+    if folders and not _stays_inside(target, folder):
         raise StoredValueError(f"the folder {ascii(folder)[:200]} is a link that leads out of {target.root}")
-    return StagedFile(committable.epoch, name, folder, published)
+    receipt = stored.below(written, "receipt") if "receipt" in written else {}
+    return StagedFile(committable.epoch, name, folder, published, receipt)
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:
@@ -82,6 +67,5 @@ def _given_by(name: str, committable: Committable, target: Target) -> bool:
     return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None
 
 
-def _stays_inside(root: str, folder: str) -> bool:
-    real_root = os.path.realpath(root)
-    return os.path.commonpath([real_root, os.path.realpath(os.path.join(root, folder))]) == real_root
+def _stays_inside(target: Target, folder: str) -> bool:
+    return target.files.stays_inside(target.root, folder)

@@ -23,8 +23,8 @@ class CsvFileWriter(FileWriter):
 
     suffix: ClassVar[str] = ".csv"
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         options = csv.WriteOptions(
             include_header=style.header,
             delimiter=style.delimiter,
@@ -71,8 +71,8 @@ class TextFileWriter(FileWriter):
 
     suffix: ClassVar[str] = ".txt"
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         delimiter = style.delimiter
         begun = (delimiter[:length] for length in range(1, len(delimiter)))
         ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]

@@ -177,8 +177,8 @@ class ExcelFileWriter(FileWriter):
     codecs: ClassVar[tuple[str, ...]] = ()
     most_rows: ClassVar[int] = MOST_ROWS - 1
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         self._sheet = xlsx.SheetFile(self.stream, style.sheet_name)
         self._sheet.add([_text(name) for name in columns.names])
         self._cells = [_cells(column.type) for column in columns]

@@ -1,17 +1,17 @@
-"""The few things that the file connectors ask of a file system. Local files are the one implementation so far."""
+"""What the file connectors ask of a place where files are: one interface for listing, reading and publishing.
 
-import glob
-import os
-import stat
+``LocalFileSystem`` is the one of the local disk. Another one is a module with a class of its own, and a source and a
+sink that name it. ``docs/decisions/file-systems.md`` says why the interface is as it is.
+"""
+
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 
 
 @frozen(kw_only=True)
@@ -25,6 +25,9 @@ class FileVersion:
     mtime_ns: int
     """When it was last changed: nanoseconds since 1970."""
 
+    etag: str = ""
+    """What the server says of its content, where it says more than size and time; else empty."""
+
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "FileVersion":
         """The version that the body of an item or a split carries.
@@ -36,10 +39,12 @@ class FileVersion:
             path=stored.path(body, "path"),
             size=stored.number(body, "size"),
             mtime_ns=stored.number(body, "mtime_ns", least=-stored.MOST),
+            etag=stored.text(body, "etag") if "etag" in body else "",
         )
 
     def body(self) -> dict[str, Any]:
-        return {"path": self.path, "size": self.size, "mtime_ns": self.mtime_ns}
+        found = {"path": self.path, "size": self.size, "mtime_ns": self.mtime_ns}
+        return {**found, "etag": self.etag} if self.etag else found
 
 
 class OpenFile(ABC):
@@ -77,159 +82,174 @@ class OpenFile(ABC):
         self.close()
 
 
-class LocalOpenFile(OpenFile):
-    def __init__(self, version: FileVersion) -> None:
-        self.version = version
+@frozen(kw_only=True)
+class Entry:
+    """What a folder holds under one name."""
+
+    name: str
+    path: str
+    is_folder: bool
+    """Also where it is a link to one."""
+
+    is_link: bool = False
+
+
+class StagedOutput(ABC):
+    """A file that a task stages: it writes and closes ``stream``, and then calls ``finish``; or not, for one that is
+    given up."""
+
+    stream: pa.NativeFile
+
+    @abstractmethod
+    def finish(self) -> "Receipt":
+        """Make the content survive a crash of the machine that holds it."""
+
+
+@frozen(kw_only=True)
+class Receipt:
+    """What is known of a staged file."""
+
+    size: int
+    """Bytes."""
+
+    body: Mapping[str, Any] = field(factory=dict)
+    """What ``publish`` has to know besides the two paths: JSON values, part of the committable; empty for nothing."""
+
+
+class FileSystem(ABC):
+    """A place where files are. Picklable: it travels to the tasks of its source or sink, and connects where it is used.
+
+    Paths are texts with ``/`` between names, from ``top`` on. What goes wrong while something is listed or opened is a
+    ``SourceError``; everything else raises ``OSError``, with the number and the words of a person: what may be gone
+    when it is tried again is ``EIO``.
+    """
+
+    top: str = "/"
+    """The path that holds all others."""
+
+    has_folders: ClassVar[bool] = True
+    """Whether a folder is there by itself; else one is there as long as there are files in it."""
+
+    gives_receipts: ClassVar[bool] = False
+    """Whether ``publish`` needs what ``StagedOutput.finish`` told."""
+
+    task_modules: ClassVar[tuple[str, ...]] = ()
+    """Top-level modules that it imports in tasks beyond pyarrow."""
+
+    # -- listing and reading --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def named(self, path: str) -> str:
+        """The path that a person wrote in an option, as this file system has it.
+
+        Raises:
+            UsageError: it names nothing.
+        """
+
+    def absolute(self, path: str) -> str:
+        """As ``named``, from ``top`` on."""
+        return self.named(path)
+
+    @abstractmethod
+    def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
+        """The files at ``path``: the file itself, those of a folder, or those that a pattern (``*``, ``?``, ``[…]``)
+        names.
+
+        Names that begin with ``.`` or ``_`` are left out inside folders, as Hadoop's tools do. So is what vanishes
+        meanwhile.
+
+        Args:
+            may_be_empty: whether a pattern may name nothing.
+
+        Raises:
+            SourceError: there is nothing at ``path``, or it cannot be listed.
+        """
+
+    @abstractmethod
+    def fixed_part(self, path: str) -> str:
+        """The folder below which all that ``path`` names lies: itself, or what is above a file or a pattern."""
+
+    @abstractmethod
+    def open(self, version: FileVersion) -> OpenFile:
+        """Raises ``SourceError``, and ``SourceChangedError`` where it is not the version that was listed."""
+
+    # -- a target -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def is_folder(self, path: str) -> bool: ...
+
+    @abstractmethod
+    def exists(self, path: str) -> bool: ...
+
+    @abstractmethod
+    def entries(self, folder: str) -> Sequence[Entry]:
+        """What lies in a folder, in no order. Raises ``FileNotFoundError`` where there is none."""
+
+    def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
+        """A folder and all below it, with the files in each. Links to folders are not followed, and what is removed
+        meanwhile is left out.
+
+        Args:
+            without: the name of a folder right below ``root`` that is left out.
+        """
         try:
-            # What is no file is refused below; to open a pipe would wait for its writer.
-            self._descriptor = os.open(version.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            raise SourceError(f"{version.path} cannot be opened: {error.strerror}") from error
-        try:
-            self.check()
-        except BaseException:
-            self.close()
-            raise
+            found = self.entries(root)
+        except FileNotFoundError:
+            return
+        yield root, [entry for entry in found if not entry.is_folder]
+        for entry in found:
+            if entry.is_folder and not entry.is_link and entry.name != without:
+                yield from self.folders(entry.path)
 
-    def read_range(self, start: int, end: int) -> bytes:
-        first = os.pread(self._descriptor, end - start, start)
-        if len(first) == end - start or not first:
-            return first
-        parts = [first]  # one call reads at most 2 GiB
-        position = start + len(first)
-        while position < end and (part := os.pread(self._descriptor, end - position, position)):
-            parts.append(part)
-            position += len(part)
-        return b"".join(parts)
+    def stays_inside(self, root: str, folder: str) -> bool:
+        """Whether a folder below ``root``, by its name, is below it where links are followed."""
+        return True
 
-    def stream(self, start: int = 0) -> pa.NativeFile:
-        stream = pa.OSFile(os.fsencode(self.version.path), "rb")
-        # The path was opened once more, and may be another file's by now.
-        if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
-            raise self._changed("another file took its place")
-        stream.seek(start)
-        return stream
+    @abstractmethod
+    def remove(self, path: str) -> bool:
+        """Remove a file, and say whether it was this call that did."""
 
-    def python_file(self) -> BinaryIO:
-        # Opened once more, for a place of its own in the file.
-        found = os.fdopen(os.open(f"/dev/fd/{self._descriptor}", os.O_RDONLY | os.O_CLOEXEC), "rb")
-        found.seek(0)
-        return found
+    @abstractmethod
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder with all that is in it."""
 
-    def descriptor(self) -> int:
-        return self._descriptor
+    def remove_if_empty(self, folder: str) -> None:
+        """Remove a folder that has nothing in it. Never raises."""
+        return
 
-    def check(self) -> None:
-        now, then = os.fstat(self._descriptor), self.version
-        if not stat.S_ISREG(now.st_mode):
-            raise self._changed("it is not a file any more")
-        if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
-            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was written again")
+    def sync_folder(self, folder: str) -> None:
+        """Make the names in a folder survive a crash of the machine that holds it."""
+        return
 
-    def _changed(self, how: str) -> SourceChangedError:
-        return SourceChangedError(
-            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
-        )
+    # -- staging and publishing -----------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        os.close(self._descriptor)
+    @abstractmethod
+    def make_staging(self, folder: str, root: str) -> None:
+        """Create a folder below the target ``root``, and that, so that they survive a crash; see that it can be written
+        there. It may be there already."""
 
+    @abstractmethod
+    def leave_note(self, path: str) -> None:
+        """Write an empty file into a staging folder. Raises ``FileNotFoundError`` where that is not there."""
 
-def local_path(path: str) -> str:
-    """The path itself, without ``file://``."""
-    for prefix in ("file://", "file:"):
-        if path.startswith(prefix):
-            return path[len(prefix) :]
-    return path
+    @abstractmethod
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        """Begin a file that ``publish`` will make visible as ``target``, and that nobody sees there before."""
 
+    @abstractmethod
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """Make a staged file visible, in one step that consumes it. Creates the target's folder if it is missing.
 
-def named_path(path: str) -> str:
-    """The path of the option ``path``, without ``file://``.
+        Raises:
+            TargetExistsError: there is a file at ``target``.
+            FileNotFoundError: nothing is staged there.
+            StoredValueError: the receipt is not one that it gave.
+        """
 
-    Raises:
-        UsageError: it is empty, which the operating system would take for the current folder.
-    """
-    found = local_path(path)
-    if not found.strip():
-        raise UsageError(f"option 'path': expected a path, found {path!r}; write . for the current folder")
-    return found
+    @abstractmethod
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        """Of a staged file that is gone, why it cannot be told that it was published; empty when it was."""
 
-
-def absolute(path: str) -> str:
-    """The path from the root of the file system.
-
-    Raises:
-        UsageError: it is a relative one, and the folder in which the engine was started is gone.
-    """
-    try:
-        return os.path.abspath(path)
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path!r} is a path below the folder in which the engine was started, and that is gone; write one that "
-            "begins with /"
-        ) from None
-
-
-def fixed_part(path: str) -> str:
-    """The folder below which all that ``path`` names lies: itself, or what is above a file or a pattern."""
-    if os.path.isdir(path):
-        return path
-    if os.path.lexists(path) or not glob.has_magic(path):
-        return os.path.dirname(path)
-    parts = path.split("/")
-    magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
-    return "/".join(parts[:magic]) or ("/" if path.startswith("/") else ".")
-
-
-def walk(path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
-    """The files at ``path``: the file itself, those of a folder, or those that a pattern (``*``, ``?``, ``[…]``) names.
-
-    Names that begin with ``.`` or ``_`` are left out inside folders, as Hadoop's tools do. So is what vanishes
-    meanwhile.
-
-    Args:
-        may_be_empty: whether a pattern may name nothing.
-
-    Raises:
-        SourceError: there is nothing at ``path``, or it cannot be listed.
-    """
-    path = local_path(path)
-    roots = [path] if os.path.lexists(path) or not glob.has_magic(path) else sorted(glob.glob(path, recursive=True))
-    if not roots and not may_be_empty:
-        raise SourceError(f"no file matches the pattern {path}")
-    for root in roots:
-        yield from _under(root, recursive=recursive)
-
-
-def _under(root: str, *, recursive: bool) -> Iterator[FileVersion]:
-    try:
-        if os.path.isdir(root):
-            with os.scandir(root) as entries:
-                for entry in sorted(entries, key=lambda each: each.name):
-                    if entry.name.startswith((".", "_")):
-                        continue
-                    if entry.is_dir():
-                        if recursive:
-                            yield from _under(entry.path, recursive=True)
-                    elif (found := _stat(entry)) is not None:
-                        yield _version(entry.path, found)
-        else:
-            yield _version(root, os.stat(root))
-    except OSError as error:
-        raise SourceError(f"{error.filename or root} cannot be listed: {error.strerror}") from error
-
-
-def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """``None`` when it was removed after it was listed. A link that leads nowhere is an error."""
-    try:
-        return entry.stat()
-    except FileNotFoundError:
-        if entry.is_symlink():
-            raise
-        return None
-
-
-def _version(path: str, found: os.stat_result) -> FileVersion:
-    if not stat.S_ISREG(found.st_mode):
-        raise SourceError(f"{path} is not a file but a pipe, a socket or a device, which cannot be read twice")
-    return FileVersion(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
+    @abstractmethod
+    def discard(self, staged: str) -> bool:
+        """Remove what was staged under this path, or a note, and say whether it was this call that did."""

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from attrs import frozen
+from attrs import field, frozen
 
-from seatunnel_core.connectors.file.filesystem import FileVersion, local_path, walk
+from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion
+from seatunnel_core.connectors.file.local import LocalFileSystem, local_path
 from seatunnel_core.errors import SourceError
 
 
@@ -35,6 +36,8 @@ class Listing:
     watched: bool = False
     """Whether a pattern may name nothing yet."""
 
+    within: FileSystem = field(factory=LocalFileSystem)
+
     def files(self) -> list[FileVersion]:
         """The files, sorted by path; empty for an empty folder.
 
@@ -57,7 +60,7 @@ class Listing:
                 "'.*\\.csv'"
             ) from error
         suffix = f".{self.extension.lstrip('.')}" if self.extension else ""
-        for version in walk(self.path, recursive=self.recursive, may_be_empty=self.watched):
+        for version in self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched):
             name = version.path.rpartition("/")[2]
             subject = version.path if "/" in (self.pattern or "") else name
             if (

@@ -53,8 +53,8 @@ class OrcFileWriter(FileWriter):
     default_codec: ClassVar[str] = "snappy"
     packs_itself: ClassVar[bool] = True
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         self._held = pa.schema([pa.field(each.name, _held(each.type)) for each in columns])
         self._writer = orc.ORCWriter(self.stream, compression=style.codec or "uncompressed")
         self._writer.write(self._held.empty_table())  # a file without rows has its columns, too

@@ -67,8 +67,8 @@ class ParquetFileWriter(FileWriter):
     default_codec: ClassVar[str] = "snappy"
     packs_itself: ClassVar[bool] = True
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         self._writer: pq.ParquetWriter | None = None
         self._gathered: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0

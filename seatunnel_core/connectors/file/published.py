@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 
 from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.connectors.file.filesystem import Entry
 from seatunnel_core.connectors.file.naming import moment_pattern
 from seatunnel_core.connectors.file.staged_name import OWNER, STAGING, committable_id
-from seatunnel_core.connectors.file.staging import Target, sync_folder
+from seatunnel_core.connectors.file.staging import Target
 
 _ID = "A-Za-z0-9._-"
 """Of what ids of jobs are made: ``job`` is the end of ``another-job``, whose files are not its own."""
@@ -26,23 +27,26 @@ def retract(target: Target, expression: str, time_format: str, retraction: Retra
     """
     own = _own_name(target, expression, time_format)
     try:
-        return sum(_retract_in(folder, names, own, retraction) for folder, names in _folders(target.root))
+        return sum(
+            _retract_in(target, folder, files, own, retraction)
+            for folder, files in target.files.folders(target.root, without=STAGING)
+        )
     except OSError as error:
         raise target.failed("cannot be taken back", error, target.root) from error
 
 
-def _retract_in(folder: str, names: list[str], own: re.Pattern[str], retraction: Retraction) -> int:
+def _retract_in(
+    target: Target, folder: str, files: Sequence[Entry], own: re.Pattern[str], retraction: Retraction
+) -> int:
     """The folder is made durable also when nothing goes: an attempt that was killed may have removed what it held."""
     removed = 0
-    mine = [found for found in map(own.match, names) if found is not None]
+    mine = [found for found in (own.match(file.name) for file in files) if found is not None]
     for found in mine:
         source, epoch, unit = int(found["source"]), int(found["epoch"]), int(found["unit"])
         if retraction.takes(committable_id(found), source=source, epoch=epoch, unit=unit):
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, found.string))
-                removed += 1
+            removed += target.files.remove(os.path.join(folder, found.string))
     with suppress(FileNotFoundError):
-        sync_folder(folder)
+        target.files.sync_folder(folder)
     return removed
 
 
@@ -56,17 +60,3 @@ def _own_name(target: Target, expression: str, time_format: str) -> re.Pattern[s
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )
     return re.compile(f"(?:{said}|.*[^{_ID}]|){re.escape(target.job_id)}{ours}")
-
-
-def _folders(root: str) -> Iterator[tuple[str, list[str]]]:
-    """The target and the folders below it, without what is staged. A link is not followed: it leads to one of them."""
-    for folder, below, names in os.walk(root, onerror=_tell):
-        if folder == root and STAGING in below:
-            below.remove(STAGING)
-        yield folder, names
-
-
-def _tell(error: OSError) -> None:
-    """A folder that somebody removed meanwhile holds nothing; every other one has to be looked into."""
-    if not isinstance(error, FileNotFoundError):
-        raise error

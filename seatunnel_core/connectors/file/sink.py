@@ -1,11 +1,10 @@
-"""The sink ``LocalFile``: files that appear when the checkpoint that holds them is complete, each once."""
+"""The sinks of files, which appear when the checkpoint that holds them is complete, each once; and ``LocalFile``."""
 
-import codecs
-import os
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,13 +15,12 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.committed import staged_copies, staged_files
-from seatunnel_core.connectors.file.dialect import check_delimiter
-from seatunnel_core.connectors.file.encodings import is_text_encoding
-from seatunnel_core.connectors.file.filesystem import absolute, named_path
-from seatunnel_core.connectors.file.formats import file_writer
+from seatunnel_core.connectors.file.filesystem import FileSystem, StagedOutput
+from seatunnel_core.connectors.file.local import LocalFileSystem
 from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.file.published import retract
-from seatunnel_core.connectors.file.staging import Target, sync_file, sync_folder, unique_name
+from seatunnel_core.connectors.file.staging import Target, unique_name
+from seatunnel_core.connectors.file.style import style_of
 from seatunnel_core.connectors.file.table_names import (
     any_folders,
     checked_name,
@@ -30,39 +28,35 @@ from seatunnel_core.connectors.file.table_names import (
     table_folder,
     table_name_in,
 )
-from seatunnel_core.connectors.file.writer import FileStyle, FileWriter
-from seatunnel_core.connectors.file.written_text import Forms, unwritable
+from seatunnel_core.connectors.file.writer import FileWriter
+from seatunnel_core.connectors.file.written_text import unwritable
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
-from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
 OPEN_FILES = 64
 """How many files one unit of work writes at the same time; more partitions make more, smaller files."""
 
 
-class LocalFileSink(Sink):
-    """Writes files into a folder that every task and the driver reach under the same path."""
+class FileSink(Sink):
+    """What the sinks of all file systems have in common: everything but the file system."""
 
-    identifier: ClassVar[str] = "LocalFile"
-    declared = opt.SINK_OPTIONS
-    example = """
-        path = "/data/out"
-        file_format_type = parquet
-    """
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.root, self.template = split_path(absolute(named_path(options[opt.PATH])))
-        if self.root.strip("/") == "":
+        self.files = self.file_system(options)
+        self.root, self.template = split_path(self.files.absolute(options[opt.PATH]))
+        if self.root.rstrip("/") == self.files.top.rstrip("/"):
             raise UsageError(
                 f"option 'path': {options[opt.PATH]!r} would write into the root of the file system, which a save mode "
                 "could empty; write a folder of its own, such as /data/out"
             )
-        self.style = _style(options)
+        self.style = style_of(options)
         self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
-        self.task_modules = self.style.task_modules  # type: ignore[misc]  # those of the one format and codec
+        # Those of the one format and codec.
+        self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
         for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
             if "/" in (options[key] or ""):
                 raise UsageError(f"option {key!r}: {options[key]!r} has a slash; use partition_by for folders")
@@ -79,8 +73,20 @@ class LocalFileSink(Sink):
         if self.partition_by:
             folder_parts(options[opt.PARTITION_DIR], self.partition_by)
 
+    @classmethod
+    @abstractmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Where the files go. Nothing is connected yet.
+
+        Raises:
+            UsageError: options do not go together, or a package is missing.
+        """
+
+    def target(self, place: SinkPlace | StagingPlace) -> Target:
+        return Target.of(self.root, place, self.identifier, self.files)
+
     @property
-    def target_folder(self) -> str:
+    def target_folder(self) -> str | None:
         return self.root
 
     @property
@@ -133,8 +139,8 @@ class LocalFileSink(Sink):
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def prepare(self, place: SinkPlace) -> None:
-        target = Target.of(self.root, place)
-        if self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST" and not os.path.isdir(self.root):
+        target = self.target(place)
+        if self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST" and not self.files.is_folder(self.root):
             raise SinkError(
                 f"{target.who}: {self.root} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
                 "it, or leave schema_save_mode out"
@@ -142,10 +148,10 @@ class LocalFileSink(Sink):
         target.create(place.epoch)
 
     def prove(self, place: SinkPlace, token: str) -> None:
-        Target.of(self.root, place).prove(place.epoch, token)
+        self.target(place).prove(place.epoch, token)
 
     def apply_save_mode(self, place: SinkPlace) -> None:
-        target = Target.of(self.root, place)
+        target = self.target(place)
         if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
             return
         try:
@@ -161,48 +167,63 @@ class LocalFileSink(Sink):
             raise target.failed("cannot be emptied", error, self.root) from error
 
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
-        target = Target.of(self.root, place)
+        target = self.target(place)
         named = staged_copies if self.style.writer.keeps_names else staged_files
         files = [file for committable in committables for file in named(committable, target)]
         touched: set[str] = set()
         try:
             for file in files:
-                touched.add(target.publish(file.epoch, file.name, file.folder, again=again, published=file.published))
+                touched.add(target.publish(file, again=again))
         finally:
             for folder in touched:
                 with suppress(FileNotFoundError):  # published before, and taken away since
-                    sync_folder(folder)
+                    self.files.sync_folder(folder)
 
     def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return Target.of(self.root, place).sweep(place.epoch + final, keep)
+        return self.target(place).sweep(place.epoch + final, keep)
 
     def retract(self, place: SinkPlace, retraction: Retraction) -> int:
         if not self.retracts:
             return super().retract(place, retraction)
-        return retract(Target.of(self.root, place), self.expression, self.options[opt.TIME_FORMAT], retraction)
+        return retract(self.target(place), self.expression, self.options[opt.TIME_FORMAT], retraction)
 
     def clear(self, place: SinkPlace) -> None:
-        Target.of(self.root, place).clear()
+        self.target(place).clear()
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def probe(self, place: SinkPlace, token: str) -> None:
-        Target.of(self.root, place).probe(place.epoch, token)
+        self.target(place).probe(place.epoch, token)
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         if self.style.writer.keeps_names:
             from seatunnel_core.connectors.file.binary import BinarySinkWriter
 
             return BinarySinkWriter(self, schemas, place)
-        return LocalFileSinkWriter(self, schemas, place)
+        return FileSinkWriter(self, schemas, place)
 
 
-class LocalFileSinkWriter(SinkWriter):
+class LocalFileSink(FileSink):
+    """Writes files into a folder that every task and the driver reach under the same path."""
+
+    identifier: ClassVar[str] = "LocalFile"
+    declared = opt.SINK_OPTIONS
+    example = """
+        path = "/data/out"
+        file_format_type = parquet
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return LocalFileSystem()
+
+
+class FileSinkWriter(SinkWriter):
     """Writes the rows of one attempt of one unit into files of the staging folder."""
 
-    def __init__(self, sink: LocalFileSink, schemas: Sequence[TableSchema], place: StagingPlace) -> None:
+    def __init__(self, sink: FileSink, schemas: Sequence[TableSchema], place: StagingPlace) -> None:
         self._sink = sink
-        self._target = Target.of(sink.root, place)
+        self._target = sink.target(place)
         self._epoch = place.epoch
         self._folder = self._target.staging(place.epoch)
         self._unique = unique_name(place)
@@ -214,10 +235,11 @@ class LocalFileSinkWriter(SinkWriter):
         self._open: OrderedDict[tuple[str, str], _OpenFile] = OrderedDict()
         """By the folder and the pattern of the name."""
 
-        self._files: list[tuple[str, str]] = []
+        self._files: dict[str, list[Any]] = {}
+        """What the committable says of each file, by its name."""
+
         self._rows = self._bytes = 0
-        if not os.path.isdir(self._folder):
-            self._target.create(place.epoch)
+        self._target.require(place.epoch)
 
     def write(self, batch: Batch) -> None:
         chosen = self._columns[batch.table]
@@ -245,15 +267,14 @@ class LocalFileSinkWriter(SinkWriter):
             self._target.make_durable(self._epoch)
         except (OSError, pa.ArrowException) as error:
             raise self._failed(error) from error
-        return Staged(body={"files": [list(file) for file in self._files]}, rows=self._rows, bytes=self._bytes)
+        return Staged(body={"files": list(self._files.values())}, rows=self._rows, bytes=self._bytes)
 
     def abort(self) -> None:
         for file in self._open.values():
             with suppress(Exception):
                 file.writer.close()
-        for name, _ in self._files:
-            with suppress(OSError):
-                os.unlink(os.path.join(self._folder, name))
+        for name in self._files:
+            self._target.discard(self._epoch, name)
 
     def _written(self, schema: TableSchema) -> pa.Schema:
         try:
@@ -298,9 +319,9 @@ class LocalFileSinkWriter(SinkWriter):
         folder, expression = place
         time_format, suffix = self._sink.options[opt.TIME_FORMAT], self._sink.style.suffix
         name = file_name(expression, time_format, self._unique, len(self._files), suffix)
-        path = os.path.join(self._folder, name)
-        self._files.append((name, folder))
-        found = self._open[place] = _OpenFile(path, self._sink.style.open(path, columns))
+        self._files[name] = [name, folder]
+        output = self._target.stage(self._epoch, name, folder)
+        found = self._open[place] = _OpenFile(name, output, self._sink.style.open(output.stream, columns))
         return found
 
     def _close_oldest(self) -> None:
@@ -308,8 +329,10 @@ class LocalFileSinkWriter(SinkWriter):
 
     def _close(self, file: "_OpenFile") -> None:
         file.writer.close()
-        sync_file(file.path)
-        self._bytes += os.stat(file.path).st_size
+        receipt = file.output.finish()
+        self._bytes += receipt.size
+        if self._sink.files.gives_receipts:
+            self._files[file.name].append(dict(receipt.body))
 
     def _failed(self, error: Exception) -> SinkError:
         if isinstance(error, OSError):
@@ -318,60 +341,8 @@ class LocalFileSinkWriter(SinkWriter):
 
 
 class _OpenFile:
-    def __init__(self, path: str, writer: FileWriter) -> None:
-        self.path = path
+    def __init__(self, name: str, output: StagedOutput, writer: FileWriter) -> None:
+        self.name = name
+        self.output = output
         self.writer = writer
         self.rows = 0
-
-
-def _style(options: Options) -> FileStyle:
-    format = options[opt.FORMAT]
-    writer: type[FileWriter] = file_writer(format)
-    codec = options[opt.COMPRESS] or writer.default_codec
-    if codec not in ("none", *writer.codecs):
-        takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
-        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
-    found = FileStyle(
-        format=format,
-        extension=options[opt.EXTENSION],
-        line_end=options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n"),
-        encoding=_encoding(options[opt.ENCODING]),
-        forms=_forms(options),
-        sheet_name=options[opt.SHEET_NAME],
-        sheet_rows=options[opt.SHEET_ROWS],
-        int96=options[opt.INT96],
-        root_tag=options[opt.XML_ROOT_TAG],
-        row_tag=options[opt.XML_ROW_TAG],
-        attributes=options[opt.XML_ATTRIBUTES],
-        delimiter=_delimiter(options[opt.FIELD_DELIMITER], format),
-        header=options[opt.HEADER],
-        quote_all=options[opt.QUOTE_MODE] == "ALL",
-        codec=None if codec == "none" else codec,
-    )
-    writer.check(found)
-    return found
-
-
-def _delimiter(written: str | None, format: str) -> str:
-    if format == "text":
-        return check_delimiter(written or "\x01")
-    return check_delimiter(written or ",", several="file_format_type = text")
-
-
-def _encoding(name: str) -> str:
-    if not is_text_encoding(name):
-        raise UsageError(f"option 'encoding': {name!r} is not known; use UTF-8, GBK or ISO-8859-1")
-    return codecs.lookup(name).name
-
-
-def _forms(options: Options) -> Forms:
-    found = Forms(
-        date_format=options[opt.DATE_FORMAT],
-        datetime_format=options[opt.DATETIME_FORMAT],
-        time_format=options[opt.TIME_FORMAT_OF_DAY],
-    )
-    try:
-        found.check()
-    except SourceError as error:
-        raise UsageError(f"options 'date_format' and 'datetime_format': {error}") from error
-    return found

@@ -1,4 +1,4 @@
-"""The source ``LocalFile``: files of a folder, in byte ranges or row groups.
+"""The sources of files, in byte ranges or row groups; and ``LocalFile``, whose files are local ones.
 
 The driver lists and takes the size and time of each file; it opens none. What has to be looked at (the quotes of a
 large CSV file, a Parquet footer, the first lines when there is no schema) is looked at in tasks. The body of a split
@@ -8,6 +8,7 @@ declares none, and ``keys`` when folders give columns.
 
 import re
 import time
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -20,9 +21,10 @@ from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.archives import Archived
-from seatunnel_core.connectors.file.filesystem import FileVersion, LocalOpenFile, named_path
+from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion
 from seatunnel_core.connectors.file.formats import source_format
 from seatunnel_core.connectors.file.listing import Listing, partition_keys, partitions
+from seatunnel_core.connectors.file.local import LocalFileSystem
 from seatunnel_core.connectors.file.reading import FileReading, together
 from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.watching import Memory, Watch
@@ -42,19 +44,12 @@ _OTHER_FORMAT = "Write the format of the files as file_format_type, or leave thi
 _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
-class LocalFileSource(Source):
-    """Reads files that every task can reach under the same path."""
-
-    identifier: ClassVar[str] = "LocalFile"
-    declared = opt.SOURCE_OPTIONS
-    example = """
-        path = "/data/in"
-        file_format_type = csv
-        csv_use_header_line = true
-    """
+class FileSource(Source):
+    """What the sources of all file systems have in common: everything but the file system."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
+        self._files = self.file_system(options)
         self._block: Mapping[str, Any] | None = options[opt.SCHEMA_BLOCK]
         with _wrong_schema(UsageError):
             declared = declared_table(self._block)
@@ -69,10 +64,12 @@ class LocalFileSource(Source):
         self._format.may_lack = frozenset(defaults)
         if options[opt.ARCHIVE] != "none":
             self._format = Archived(self._format, options[opt.ARCHIVE])
-        self.task_modules = self._format.task_modules  # type: ignore[misc]  # those of the one format that is read
+        self._format.files = self._files
+        # Those of the one format that is read.
+        self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
         self._table = table_name(self._block)
         self._listing = Listing(
-            path=named_path(options[opt.PATH]),
+            path=self._files.named(options[opt.PATH]),
             recursive=options[opt.RECURSIVE],
             pattern=options[opt.FILTER],
             extension=options[opt.EXTENSION],
@@ -80,6 +77,7 @@ class LocalFileSource(Source):
             modified_from_ns=options[opt.MODIFIED_START],
             modified_before_ns=options[opt.MODIFIED_END],
             watched=options[opt.DISCOVERY] == "continuous",
+            within=self._files,
         )
         self.bounded = not self._listing.watched
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
@@ -96,6 +94,15 @@ class LocalFileSource(Source):
 
         self._listed: Sequence[FileVersion] = ()
         """What ``discover`` listed and no task has to look into: ``enumerate`` comes right after it."""
+
+    @classmethod
+    @abstractmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Where the files are. Nothing is connected yet.
+
+        Raises:
+            UsageError: options do not go together, or a package is missing.
+        """
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get no listing."""
@@ -142,7 +149,7 @@ class LocalFileSource(Source):
     def inspect(self, item: Item, planning: Planning) -> Item:
         found = dict(item)
         version = FileVersion.of(item)
-        with LocalOpenFile(version) as file:
+        with self._files.open(version) as file:
             if self._reading.declared is None and item["start"] == 0 and version.size:
                 found["columns"] = schema_to_text(self._reading.infer(file))
             return found | self._format.examine(file, item["start"], item["end"], planning)
@@ -218,7 +225,7 @@ class LocalFileSource(Source):
             files = self._looked_at = self._listing.files()
         try:
             for version in files[:_LOOKED_INTO]:
-                LocalOpenFile(version).close()
+                self._files.open(version).close()
         except SourceError as error:
             raise SourceError(f"{error}. Make it readable, or leave it out with file_filter_pattern") from error
         columns = self._reading.declared
@@ -240,7 +247,7 @@ class LocalFileSource(Source):
         if first is None:
             self._refuse_to_infer()
         try:
-            with LocalOpenFile(first) as file:
+            with self._files.open(first) as file:
                 return self._reading.infer(file)
         except SourceError as error:
             raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
@@ -261,7 +268,7 @@ class LocalFileSource(Source):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         version = FileVersion.of(split.body)
         keys = stored.texts(split.body, "keys") if "keys" in split.body else ()
-        with LocalOpenFile(version) as file:
+        with self._files.open(version) as file:
             found = partitions(version.path) if keys else {}
             try:
                 for rows in self._reading.read(file, split.body, context):
@@ -270,6 +277,22 @@ class LocalFileSource(Source):
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.
                 cause = error if error.errno else None
                 raise SourceError(f"{version.path} cannot be read: {error.strerror or error}") from cause
+
+
+class LocalFileSource(FileSource):
+    """Reads files that every task can reach under the same path."""
+
+    identifier: ClassVar[str] = "LocalFile"
+    declared = opt.SOURCE_OPTIONS
+    example = """
+        path = "/data/in"
+        file_format_type = csv
+        csv_use_header_line = true
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return LocalFileSystem()
 
 
 @contextmanager

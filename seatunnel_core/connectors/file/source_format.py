@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion, OpenFile
+from seatunnel_core.connectors.file.local import LocalFileSystem
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
 
@@ -27,6 +28,9 @@ class SourceFormat(ABC):
 
     typed: bool = False
     """Whether its files say which types their columns have, rather than suggest it."""
+
+    files: FileSystem = LocalFileSystem()
+    """Where its files are."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name

@@ -263,7 +263,12 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     POST_SYNC,
     ROW_ERRORS,
 )
-SOURCE_OPTIONS: tuple[Option[Any], ...] = (
-    *OF_A_TABLE,
-    tables_option(each for each in OF_A_TABLE if each != ROW_ERRORS),
-)
+
+
+def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
+    """The options of a source whose file system has these ones."""
+    own = (*of_system, *OF_A_TABLE)
+    return (*own, tables_option(each for each in own if each != ROW_ERRORS))
+
+
+SOURCE_OPTIONS = source_options()

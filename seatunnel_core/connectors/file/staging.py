@@ -5,16 +5,18 @@ is in ``staged_name``.
 import errno
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
-from seatunnel_core.connectors.file.rename import TargetExistsError, rename_new
+from seatunnel_core.connectors.file.filesystem import Entry, FileSystem, StagedOutput
+from seatunnel_core.connectors.file.local import LocalFileSystem
+from seatunnel_core.connectors.file.rename import TargetExistsError
 from seatunnel_core.connectors.file.staged_name import OWNER, PROBE, STAGING, committable_id, owner, staging_folder
 from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
-from seatunnel_core.errors import CommitError, SinkError
+from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT}
 
@@ -27,6 +29,22 @@ def unique_name(place: StagingPlace) -> str:
     )
 
 
+@frozen
+class StagedFile:
+    """One file that waits in the staging folder of an epoch."""
+
+    epoch: int
+    name: str
+    folder: str
+    """Below the target, with ``/``; empty for the target itself."""
+
+    published: str = ""
+    """Its name there; empty when it keeps the one that it has."""
+
+    receipt: Mapping[str, Any] = field(factory=dict)
+    """What the file system told when it was staged."""
+
+
 @frozen(kw_only=True)
 class Target:
     """One target folder, as one sink of one pipeline uses it."""
@@ -36,15 +54,20 @@ class Target:
     pipeline_id: int
     sink_ordinal: int
     sink: str = "LocalFile"
+    files: FileSystem = field(factory=LocalFileSystem)
 
     @classmethod
-    def of(cls, root: str, place: SinkPlace | StagingPlace, sink: str = "LocalFile") -> "Target":
+    def of(
+        cls, root: str, place: SinkPlace | StagingPlace, sink: str = "LocalFile", files: FileSystem | None = None
+    ) -> "Target":
+        """``files`` are local ones when it is not said."""
         return cls(
             root=root,
             job_id=place.job_id,
             pipeline_id=place.pipeline_id,
             sink_ordinal=place.sink_ordinal,
             sink=sink,
+            files=files or LocalFileSystem(),
         )
 
     @property
@@ -66,21 +89,32 @@ class Target:
         Raises:
             SinkError: names the folder and what stands in the way.
         """
-        folder = self.staging(epoch)
         try:
-            _create_folder(self.root)
-            os.makedirs(folder, exist_ok=True)
-            while folder != self.root:  # also where the folder is there: a process that was killed may have made it
-                folder = os.path.dirname(folder)
-                sync_folder(folder)
-            if not os.access(self.root, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self.root)
+            self.files.make_staging(self.staging(epoch), self.root)
         except OSError as error:
             raise self.failed("cannot be written", error, self.root) from error
 
+    def require(self, epoch: int) -> None:
+        """In a task: create the staging folder where the driver of another machine did."""
+        if self.files.has_folders and not self.files.is_folder(self.staging(epoch)):
+            self.create(epoch)
+
+    def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
+        """Begin a file that is to become ``name``, or ``published``, in a folder of the target."""
+        return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
+
+    def path(self, folder: str, name: str) -> str:
+        """Where a file of the target is."""
+        return os.path.join(self.root, folder, name) if folder else os.path.join(self.root, name)
+
     def make_durable(self, epoch: int) -> None:
         """Make the names in the staging folder survive a crash of the machine, as the folder itself does."""
-        sync_folder(self.staging(epoch))
+        self.files.sync_folder(self.staging(epoch))
+
+    def discard(self, epoch: int, name: str) -> None:
+        """Remove a staged file that nobody will publish. Never raises."""
+        with suppress(OSError):
+            self.files.discard(os.path.join(self.staging(epoch), name))
 
     def failed(self, what: str, error: OSError, path: str) -> SinkError:
         found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
@@ -96,8 +130,7 @@ class Target:
             SinkError: the task does not see what the driver made, or cannot write there.
         """
         try:
-            with open(self._probe(epoch, token), "wb"):
-                pass
+            self.files.leave_note(self._probe(epoch, token))
         except FileNotFoundError as error:
             made = f"the driver made {self.staging(epoch)}"
             raise SinkError(f"{self.who}: {made} and a task does not see it: {self._shared}") from error
@@ -107,9 +140,9 @@ class Target:
     def prove(self, epoch: int, token: str) -> None:
         """In the driver: raise ``SinkError`` unless the file is there."""
         probe = self._probe(epoch, token)
-        if not os.path.exists(probe):
+        if not self.files.exists(probe):
             raise SinkError(f"{self.who}: a task wrote {probe} and the driver does not see it: {self._shared}")
-        os.unlink(probe)
+        self.files.discard(probe)
 
     @property
     def _shared(self) -> str:
@@ -127,48 +160,43 @@ class Target:
             CommitError: it is not there, and nothing says that it was published.
         """
         staged = os.path.join(self.staging(epoch), name)
-        if os.path.exists(staged):
+        if self.files.exists(staged):
             return staged
-        self._absent(epoch, staged, "a part of the target", again=again)
+        self._absent(staged, "a part of the target", {}, again=again)
         return None
 
-    def publish(self, epoch: int, name: str, folder: str, *, again: bool, published: str = "") -> str:
+    def publish(self, file: StagedFile, *, again: bool) -> str:
         """Move one staged file to its place, and say which folder has to be synchronised.
-
-        Args:
-            published: its name there, if it is another one.
 
         Raises:
             CommitError: the target is there already, or the staged file is not and nothing says that it was published.
         """
-        staged = os.path.join(self.staging(epoch), name)
-        target_folder = os.path.join(self.root, folder) if folder else self.root
-        target = os.path.join(target_folder, published or name)
+        staged = os.path.join(self.staging(file.epoch), file.name)
+        target = self.path(file.folder, file.published or file.name)
         try:
-            _move(staged, target)
+            self.files.publish(staged, target, file.receipt)
         except TargetExistsError:
             raise CommitError(
                 f"{self.who}: {target} exists, and {staged} waits to become it: something else wrote or copied one of "
                 "them; look at both, move the wrong one away, and resume"
             ) from None
         except FileNotFoundError:
-            self._absent(epoch, staged, target, again=again)
+            self._absent(staged, target, file.receipt, again=again)
+        except StoredValueError as error:
+            raise CommitError(f"{self.who}: {staged} cannot be published: {error}") from error
         except OSError as error:
             raise CommitError(
                 f"{self.who}: {staged} cannot be published as {target}: {error.strerror}",
                 retryable=error.errno in _TRANSIENT,
             ) from error
-        return target_folder
+        return os.path.dirname(target)
 
-    def _absent(self, epoch: int, staged: str, target: str, *, again: bool) -> None:
+    def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, again: bool) -> None:
         """The staged file is not there: it was published before, or something is wrong."""
         if not again:
             raise CommitError(f"{self.who}: {staged} was staged and is gone; it should have become {target}")
-        if not os.path.isdir(self.staging(epoch)):
-            raise CommitError(
-                f"{self.who}: the staging folder {self.staging(epoch)} is gone, so it cannot be told whether {target} "
-                "was published; is the target's disk mounted, and is this the same machine?"
-            )
+        if why := self.files.why_unknown(staged, target, receipt):
+            raise CommitError(f"{self.who}: {why}")
 
     # -- sweeping -------------------------------------------------------------------------------------------------
 
@@ -186,33 +214,33 @@ class Target:
     def clear(self) -> None:
         """Remove the empty folders that the sweeps leave; one that is not empty stays, and so does what holds it."""
         for epoch in self._epochs():
-            _remove_if_empty(self.staging(epoch))
-        _remove_if_empty(self._pipeline_folder)
-        _remove_if_empty(os.path.dirname(self._pipeline_folder))
-        _remove_if_empty(os.path.join(self.root, STAGING))
+            self.files.remove_if_empty(self.staging(epoch))
+        self.files.remove_if_empty(self._pipeline_folder)
+        self.files.remove_if_empty(os.path.dirname(self._pipeline_folder))
+        self.files.remove_if_empty(os.path.join(self.root, STAGING))
 
     def _epochs(self) -> list[int]:
         try:
-            return sorted(int(name) for name in os.listdir(self._pipeline_folder) if name.isdigit())
+            return sorted(int(each.name) for each in self.files.entries(self._pipeline_folder) if each.name.isdigit())
         except FileNotFoundError:
             return []
 
     def _sweep_epoch(self, epoch: int, keep: frozenset[str]) -> int:
         """Another process that goes on with the job, or a task that fails and clears up, may remove the same files."""
         removed = 0
-        with suppress(FileNotFoundError), os.scandir(self.staging(epoch)) as entries:
-            for entry in list(entries):
+        with suppress(FileNotFoundError):
+            for entry in self.files.entries(self.staging(epoch)):
                 unit = owner(entry.name, self.job_id)
                 if unit is None or int(unit["sink"]) != self.sink_ordinal:
                     if entry.name.startswith(PROBE):
-                        _remove_if_there(entry.path)
+                        self.files.discard(entry.path)
                 elif committable_id(unit) not in keep:
-                    removed += _remove_if_there(entry.path)
+                    removed += self.files.discard(entry.path)
         return removed
 
     # -- the save mode --------------------------------------------------------------------------------------------
 
-    def existing(self, below: "Sequence[re.Pattern[str]]" = ()) -> Iterator[os.DirEntry[str]]:
+    def existing(self, below: "Sequence[re.Pattern[str]]" = ()) -> Iterator[Entry]:
         """What lies in the target and does not come from this job, hidden things left out.
 
         Args:
@@ -220,95 +248,24 @@ class Target:
         """
         folders = [self.root]
         for pattern in below:
-            found = [entry for folder in folders for entry in _visible(folder)]
-            folders = [entry.path for entry in found if pattern.fullmatch(entry.name) and entry.is_dir()]
-        return (entry for folder in folders for entry in _visible(folder) if not self._has_own(entry))
+            found = [entry for folder in folders for entry in self._visible(folder)]
+            folders = [entry.path for entry in found if pattern.fullmatch(entry.name) and entry.is_folder]
+        return (entry for folder in folders for entry in self._visible(folder) if not self._has_own(entry))
 
-    def drop(self, entries: Iterable[os.DirEntry[str]]) -> None:
+    def drop(self, entries: Iterable[Entry]) -> None:
         """Remove them, folders with all that is in them."""
         for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path)
+            if entry.is_folder and not entry.is_link:
+                self.files.remove_folder(entry.path)
             else:
-                os.unlink(entry.path)
+                self.files.remove(entry.path)
 
-    def _has_own(self, entry: os.DirEntry[str]) -> bool:
+    def _visible(self, folder: str) -> list[Entry]:
+        return [entry for entry in self.files.entries(folder) if not entry.name.startswith(".")]
+
+    def _has_own(self, entry: Entry) -> bool:
         """Whether it is, or holds, a file that this job published: another pipeline of it may write here too."""
         own = re.compile(re.escape(self.job_id) + OWNER.pattern)
-        if not entry.is_dir(follow_symlinks=False):
+        if not entry.is_folder or entry.is_link:
             return own.search(entry.name) is not None
-        return any(own.search(name) for _, _, names in os.walk(entry.path) for name in names)
-
-
-def _visible(folder: str) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        return [entry for entry in entries if not entry.name.startswith(".")]
-
-
-def _move(staged: str, target: str) -> None:
-    """Rename, and create the target's folder when that is what is missing.
-
-    Raises:
-        FileNotFoundError: the staged file is not there; or a former process that woke up published it just now.
-    """
-    try:
-        rename_new(staged, target)
-    except FileNotFoundError:
-        if not os.path.lexists(staged):
-            raise
-        _create_folder(os.path.dirname(target))
-        rename_new(staged, target)
-
-
-def _create_folder(folder: str) -> None:
-    """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
-    above = os.path.dirname(folder)
-    if not os.path.isdir(above):
-        _create_folder(above)
-    try:
-        os.mkdir(folder)
-    except FileExistsError as error:
-        if not os.path.isdir(folder):
-            raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
-    except FileNotFoundError as error:  # in /proc, say, which only the system fills
-        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
-    else:
-        sync_folder(above)
-
-
-def _instead_of_folder(path: str) -> str:
-    if os.path.islink(path) and not os.path.exists(path):
-        return f"it is a link to {os.readlink(path)}, which is not there"
-    return "it is a file, not a folder"
-
-
-def sync_folder(folder: str) -> None:
-    """Make the names in a folder survive a crash of the machine."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_file(path: str) -> None:
-    """Make the content of a file survive a crash of the machine."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove_if_there(path: str) -> bool:
-    """Remove a file, and say whether it was this call that did."""
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _remove_if_empty(folder: str) -> None:
-    with suppress(OSError):
-        os.rmdir(folder)
+        return any(own.search(each.name) for _, found in self.files.folders(entry.path) for each in found)

@@ -61,13 +61,13 @@ class FileStyle:
         outside = self.codec and not self.writer.packs_itself
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
-    def open(self, path: str, columns: pa.Schema) -> "FileWriter":
-        """Begin a file.
+    def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
+        """Begin a file, which is written into ``stream`` and closed with the writer.
 
         Raises:
             SinkError: the format cannot hold a column; names it.
         """
-        return self.writer(self, path, columns)
+        return self.writer(self, stream, columns)
 
 
 class FileWriter(ABC):
@@ -92,11 +92,11 @@ class FileWriter(ABC):
     keeps_names: ClassVar[bool] = False
     """Whether the files are copies, whose names the rows tell."""
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
         self.columns = columns
         self.refuse(columns)
-        self.stream: pa.NativeFile = pa.OSFile(path, "wb")
+        self.stream = stream
         if style.codec and not self.packs_itself:
             self.stream = packed(self.stream, style.codec)
         if style.encoding != "utf-8" and self.is_text:

@@ -142,8 +142,8 @@ class XmlFileWriter(FileWriter):
 
     suffix: ClassVar[str] = ".xml"
 
-    def __init__(self, style: FileStyle, path: str, columns: pa.Schema) -> None:
-        super().__init__(style, path, columns)
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
         self._put(f'<?xml version="1.0" encoding="{style.encoding.upper()}"?>\n<{style.root_tag}>\n')
 
     @classmethod

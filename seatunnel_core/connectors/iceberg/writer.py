@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import field, frozen
 
-from seatunnel_core.connectors.file.staging import sync_file, sync_folder, unique_name
+from seatunnel_core.connectors.file.local import sync_file, sync_folder
+from seatunnel_core.connectors.file.staging import unique_name
 from seatunnel_core.connectors.iceberg.catalog import may_pass
 from seatunnel_core.connectors.iceberg.columns import column_of
 from seatunnel_core.connectors.iceberg.partitions import Partition, Parts, parted

@@ -1,0 +1,370 @@
+"""Files of any server that fsspec has a client for and that renames a file in one step.
+
+What is staged lies beside what is published, in the same file system, and is renamed as local files are. fsspec's
+clients keep their connection for the life of a process, one for each set of options.
+"""
+
+import datetime as dt
+import errno
+import importlib
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.connectors.file.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
+from seatunnel_core.connectors.file.remote import RemoteFileSystem, RemoteOpenFile
+from seatunnel_core.connectors.file.rename import TargetExistsError
+from seatunnel_core.errors import SourceError, UsageError
+
+
+@frozen(kw_only=True)
+class Protocol:
+    """What fsspec has for one kind of server that renames a file in one step."""
+
+    module: str
+    kind: str
+    """The class in the module: other packages may register one of their own for the same name."""
+
+    rename: Callable[[Any, str, str], None] = field(repr=False)
+    """Of the class's object: fsspec's own ``mv`` copies, where a class does not say better."""
+
+    package: str = "fsspec"
+    """What has to be installed, by the name of its module."""
+
+    shared: bool = True
+    """Whether threads may use one connection at the same time. A file may be begun in one and finished in another."""
+
+
+def _rename_in_memory(client: Any, old: str, new: str) -> None:
+    client.store[new] = client.store.pop(old)
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "sftp": Protocol(
+        module="fsspec.implementations.sftp",
+        kind="SFTPFileSystem",
+        rename=lambda client, old, new: client.ftp.posix_rename(old, new),
+        package="paramiko",
+    ),
+    "ftp": Protocol(
+        module="fsspec.implementations.ftp",
+        kind="FTPFileSystem",
+        rename=lambda client, old, new: client.ftp.rename(old, new),
+        shared=False,
+    ),
+    "memory": Protocol(module="fsspec.implementations.memory", kind="MemoryFileSystem", rename=_rename_in_memory),
+}
+
+_connected = threading.local()
+"""The clients of one thread: a connection answers one question at a time."""
+
+
+@frozen(kw_only=True)
+class FsspecFileSystem(RemoteFileSystem):
+    """One server, as one user."""
+
+    protocol: str
+    """One of ``PROTOCOLS``."""
+
+    options: Mapping[str, Any] = field(factory=dict, repr=False)
+    """The arguments of fsspec's class; some are secret."""
+
+    top: str = "/"
+    schemes: tuple[str, ...] = ()
+
+    @property
+    def task_modules(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(dict.fromkeys(("fsspec", PROTOCOLS[self.protocol].package)))
+
+    @property
+    def client(self) -> Any:
+        """fsspec's own, connected.
+
+        Raises:
+            UsageError: a package is missing.
+            OSError: the server cannot be reached, or refuses the user.
+        """
+        clients = _connected.__dict__
+        if self._key not in clients:
+            known = PROTOCOLS[self.protocol]
+            try:
+                kind = getattr(importlib.import_module(known.module), known.kind)
+            except ImportError as error:
+                raise UsageError(
+                    f"files over {self.protocol} need {known.package}: run pip install {known.package}"
+                ) from error
+            with self._told(self.top):
+                clients[self._key] = kind(skip_instance_cache=True, **self.options)
+        return clients[self._key]
+
+    @property
+    def _key(self) -> str:
+        """Of a process: one that was forked must not go on with the connection of the other."""
+        return repr((os.getpid(), self.protocol, sorted(self.options.items())))
+
+    def within(self, path: str) -> str:
+        """The path as the server has it."""
+        return path[len(self.top) :] or "/"
+
+    @contextmanager
+    def _told(self, path: str) -> Iterator[None]:
+        """What fsspec and its packages raise, as ``OSError`` with the path as we write it."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+        except Exception as error:
+            number = _number(error)
+            if number == errno.EIO:  # the next question is asked on a connection of its own
+                _connected.__dict__.pop(self._key, None)
+            known = isinstance(error, OSError) and error.errno == number
+            words = os.strerror(number) if known else _first_line(error)
+            raise OSError(number, words, path) from error
+
+    # -- listing and reading --------------------------------------------------------------------------------------
+
+    def _info(self, path: str) -> Mapping[str, Any] | None:
+        client = self.client
+        try:
+            with self._told(path):
+                found: Mapping[str, Any] = client.info(self.within(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found
+
+    def version(self, path: str) -> FileVersion | None:
+        found = self._info(path)
+        return None if found is None or found["type"] == "directory" else _version(path, found)
+
+    def versions(self, folder: str, *, recursive: bool) -> Iterator[FileVersion]:
+        try:
+            found = self._listed(folder)
+        except FileNotFoundError:  # it was removed meanwhile
+            return
+        for name, info in sorted(found.items()):
+            path = f"{folder.rstrip('/')}/{name}"
+            if info["type"] != "directory":
+                yield _version(path, info)
+            elif recursive:
+                yield from self.versions(path, recursive=True)
+
+    def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        client = self.client
+        with self._told(folder):
+            found = client.ls(self.within(folder), detail=True)
+            return {
+                info["name"].rstrip("/").rpartition("/")[2]: client.info(info["name"])
+                if info["type"] == "link"
+                else info
+                for info in found
+            }
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return _FsspecOpenFile(self, version)
+
+    # -- a target -------------------------------------------------------------------------------------------------
+
+    def is_folder(self, path: str) -> bool:
+        found = self._info(path)
+        return found is not None and found["type"] == "directory"
+
+    def exists(self, path: str) -> bool:
+        return self._info(path) is not None
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        return [
+            Entry(
+                name=name,
+                path=f"{folder.rstrip('/')}/{name}",
+                is_folder=info["type"] == "directory",
+                is_link=info["type"] == "link",
+            )
+            for name, info in self._listed(folder).items()
+        ]
+
+    def remove(self, path: str) -> bool:
+        client = self.client
+        try:
+            with self._told(path):
+                client.rm_file(self.within(path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, path: str) -> None:
+        client = self.client
+        with self._told(path):
+            client.rm(self.within(path), recursive=True)
+
+    def remove_if_empty(self, folder: str) -> None:
+        try:
+            self.client.rmdir(self.within(folder))
+        except Exception:  # it is not empty, or not there, or the server is not
+            return
+
+    # -- staging and publishing -----------------------------------------------------------------------------------
+
+    def make_staging(self, folder: str, root: str) -> None:
+        self._make_folder(folder)
+
+    def _make_folder(self, folder: str) -> None:
+        client = self.client
+        with self._told(folder):
+            client.makedirs(self.within(folder), exist_ok=True)
+
+    def leave_note(self, path: str) -> None:
+        client = self.client
+        with self._told(path):
+            client.pipe_file(self.within(path), b"")
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        if not PROTOCOLS[self.protocol].shared:
+            return _CopiedOutput(self, staged)
+        client = self.client
+        with self._told(staged):
+            return _FsspecOutput(self, staged, client.open(self.within(staged), "wb"))
+
+    def size(self, path: str) -> int:
+        """Of a file that has just been written, in bytes."""
+        found = self.version(path)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return found.size
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """A rename would replace what is there, so it is looked for first; no two files of ours have one name."""
+        if self.exists(target):
+            if not self.exists(staged):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
+            raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        try:
+            self._rename(staged, target)
+        except OSError:
+            if not self.exists(staged):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged) from None
+            self._make_folder(target.rpartition("/")[0])
+            self._rename(staged, target)
+
+    def _rename(self, old: str, new: str) -> None:
+        client = self.client
+        with self._told(old):
+            PROTOCOLS[self.protocol].rename(client, self.within(old), self.within(new))
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        folder = staged.rpartition("/")[0]
+        if self.is_folder(folder):
+            return ""
+        return (
+            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is this the "
+            "same server and the same folder?"
+        )
+
+    def discard(self, staged: str) -> bool:
+        return self.remove(staged)
+
+
+class _FsspecOpenFile(RemoteOpenFile):
+    def __init__(self, files: FsspecFileSystem, version: FileVersion) -> None:
+        super().__init__(version)
+        self._files = files
+        try:
+            self.check()
+            client = files.client
+            with files._told(version.path):
+                self._content = client.open(files.within(version.path), "rb", cache_type="none")
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def fetch(self, start: int, end: int) -> bytes:
+        parts, place = [], start
+        try:
+            with self._files._told(self.version.path):
+                self._content.seek(start)
+                while place < end and (part := self._content.read(end - place)):
+                    parts.append(part)
+                    place += len(part)
+        except OSError as error:
+            raise self._failed(error) from error
+        return b"".join(parts)
+
+    def check(self) -> None:
+        now = self._files.version(self.version.path)
+        if now is None:
+            raise self.changed("it is not there any more")
+        if now != self.version:
+            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+
+    def _failed(self, error: OSError) -> SourceError:
+        found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
+        found.retryable = error.errno not in (errno.ENOENT, errno.EACCES, errno.EPERM)
+        return found
+
+    def close(self) -> None:
+        super().close()
+        self._content.close()
+
+
+class _FsspecOutput(StagedOutput):
+    def __init__(self, files: FsspecFileSystem, path: str, content: Any) -> None:
+        self._files = files
+        self._path = path
+        self.stream = pa.PythonFile(content, mode="w")
+
+    def finish(self) -> Receipt:
+        return Receipt(size=self._files.size(self._path))
+
+
+class _CopiedOutput(StagedOutput):
+    """Gathered on the task's machine, and sent when it is complete."""
+
+    def __init__(self, files: FsspecFileSystem, path: str) -> None:
+        self._files = files
+        self._path = path
+        self._copy = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._copy.close)  # also where it is given up
+        self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
+
+    def finish(self) -> Receipt:
+        client = self._files.client
+        with self._copy, self._files._told(self._path), client.open(self._files.within(self._path), "wb") as content:
+            self._copy.seek(0)
+            shutil.copyfileobj(self._copy, content, 1 << 20)
+        return Receipt(size=self._files.size(self._path))
+
+
+def _version(path: str, info: Mapping[str, Any]) -> FileVersion:
+    moment = next((info[key] for key in ("mtime", "modified", "modify", "LastModified", "created") if key in info), 0)
+    etag = info.get("ETag") or info.get("etag") or ""
+    return FileVersion(path=path, size=int(info["size"] or 0), mtime_ns=_nanoseconds(moment), etag=str(etag))
+
+
+def _nanoseconds(moment: Any) -> int:
+    if isinstance(moment, dt.datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+        return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1) * 1000
+    if isinstance(moment, str):  # of FTP: 20240131120000
+        return _nanoseconds(dt.datetime.strptime(moment[:14], "%Y%m%d%H%M%S"))
+    return round(float(moment) * 1_000_000) * 1000  # a float has no more
+
+
+def _number(error: Exception) -> int:
+    """``EIO`` for what may be gone when it is tried again, as after a connection that was closed."""
+    if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
+        return errno.EACCES
+    if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
+        return max(error.errno or 0, 0) or errno.EIO  # the numbers of a name that is not known are below 0
+    return errno.EIO
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

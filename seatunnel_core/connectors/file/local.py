@@ -1,0 +1,319 @@
+"""Local files, and what looks like them: network disks that are mounted.
+
+A staged file is published by a rename that never replaces another; files and folders are synchronised before anybody is
+told of them.
+"""
+
+import errno
+import glob
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.file.filesystem import (
+    Entry,
+    FileSystem,
+    FileVersion,
+    OpenFile,
+    Receipt,
+    StagedOutput,
+)
+from seatunnel_core.connectors.file.rename import rename_new
+from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
+
+
+class LocalFileSystem(FileSystem):
+    """The files of this machine. Tasks and driver have to reach them under the same paths."""
+
+    def named(self, path: str) -> str:
+        return named_path(path)
+
+    def absolute(self, path: str) -> str:
+        return absolute(named_path(path))
+
+    def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
+        return walk(path, recursive=recursive, may_be_empty=may_be_empty)
+
+    def fixed_part(self, path: str) -> str:
+        return fixed_part(path)
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return LocalOpenFile(version)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        with os.scandir(folder) as entries:
+            return [
+                Entry(name=entry.name, path=entry.path, is_folder=entry.is_dir(), is_link=entry.is_symlink())
+                for entry in entries
+            ]
+
+    def stays_inside(self, root: str, folder: str) -> bool:
+        real_root = os.path.realpath(root)
+        return os.path.commonpath([real_root, os.path.realpath(os.path.join(root, folder))]) == real_root
+
+    def remove(self, path: str) -> bool:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, path: str) -> None:
+        shutil.rmtree(path)
+
+    def remove_if_empty(self, folder: str) -> None:
+        with suppress(OSError):
+            os.rmdir(folder)
+
+    def sync_folder(self, folder: str) -> None:
+        sync_folder(folder)
+
+    def make_staging(self, folder: str, root: str) -> None:
+        _create_folder(root)
+        os.makedirs(folder, exist_ok=True)
+        while folder != root:  # also where the folder is there: a process that was killed may have made it
+            folder = os.path.dirname(folder)
+            sync_folder(folder)
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), root)
+
+    def leave_note(self, path: str) -> None:
+        with open(path, "wb"):
+            pass
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        return LocalOutput(staged)
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """It may also be a former process that woke up, and published it just now."""
+        try:
+            rename_new(staged, target)
+        except FileNotFoundError:
+            if not os.path.lexists(staged):
+                raise
+            _create_folder(os.path.dirname(target))
+            rename_new(staged, target)
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        """A consumer may have moved the target; but a staging folder goes with nothing less than its disk."""
+        folder = os.path.dirname(staged)
+        if os.path.isdir(folder):
+            return ""
+        return (
+            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is the "
+            "target's disk mounted, and is this the same machine?"
+        )
+
+    def discard(self, staged: str) -> bool:
+        return self.remove(staged)
+
+
+class LocalOutput(StagedOutput):
+    """A file in the staging folder."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.stream = pa.OSFile(path, "wb")
+
+    def finish(self) -> Receipt:
+        sync_file(self._path)
+        return Receipt(size=os.stat(self._path).st_size)
+
+
+class LocalOpenFile(OpenFile):
+    def __init__(self, version: FileVersion) -> None:
+        self.version = version
+        try:
+            # What is no file is refused below; to open a pipe would wait for its writer.
+            self._descriptor = os.open(version.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise SourceError(f"{version.path} cannot be opened: {error.strerror}") from error
+        try:
+            self.check()
+        except BaseException:
+            self.close()
+            raise
+
+    def read_range(self, start: int, end: int) -> bytes:
+        first = os.pread(self._descriptor, end - start, start)
+        if len(first) == end - start or not first:
+            return first
+        parts = [first]  # one call reads at most 2 GiB
+        position = start + len(first)
+        while position < end and (part := os.pread(self._descriptor, end - position, position)):
+            parts.append(part)
+            position += len(part)
+        return b"".join(parts)
+
+    def stream(self, start: int = 0) -> pa.NativeFile:
+        stream = pa.OSFile(os.fsencode(self.version.path), "rb")
+        # The path was opened once more, and may be another file's by now.
+        if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
+            raise self._changed("another file took its place")
+        stream.seek(start)
+        return stream
+
+    def python_file(self) -> BinaryIO:
+        # Opened once more, for a place of its own in the file.
+        found = os.fdopen(os.open(f"/dev/fd/{self._descriptor}", os.O_RDONLY | os.O_CLOEXEC), "rb")
+        found.seek(0)
+        return found
+
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def check(self) -> None:
+        now, then = os.fstat(self._descriptor), self.version
+        if not stat.S_ISREG(now.st_mode):
+            raise self._changed("it is not a file any more")
+        if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
+            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was written again")
+
+    def _changed(self, how: str) -> SourceChangedError:
+        return SourceChangedError(
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
+        )
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def local_path(path: str) -> str:
+    """The path itself, without ``file://``."""
+    for prefix in ("file://", "file:"):
+        if path.startswith(prefix):
+            return path[len(prefix) :]
+    return path
+
+
+def named_path(path: str) -> str:
+    """The path of the option ``path``, without ``file://``.
+
+    Raises:
+        UsageError: it is empty, which the operating system would take for the current folder.
+    """
+    found = local_path(path)
+    if not found.strip():
+        raise UsageError(f"option 'path': expected a path, found {path!r}; write . for the current folder")
+    return found
+
+
+def absolute(path: str) -> str:
+    """The path from the root of the file system.
+
+    Raises:
+        UsageError: it is a relative one, and the folder in which the engine was started is gone.
+    """
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{path!r} is a path below the folder in which the engine was started, and that is gone; write one that "
+            "begins with /"
+        ) from None
+
+
+def fixed_part(path: str) -> str:
+    """As ``FileSystem.fixed_part``."""
+    if os.path.isdir(path):
+        return path
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return os.path.dirname(path)
+    parts = path.split("/")
+    magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    return "/".join(parts[:magic]) or ("/" if path.startswith("/") else ".")
+
+
+def walk(path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
+    """As ``FileSystem.walk``."""
+    path = local_path(path)
+    roots = [path] if os.path.lexists(path) or not glob.has_magic(path) else sorted(glob.glob(path, recursive=True))
+    if not roots and not may_be_empty:
+        raise SourceError(f"no file matches the pattern {path}")
+    for root in roots:
+        yield from _under(root, recursive=recursive)
+
+
+def _under(root: str, *, recursive: bool) -> Iterator[FileVersion]:
+    try:
+        if os.path.isdir(root):
+            with os.scandir(root) as entries:
+                for entry in sorted(entries, key=lambda each: each.name):
+                    if entry.name.startswith((".", "_")):
+                        continue
+                    if entry.is_dir():
+                        if recursive:
+                            yield from _under(entry.path, recursive=True)
+                    elif (found := _stat(entry)) is not None:
+                        yield _version(entry.path, found)
+        else:
+            yield _version(root, os.stat(root))
+    except OSError as error:
+        raise SourceError(f"{error.filename or root} cannot be listed: {error.strerror}") from error
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """``None`` when it was removed after it was listed. A link that leads nowhere is an error."""
+    try:
+        return entry.stat()
+    except FileNotFoundError:
+        if entry.is_symlink():
+            raise
+        return None
+
+
+def _version(path: str, found: os.stat_result) -> FileVersion:
+    if not stat.S_ISREG(found.st_mode):
+        raise SourceError(f"{path} is not a file but a pipe, a socket or a device, which cannot be read twice")
+    return FileVersion(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def _create_folder(folder: str) -> None:
+    """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _create_folder(above)
+    try:
+        os.mkdir(folder)
+    except FileExistsError as error:
+        if not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
+    except FileNotFoundError as error:  # in /proc, say, which only the system fills
+        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
+    else:
+        sync_folder(above)
+
+
+def _instead_of_folder(path: str) -> str:
+    if os.path.islink(path) and not os.path.exists(path):
+        return f"it is a link to {os.readlink(path)}, which is not there"
+    return "it is a file, not a folder"
+
+
+def sync_folder(folder: str) -> None:
+    """Make the names in a folder survive a crash of the machine."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: str) -> None:
+    """Make the content of a file survive a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,237 @@
+"""The way to a bucket: where it is and who asks, with the names of SeaTunnel and of Hadoop's S3A client."""
+
+import errno
+import importlib.util
+import logging
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import astuple, field, frozen
+
+from seatunnel_core.errors import UsageError
+
+REGION = "fs.s3a.endpoint.region"
+PATH_STYLE = "fs.s3a.path.style.access"
+TLS = "fs.s3a.connection.ssl.enabled"
+CA_FILE = "fs.s3a.ssl.ca-file"
+SESSION_TOKEN = "fs.s3a.session.token"
+
+DEFAULT_REGION = "us-east-1"
+CONNECT_TIMEOUT_S = 10
+READ_TIMEOUT_S = 60
+ATTEMPTS = 5
+"""How often a request is sent that the server could not answer."""
+
+_CHAINS: Mapping[str, tuple[str, ...]] = {
+    "EnvironmentVariableCredentialsProvider": ("env",),
+    "InstanceProfileCredentialsProvider": ("iam-role",),
+    "IAMInstanceCredentialsProvider": ("container-role", "iam-role"),
+    "ContainerCredentialsProvider": ("container-role",),
+    "WebIdentityTokenCredentialsProvider": ("assume-role-with-web-identity",),
+    "ProfileCredentialsProvider": ("assume-role", "shared-credentials-file", "config-file"),
+    "DefaultAWSCredentialsProviderChain": (),
+    "DefaultCredentialsProvider": (),
+}
+"""Those that botocore asks, by its names for them; all of its own without a name."""
+
+PROVIDERS = (
+    *("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "AnonymousAWSCredentialsProvider"),
+    *_CHAINS,
+)
+"""The classes that ``fs.s3a.aws.credentials.provider`` may name, with or without their package."""
+
+_AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
+_PASSING = {429, 500, 502, 503, 504}
+
+_making = threading.Lock()
+_clients: dict[str, Any] = {}
+
+
+@frozen(kw_only=True)
+class Connection:
+    """How to reach a server, and as whom."""
+
+    endpoint: str | None
+    """A URL; ``None`` for Amazon's own."""
+
+    provider: str
+    """One of ``PROVIDERS``."""
+
+    access_key: str | None = field(default=None, repr=False)
+    secret_key: str | None = field(default=None, repr=False)
+    properties: Mapping[str, str] = field(factory=dict, repr=False)
+    """``hadoop_s3_properties``."""
+
+    def client(self) -> Any:
+        """boto3's, one for all that this process does over the connection.
+
+        Raises:
+            OSError: there are no credentials.
+        """
+        key = repr((os.getpid(), astuple(self)))
+        with _making:
+            if key not in _clients:
+                _clients[key] = _made(self)
+            return _clients[key]
+
+    def check(self) -> None:
+        """Raise ``UsageError`` for what cannot work, as far as it can be told without asking anybody."""
+        if importlib.util.find_spec("boto3") is None:
+            raise UsageError("S3File needs boto3: run pip install 'seatunnel-core[s3]'")
+        pair = [name for name in ("access_key", "secret_key") if not getattr(self, name)]
+        if len(pair) == 1:
+            raise UsageError(f"option {pair[0]!r}: it is not set, and the other key is; write both, or neither")
+        if pair and self.provider in PROVIDERS[:2]:
+            raise UsageError(f"options 'access_key' and 'secret_key': {self.provider} needs them")
+        if self.provider == "TemporaryAWSCredentialsProvider" and not self.properties.get(SESSION_TOKEN):
+            raise UsageError(f"option 'hadoop_s3_properties': {self.provider} needs {SESSION_TOKEN} in it")
+
+
+def provider_of(written: str | None, *, has_keys: bool) -> str:
+    """The simple name of a provider. Without one the two keys are taken if they are there, else what botocore finds.
+
+    Raises:
+        UsageError: it is not known.
+    """
+    if not written:
+        return "SimpleAWSCredentialsProvider" if has_keys else "DefaultCredentialsProvider"
+    simple = written.strip().rpartition(".")[2]
+    if simple not in PROVIDERS:
+        raise UsageError(
+            f"option 'fs.s3a.aws.credentials.provider': {written!r} is not known; write one of {', '.join(PROVIDERS)}, "
+            "with or without its package"
+        )
+    return simple
+
+
+def endpoint_of(written: str | None, properties: Mapping[str, str]) -> str | None:
+    """The URL of a server that may be written without a scheme.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not (written or "").strip():
+        return None
+    scheme = "http" if properties.get(TLS, "").lower() == "false" else "https"
+    url = written.strip() if "://" in (written or "") else f"{scheme}://{(written or '').strip()}"  # type: ignore[union-attr]
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.path not in ("", "/"):
+        raise UsageError(
+            "option 'fs.s3a.endpoint': it is not the address of a server; write host:port, http://host:port or "
+            "https://host:port, without a path"
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _made(connection: Connection) -> Any:
+    import boto3
+    import botocore
+    from botocore.config import Config
+    from botocore.session import Session
+
+    logger = logging.getLogger("botocore")
+    if logger.level == logging.NOTSET:  # at DEBUG it logs headers with tokens
+        logger.setLevel(logging.INFO)
+    session = Session()
+    credentials = _credentials(connection, session)
+    if credentials is not None:
+        session.register_component("credential_provider", _Fixed(credentials))
+    host = urlsplit(connection.endpoint or "").hostname or ""
+    named = _AMAZON.fullmatch(host)
+    region = connection.properties.get(REGION) or (named[1] if named else None)
+    style = connection.properties.get(PATH_STYLE, "").lower()
+    settings = Config(
+        region_name=region or session.get_config_variable("region") or DEFAULT_REGION,
+        signature_version=botocore.UNSIGNED if connection.provider.startswith("Anonymous") else None,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
+        s3={"addressing_style": {"true": "path", "false": "virtual"}.get(style, "auto")},
+        request_checksum_calculation="when_required",  # not every server knows chunked bodies
+        response_checksum_validation="when_required",
+    )
+    return boto3.session.Session(botocore_session=session).client(
+        "s3", endpoint_url=connection.endpoint, config=settings, verify=connection.properties.get(CA_FILE) or None
+    )
+
+
+def _credentials(connection: Connection, session: Any) -> Any:
+    """``None`` where none are needed."""
+    from botocore.credentials import Credentials
+
+    if connection.provider.startswith("Anonymous"):
+        return None
+    if connection.provider in _CHAINS:
+        chain, names = session.get_component("credential_provider"), _CHAINS[connection.provider]
+        loads = [chain.get_provider(name).load for name in names] or [chain.load_credentials]
+        found = next((credentials for load in loads if (credentials := load()) is not None), None)
+        if found is None:
+            raise PermissionError(
+                errno.EACCES,
+                f"there are no credentials for S3: {connection.provider} found none; write access_key and "
+                "secret_key, or another fs.s3a.aws.credentials.provider",
+                connection.endpoint,
+            )
+        return found
+    temporary = connection.provider.startswith("Temporary")
+    token = connection.properties.get(SESSION_TOKEN) if temporary else None
+    return Credentials(connection.access_key, connection.secret_key, token, method="static")
+
+
+class _Fixed:
+    """Hands out credentials that were found before, in the place where a session looks for them."""
+
+    def __init__(self, credentials: Any) -> None:
+        self._credentials = credentials
+
+    def load_credentials(self) -> Any:
+        return self._credentials
+
+
+# -- what a server says -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """What botocore raises, as ``OSError`` with the path as we write it.
+
+    Raises:
+        FileNotFoundError: there is no such object, or upload.
+        FileExistsError: there is an object, or another one than was asked for.
+        PermissionError: the server refuses.
+        OSError: with ``EIO`` what may be gone when it is tried again.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        raise _meaning(error, path) from error
+    except (BotoCoreError, OSError) as error:  # urllib3's are among botocore's
+        if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE, errno.ECONNRESET):
+            raise
+        words = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise OSError(errno.EIO, words, path) from error
+
+
+def _meaning(error: Any, path: str) -> OSError:
+    answer = error.response.get("Error", {})
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    code = str(answer.get("Code", "")) or str(status)
+    words = f"{code}: {answer.get('Message', '')}"[:300].rstrip(": ")
+    if code == "NoSuchBucket":
+        return OSError(errno.ENODEV, "there is no such bucket", path)
+    if status == 404 or code in ("NoSuchKey", "NoSuchUpload"):
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if status == 412:
+        return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    if status in (401, 403):
+        return PermissionError(errno.EACCES, f"the server refuses it: {words}", path)
+    if status in _PASSING or code in ("SlowDown", "RequestTimeout", "ConditionalRequestConflict", "OperationAborted"):
+        return OSError(errno.EIO, words, path)
+    return OSError(errno.EINVAL, words, path)

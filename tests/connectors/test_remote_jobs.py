@@ -1,0 +1,203 @@
+"""Whole jobs that read and write files on servers: killed while rows are on their way, and restored (lesson 21)."""
+
+import getpass
+import io
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from attrs import frozen
+
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.runtime.report import JobOutcome
+from tests.runtime.command import Command, job
+from tests.runtime.ground import WAIT_S, committed, ground_in, run_through, until
+from tests.servers.minio import MinIO
+from tests.servers.sshd import Sshd
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(600), pytest.mark.xdist_group("remote-jobs")]
+
+FILES = 60
+ROWS_EACH = 10
+ALL = list(range(FILES * ROWS_EACH))
+
+
+@frozen(kw_only=True)
+class Place:
+    """A server with an input, and how to look at what a job wrote."""
+
+    connector: str
+    options: Mapping[str, Any]
+    folder: str
+    put: Callable[[str, bytes], None]
+    restart: Callable[[], None]
+    """Kill the server, and start it again on what it has."""
+
+    names: Callable[[], Mapping[str, bytes]]
+    """What is below the output: everything by its name."""
+
+    def block(self, path: str, more: str) -> str:
+        lines = "".join(f"    {key} = {json.dumps(value)}\n" for key, value in self.options.items())
+        return f'  {self.connector} {{\n{lines}    path = "{self.folder}/{path}"\n    {more}\n  }}\n'
+
+    def text(self, *, rows_per_second: int | None, retries: int = 0) -> str:
+        limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
+        retry = f"job.retry.times = {retries}, job.retry.interval.seconds = 1"
+        env = f"job.mode = BATCH, checkpoint.interval = 50, {retry}{limit}"
+        source = self.block("in", "file_format_type = parquet, plugin_output = a")
+        return job(env, [source], [self.block("out", "file_format_type = json, plugin_input = a")])
+
+    def fill(self) -> None:
+        for number in range(FILES):
+            ids = range(number * ROWS_EACH, (number + 1) * ROWS_EACH)
+            out = io.BytesIO()
+            pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), out)
+            self.put(f"in/{number:03}.parquet", out.getvalue())
+
+    def ids(self) -> list[int]:
+        found = [body for name, body in self.names().items() if not name.startswith(".seatunnel/")]
+        return sorted(json.loads(line)["id"] for body in found for line in body.splitlines())
+
+    def staged(self) -> list[str]:
+        return [name for name in self.names() if name.startswith(".seatunnel/")]
+
+
+def on_s3(tmp_path: Path) -> Iterator[Place]:
+    (tmp_path / "s3").mkdir()
+    with MinIO(tmp_path / "s3") as server:
+        server.make_bucket("files")
+        client = server.client()
+
+        def names() -> Mapping[str, bytes]:
+            pages = client.get_paginator("list_objects_v2").paginate(Bucket="files", Prefix="work/out/")
+            keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
+            found = {}
+            for key in keys:
+                with suppress(client.exceptions.NoSuchKey):  # the job works meanwhile
+                    found[key.removeprefix("work/out/")] = client.get_object(Bucket="files", Key=key)["Body"].read()
+            return found
+
+        yield Place(
+            connector="S3File",
+            options={
+                "bucket": "files",
+                "fs.s3a.endpoint": server.endpoint,
+                "access_key": server.access_key,
+                "secret_key": server.secret_key,
+            },
+            folder="/work",
+            put=lambda name, body: client.put_object(Bucket="files", Key=f"work/{name}", Body=body) and None,
+            restart=server.restart,
+            names=names,
+        )
+
+
+def on_sftp(tmp_path: Path) -> Iterator[Place]:
+    pytest.importorskip("paramiko")
+    for name in ("sshd", "files", "files/in"):
+        (tmp_path / name).mkdir()
+    server = Sshd(tmp_path / "sshd")
+    server.process.start()
+    out = tmp_path / "files" / "out"
+    try:
+        yield Place(
+            connector="SftpFile",
+            options={
+                "host": "127.0.0.1",
+                "port": server.port,
+                "user": getpass.getuser(),
+                "private_key_path": str(server.folder / "user_key"),
+            },
+            folder=f"{tmp_path}/files",
+            put=lambda name, body: (tmp_path / "files" / name).write_bytes(body) and None,
+            restart=server.process.restart,
+            names=lambda: {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()},
+        )
+    finally:
+        server.process.kill()
+
+
+@pytest.fixture(params=[on_s3, on_sftp], ids=["s3", "sftp"])
+def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    for made in request.param(tmp_path):
+        made.fill()
+        yield made
+
+
+def test_a_killed_job_is_restored_to_every_row_once(remote: Place, tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(remote.text(rows_per_second=300)) as first:
+            first.start()
+            until(lambda: committed(first) >= len(ALL) // 6, first)
+            first.kill()
+            report = first.wait(WAIT_S)
+            assert report is not None
+            assert report.outcome is JobOutcome.STOPPED
+        assert 0 < len(remote.ids()) < len(ALL)
+        report, _ = run_through(ground.run(remote.text(rows_per_second=None), restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+    assert remote.ids() == ALL
+    assert remote.staged() == []
+
+
+@pytest.mark.torture
+def test_twenty_kills_cost_no_row_and_double_none(remote: Place, tmp_path: Path) -> None:
+    """Each as soon as a few more rows are committed, the server's own death among them."""
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        for number in range(20):
+            how = {} if not number else {"restore": Restore()}
+            with ground.run(remote.text(rows_per_second=300), **how) as run:
+                run.start()
+                until(lambda number=number, run=run: committed(run) >= (number + 1) * len(ALL) // 25, run)
+                run.kill()
+                assert run.wait(WAIT_S) is not None
+            if number % 5 == 4:
+                remote.restart()
+        report, _ = run_through(ground.run(remote.text(rows_per_second=None), restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+    assert remote.ids() == ALL
+    assert remote.staged() == []
+
+
+def test_a_server_that_dies_and_comes_back_costs_time_and_no_rows(remote: Place, tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        with ground.run(remote.text(rows_per_second=300, retries=5)) as run:
+            run.start()
+            for share in (6, 3, 2):
+                until(lambda share=share: committed(run) >= len(ALL) // share, run)
+                remote.restart()
+            report = run.wait(WAIT_S)
+            assert report is not None
+            assert report.outcome is JobOutcome.FINISHED, report
+    assert remote.ids() == ALL
+    assert remote.staged() == []
+
+
+@pytest.mark.spark
+def test_the_command_is_killed_and_goes_on(remote: Place, tmp_path: Path) -> None:
+    """With Spark and its tasks; and no secret is in what it says."""
+    command = Command.of(tmp_path / "job", remote.text(rows_per_second=200))
+    engine = command.begin()
+    deadline = time.monotonic() + 300
+    try:
+        while len(remote.ids()) < len(ALL) // 6:
+            assert engine.exit_code is None, engine.output[-3000:]
+            assert time.monotonic() < deadline, engine.output[-3000:]
+            time.sleep(0.2)
+    finally:
+        engine.end()
+    assert len(remote.ids()) < len(ALL)
+    again = command.resume()
+    assert again.wait(300) == 0, again.output[-3000:]
+    assert remote.ids() == ALL
+    assert remote.staged() == []
+    assert "a-secret-of-the-tests" not in engine.output + again.output

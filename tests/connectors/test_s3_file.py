@@ -1,0 +1,364 @@
+"""``S3File`` against MinIO and versitygw: the kit's suites, what staging leaves, and what a person sees who errs."""
+
+import io
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seatunnel_core.connectors.file.s3 import uploads
+from seatunnel_core.connectors.file.s3.connector import S3FileSink, S3FileSource
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
+from seatunnel_core.connectors.testing.drive import begin, place, sink_place
+from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
+from seatunnel_core.errors import CommitError, SinkError, SourceChangedError, SourceError
+from seatunnel_core.rows.batch import Batch
+from tests.servers.minio import MinIO
+from tests.servers.process import deaf_port
+from tests.servers.s3 import S3Server
+from tests.servers.versitygw import Versitygw
+
+pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("s3-files")]
+
+COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
+ROWS = [{"id": number, "name": f"näme {number}"} for number in range(300)]
+BUCKET = "files"
+BEGUN: set[str] = set()
+"""The keys of uploads."""
+
+
+@pytest.fixture(scope="module", params=[MinIO, Versitygw], ids=["minio", "versitygw"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with request.param(tmp_path_factory.mktemp("s3")) as server:
+        server.make_bucket(BUCKET)
+        note_uploads(server)
+        yield server
+
+
+@pytest.fixture
+def folder() -> str:
+    """A place of its own for each test."""
+    return f"/{uuid.uuid4().hex}"
+
+
+def access(server: S3Server, **more: Any) -> dict[str, Any]:
+    return {
+        "bucket": f"s3a://{BUCKET}",
+        "fs.s3a.endpoint": server.endpoint,
+        "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        "access_key": server.access_key,
+        "secret_key": server.secret_key,
+        "hadoop_s3_properties": {"fs.s3a.path.style.access": "true"},
+        **more,
+    }
+
+
+def keys(server: S3Server, folder: str) -> list[str]:
+    found = server.client().list_objects_v2(Bucket=BUCKET, Prefix=f"{folder[1:]}/")
+    return [each["Key"] for each in found.get("Contents", ())]
+
+
+def note_uploads(server: S3Server) -> None:
+    """From now on, the key of every upload that a sink of this process begins is known."""
+    client = sink(server, "/any").files.client  # type: ignore[attr-defined]
+    client.meta.events.register(
+        "provide-client-params.s3.CreateMultipartUpload",
+        lambda params, **_: BEGUN.add(params["Key"]),
+        unique_id="the tests",
+    )
+
+
+def uploads_left(server: S3Server, folder: str) -> int:
+    """Key by key: MinIO lists the uploads of one only."""
+    begun = [key for key in BEGUN if key.startswith(f"{folder[1:]}/")]
+    found = (server.client().list_multipart_uploads(Bucket=BUCKET, Prefix=key).get("Uploads", ()) for key in begun)
+    return sum(len(each) for each in found)
+
+
+def parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(rows), COLUMNS), out, row_group_size=50)
+    return out.getvalue()
+
+
+def source(server: S3Server, path: str, **more: Any) -> S3FileSource:
+    given = {**access(server), "path": path, "file_format_type": "parquet", **more}
+    return S3FileSource(options_of(S3FileSource, given))
+
+
+def sink(server: S3Server, path: str, **more: Any) -> S3FileSink:
+    return S3FileSink(options_of(S3FileSink, {**access(server), "path": path, "file_format_type": "json", **more}))
+
+
+class TestSource(SourceConformance):
+    source_class = S3FileSource
+
+    @pytest.fixture(autouse=True)
+    def files(self, server: S3Server, folder: str) -> None:
+        client = server.client()
+        for name, rows in (("a", ROWS[:200]), ("deep/b", ROWS[200:]), ("_ignored", ROWS)):
+            client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/{name}", Body=parquet(rows))
+        self.given = {**access(server), "path": folder, "file_format_type": "parquet", "split_size": 500}
+
+    def options(self) -> Mapping[str, Any]:
+        return self.given
+
+    def expected(self) -> Sequence[Mapping[str, Any]]:
+        return ROWS
+
+
+class TestSink(SinkConformance):
+    sink_class = S3FileSink
+    kills = 10
+
+    @pytest.fixture(autouse=True)
+    def target(self, server: S3Server, folder: str) -> None:
+        self.server, self.folder = server, folder
+
+    def options(self) -> Mapping[str, Any]:
+        return {**access(self.server), "path": self.folder, "file_format_type": "json"}
+
+    def staged(self) -> int:
+        notes = sum("/.seatunnel/" in key for key in keys(self.server, self.folder))
+        return notes + uploads_left(self.server, self.folder)
+
+    def visible(self) -> Sequence[Mapping[str, Any]]:
+        client = self.server.client()
+        shown = [key for key in keys(self.server, self.folder) if "/.seatunnel/" not in key]
+        bodies = [client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in shown]
+        return [json.loads(line) for body in bodies for line in body.splitlines()]
+
+
+def test_a_large_file_is_uploaded_in_parts(server: S3Server, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "PART_BYTES", 5 << 20)  # the smallest that a server takes
+    made = sink(server, folder, file_format_type="csv")
+    made.prepare(sink_place(place()))
+    text = "x" * 100_000
+    rows = [{"id": number, "name": text} for number in range(120)]
+    batch = pa.RecordBatch.from_pylist(rows, schema=COLUMNS)
+    committable = stage(made, SCHEMA, [batch], place())
+    ((_, _, receipt),) = committable.body["files"]
+    assert (len(receipt["parts"]), receipt["size"]) == (3, committable.bytes)
+    assert [key for key in keys(server, folder) if "/.seatunnel/" not in key] == []
+    commit(made, [committable], place())
+    again = source(server, folder, file_format_type="csv", schema={"fields": {"id": "bigint", "name": "string"}})
+    assert read(again, plan(again)) == rows
+    made.sweep(sink_place(place()), frozenset(), final=True)
+    assert uploads_left(server, folder) == 0
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "orc", "excel", "xml"])
+def test_formats_come_back_as_they_went(server: S3Server, folder: str, format: str) -> None:
+    """An empty csv file too, which has no byte to upload."""
+    made = sink(server, folder, file_format_type=format, xml_row_tag="r", create_empty_file_when_no_data=True)
+    made.prepare(sink_place(place()))
+    staged = [stage(made, SCHEMA, batches, place(unit=unit)) for unit, batches in ((1, [numbered(0, 5)]), (2, []))]
+    commit(made, staged, place())
+    declared = {"schema": {"fields": {"id": "bigint", "name": "string"}}, "xml_row_tag": "r"}
+    header = {"skip_header_row_number": 1} if format == "excel" else {}
+    more = {} if format in ("parquet", "orc") else {**declared, **header}
+    again = source(server, folder, file_format_type=format, **more)
+    assert sorted(row["id"] for row in read(again, plan(again))) == list(range(5))
+    assert len([key for key in keys(server, folder) if "/.seatunnel/" not in key]) == 2
+
+
+def test_binary_files_keep_their_names(server: S3Server, folder: str) -> None:
+    """Their keys are not ours alone: a sweep ends the uploads that the notes name, and no other."""
+    client = server.client()
+    for name in ("a.bin", "deep/b.bin"):
+        client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/in/{name}", Body=name.encode() * 1000)
+    theirs = client.create_multipart_upload(Bucket=BUCKET, Key=f"{folder[1:]}/out/a.bin")["UploadId"]
+    read_from = source(server, f"{folder}/in", file_format_type="binary", binary_chunk_size=700)
+    made = sink(server, f"{folder}/out", file_format_type="binary")
+    made.prepare(sink_place(place()))
+    found = plan(read_from)
+    batches = [pa.RecordBatch.from_pylist(read(read_from, found), schema=found.schemas[0].columns)]
+    dropped = stage(made, found.schemas[0], batches, place(unit=2))
+    committable = stage(made, found.schemas[0], batches, place())
+    assert dropped.id != committable.id
+    made.sweep(sink_place(place(epoch=2)), frozenset({committable.id}), final=False)
+    commit(made, [committable], place(epoch=2), again=True)
+    assert client.get_object(Bucket=BUCKET, Key=f"{folder[1:]}/out/deep/b.bin")["Body"].read() == b"deep/b.bin" * 1000
+    left = client.list_multipart_uploads(Bucket=BUCKET, Prefix=f"{folder[1:]}/out/a.bin").get("Uploads", ())
+    assert [each["UploadId"] for each in left] == [theirs]
+    client.abort_multipart_upload(Bucket=BUCKET, Key=f"{folder[1:]}/out/a.bin", UploadId=theirs)
+
+
+# -- R8: what is gone, and what is there -------------------------------------------------------------------------------
+
+
+def staged_file(server: S3Server, folder: str, **more: Any) -> tuple[S3FileSink, Any, str]:
+    """A sink, a committable of it, and the key that its file is to have."""
+    made = sink(server, folder, **more)
+    made.prepare(sink_place(place()))
+    committable = stage(made, SCHEMA, [numbered(0, 2)], place())
+    return made, committable, f"{folder[1:]}/{committable.body['files'][0][0]}"
+
+
+def test_an_upload_that_is_gone_without_its_object_is_an_error_that_names_both(server: S3Server, folder: str) -> None:
+    made, committable, key = staged_file(server, folder)
+    upload = committable.body["files"][0][2]["upload"]
+    server.client().abort_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload)
+    with pytest.raises(CommitError, match=rf"{key} is gone, and so is s3://{BUCKET}/{key}.*missing_upload = published"):
+        commit(made, [committable], place(), again=True)
+    commit(sink(server, folder, missing_upload="published"), [committable], place(), again=True)
+
+
+def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(server: S3Server, folder: str) -> None:
+    made, committable, key = staged_file(server, folder)
+    commit(made, [committable], place())
+    commit(made, [committable], place(), again=True)
+    server.client().put_object(Bucket=BUCKET, Key=key, Body=b"x" * committable.bytes)
+    with pytest.raises(CommitError, match="another object than the one that was staged"):
+        commit(made, [committable], place(), again=True)
+
+
+def test_a_kill_before_the_note_is_removed_is_no_harm(server: S3Server, folder: str) -> None:
+    """Also where the answer to the request that completed the upload was lost, and the request is sent again."""
+    made, committable, key = staged_file(server, folder)
+    note = f"{folder[1:]}/.seatunnel/job/1/1/{key.rpartition('/')[2]}"
+    body = server.client().get_object(Bucket=BUCKET, Key=note)["Body"].read()
+    commit(made, [committable], place())
+    server.client().put_object(Bucket=BUCKET, Key=note, Body=body)
+    commit(made, [committable], place(), again=True)
+    assert keys(server, folder) == [key]
+
+
+def test_a_target_that_is_there_is_never_replaced(server: S3Server, folder: str) -> None:
+    made, committable, key = staged_file(server, folder)
+    server.client().put_object(Bucket=BUCKET, Key=key, Body=b"theirs")
+    with pytest.raises(
+        CommitError, match=rf"s3://{BUCKET}/{key} exists, and s3://{BUCKET}{folder}/\.seatunnel/.* waits"
+    ):
+        commit(made, [committable], place(), again=True)
+    assert server.client().get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"theirs"
+    made.sweep(sink_place(place()), frozenset(), final=True)
+    assert uploads_left(server, folder) == 0
+
+
+def test_a_server_that_was_killed_has_what_was_staged(server: S3Server, folder: str) -> None:
+    made, committable, _ = staged_file(server, folder)
+    writer = begin(made, SCHEMA, place(unit=2))
+    writer.write(Batch(table=SCHEMA.table, rows=numbered(5, 1)))
+    server.restart()
+    commit(made, [committable], place(), again=True)
+    again = source(server, folder, file_format_type="json", schema={"fields": {"id": "bigint"}})
+    assert len(read(again, plan(again))) == 2
+    writer.abort()
+    made.sweep(sink_place(place()), frozenset(), final=True)
+    assert uploads_left(server, folder) == 0
+
+
+def test_a_save_mode_and_a_retraction_leave_nothing_of_what_they_take(server: S3Server, folder: str) -> None:
+    client = server.client()
+    for number in range(3):
+        client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/old/{number}", Body=b"{}")
+    made = sink(server, folder, data_save_mode="DROP_DATA")
+    made.prepare(sink_place(place()))
+    made.apply_save_mode(sink_place(place()))
+    assert keys(server, folder) == []
+    refusing = sink(server, folder, data_save_mode="ERROR_WHEN_DATA_EXISTS")
+    refusing.apply_save_mode(sink_place(place()))
+    client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/new", Body=b"{}")
+    with pytest.raises(SinkError, match="holds 'new' and data_save_mode is ERROR_WHEN_DATA_EXISTS"):
+        refusing.apply_save_mode(sink_place(place()))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_object_that_changed_is_refused(server: S3Server, folder: str) -> None:
+    """Also one of the same size, whatever its time says, and in the midst of reading."""
+    client, key = server.client(), f"{folder[1:]}/a.csv"
+    client.put_object(Bucket=BUCKET, Key=key, Body=b"1\n2\n")
+    made = source(server, folder, file_format_type="csv", schema={"fields": {"id": "bigint"}})
+    found = plan(made)
+    (version,) = made._listing.files()
+    with made._files.open(version) as file:
+        client.put_object(Bucket=BUCKET, Key=key, Body=b"1\n3\n")
+        with pytest.raises(SourceChangedError, match=r"a\.csv changed after it was listed: it was written again"):
+            file.read_range(0, 4)
+    with pytest.raises(SourceChangedError, match=r"had 4 bytes and now has 4, or was written again"):
+        read(made, found)
+    client.delete_object(Bucket=BUCKET, Key=key)
+    with pytest.raises(SourceChangedError, match="it is not there any more"):
+        read(made, found)
+
+
+def test_a_watched_folder_finds_new_objects(server: S3Server, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = server.client()
+    given = {"file_format_type": "csv", "schema": {"fields": {"id": "bigint"}}, "discovery_mode": "continuous"}
+    made = source(server, folder, **given)
+    now_ns = time.time_ns()
+    memory: Mapping[str, Any] = {}
+    taken = []
+    for look in range(3):
+        client.put_object(Bucket=BUCKET, Key=f"{folder[1:]}/a.csv", Body=b"1\n") if not look else None
+        monkeypatch.setattr(
+            "seatunnel_core.connectors.file.source.time.time_ns", lambda look=look: now_ns + look * 20_000_000_000
+        )
+        news = made.look(memory, Planning(parallelism=1))
+        memory = news.memory
+        taken += [item["path"] for item in news.items]
+    assert taken == [f"s3://{BUCKET}{folder}/a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"secret_key": "wrong"}, "the server refuses it: SignatureDoesNotMatch: "),
+        ({"access_key": "nobody"}, "the server refuses it: InvalidAccessKeyId: "),
+        ({"bucket": "no-such-bucket-here"}, "cannot be listed: there is no such bucket"),
+        ({"fs.s3a.endpoint": f"http://127.0.0.1:{deaf_port()}"}, "cannot be listed: Could not connect"),
+        ({"path": "/absent"}, f"s3://{BUCKET}/absent cannot be listed: No such file"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_is_read(server: S3Server, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(SourceError, match=says) as refused:
+        source(server, **{"path": "/x", **wrong}).require_input()
+    assert "wrong" not in str(refused.value)
+    assert server.secret_key not in str(refused.value)
+
+
+def test_who_may_not_write_is_told_in_the_probe(server: S3Server, folder: str) -> None:
+    if not isinstance(server, MinIO):
+        pytest.skip("one server shows it")
+    limited = server.restricted(BUCKET, "s3:GetObject", "s3:ListBucket")
+    more = {
+        "fs.s3a.aws.credentials.provider": "TemporaryAWSCredentialsProvider",
+        "access_key": limited["fs.s3a.access.key"],
+        "secret_key": limited["fs.s3a.secret.key"],
+        "hadoop_s3_properties": {
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.session.token": limited["fs.s3a.session.token"],
+        },
+    }
+    made = sink(server, folder, **more)
+    made.prepare(sink_place(place()))
+    with pytest.raises(
+        SinkError, match=r"sink S3File: .* cannot be written by a task: the server refuses it: AccessDenied"
+    ):
+        made.probe(sink_place(place()), "token")
+
+
+def test_a_rule_that_ends_uploads_is_said(server: S3Server, folder: str, caplog: pytest.LogCaptureFixture) -> None:
+    if not isinstance(server, MinIO):
+        pytest.skip("versitygw has no such rules")
+    rule = {"ID": "r", "Status": "Enabled", "Filter": {"Prefix": ""}}
+    made = sink(server, folder)
+    # Put in: MinIO takes no rule that ends uploads.
+    rules = {"Rules": [{**rule, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}]}
+    client = made.files.client  # type: ignore[attr-defined]
+    original = client.get_bucket_lifecycle_configuration
+    client.get_bucket_lifecycle_configuration = lambda **_: rules
+    try:
+        made.prepare(sink_place(place()))
+    finally:
+        client.get_bucket_lifecycle_configuration = original
+    assert "ends uploads 7 days after they began" in caplog.text
