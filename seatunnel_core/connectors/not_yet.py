@@ -81,7 +81,6 @@ _FILES = "files elsewhere"
 _MOUNT = "mount the file system on all machines and use LocalFile"
 
 _ALL: tuple[NotYet, ...] = (
-    *_connectors("Jdbc", "databases", planned=True, spark="jdbc"),
     *_connectors("S3File OssFile HdfsFile FtpFile SftpFile", _FILES, planned=True, instead=_MOUNT),
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
     *_connectors("Kafka", "logs and queues", planned=True, spark="kafka"),

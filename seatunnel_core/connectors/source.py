@@ -157,6 +157,20 @@ class Source(ABC):
         """
         return News(memory=memory, again_ms=None)
 
+    def open(self, *, restored: bool) -> None:
+        """Take hold of what the tasks share while they read, a state of a database for example. In the driver, at every
+        start of the pipeline, before the source is shipped to its tasks.
+
+        Args:
+            restored: the enumeration comes from an earlier process.
+
+        Raises:
+            SourceError: it cannot be had.
+        """
+
+    def close(self) -> None:
+        """Let go of it. In the driver, when the pipeline has ended or stopped; also without ``open``. Never raises."""
+
     @abstractmethod
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:
         """Yield the rows of one split, in order. Runs in a Spark task.

@@ -187,6 +187,14 @@ class SeveralTables(Source):
         found = [source.planned_schemas() for source in self._sources.values()]
         return None if None in found else tuple(schema for schemas in found for schema in schemas or ())
 
+    def open(self, *, restored: bool) -> None:
+        for source in self._sources.values():
+            source.open(restored=restored)
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            source.close()
+
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:

@@ -11,6 +11,7 @@ import pytest
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
+from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.plan import plan_job
 
@@ -78,6 +79,16 @@ def test_the_iceberg_sink_of_the_page_is_part_of_a_job(tmp_path: Path) -> None:
     job.write_text("source { FakeSource { schema { fields { id = bigint } } } }\n" + block, encoding="utf-8")
     planned = plan_job(load_job(job), registry, load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path))
     assert planned.pipelines[0].sinks[0].sink.identifier == "Iceberg"
+    assert list(planned.warnings) == []
+
+
+def test_the_tables_of_databases_of_the_page_are_a_job(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks("connectors.md", "hocon") if block.startswith("source {\n  Jdbc"))
+    job = tmp_path / "job.conf"
+    job.write_text(block, encoding="utf-8")
+    engine = load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path)
+    planned = plan_job(load_job(job, Variables({"PASSWORD": "x"}, {})), registry, engine, master="spark://far:7077")
+    assert planned.pipelines[0].sinks[0].sink.identifier == "Jdbc"
     assert list(planned.warnings) == []
 
 
