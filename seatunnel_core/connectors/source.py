@@ -96,6 +96,9 @@ class Source(ABC):
     replayable: ClassVar[bool] = True
     """Whether reading a split again gives the same rows: without it there is no exactly-once."""
 
+    caveat: str = ""
+    """Where ``replayable`` holds only in part, a sentence that says when it does not; ``--check`` prints it."""
+
     ordered: ClassVar[bool] = False
     """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
 

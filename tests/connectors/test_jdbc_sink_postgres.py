@@ -246,6 +246,21 @@ def test_a_commit_waits_for_a_newer_engine_and_then_stops(server: Postgres, data
     assert database.execute("SELECT count(*) FROM people").fetchone() == (0,)
 
 
+def test_a_new_engine_does_not_wait_for_ever_for_one_that_sleeps_in_its_commit(
+    server: Postgres, database: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sink(server, table="people", **EXACT)
+    of.prepare(sink_place(place()))
+    monkeypatch.setattr("seatunnel_core.connectors.jdbc.publishing._CLAIM_S", 1)
+    with closing(server.connect()) as sleeping:
+        sleeping.autocommit = False
+        sleeping.execute("SELECT * FROM seatunnel_pipelines FOR UPDATE")
+        with pytest.raises(SinkError, match="canceling statement due to lock timeout") as caught:
+            of.prepare(sink_place(place(epoch=2)))
+    assert caught.value.retryable
+    of.prepare(sink_place(place(epoch=2)))
+
+
 def test_a_server_that_is_killed_in_the_midst_of_commits_costs_no_row(server: Postgres, database: Any) -> None:
     """Ten times: what was staged before survives it, and a commit whose answer was lost is not repeated."""
     of, here = sink(server, table="people", max_commit_attempts=1, **EXACT), place()

@@ -73,6 +73,12 @@ def test_a_table_is_divided_and_each_row_is_in_one_split(shop: str, options: dic
     assert ids(of) == list(range(1, 301))
 
 
+@pytest.mark.parametrize(("size", "limit", "splits"), [(100, 200, 3), (100, 50, 6), (1000, 100, 3)])
+def test_a_speed_limit_makes_splits_smaller_and_never_larger(shop: str, size: int, limit: int, splits: int) -> None:
+    of = source(shop, table_path="people", **{"split.size": size})
+    assert len(plan(of, Planning(parallelism=2, rows_per_second=limit)).splits) == splits
+
+
 def test_rows_that_come_after_the_planning_are_in_the_outer_splits(shop: str) -> None:
     of = source(shop, table_path="people", partition_num=3)
     found = plan(of)
@@ -89,7 +95,7 @@ def test_bounds_leave_out_what_is_outside(shop: str) -> None:
 
 
 def test_a_query_is_read_with_a_condition(shop: str) -> None:
-    of = source(shop, query="SELECT id, name FROM people WHERE id <= 20;", where_condition="where id > 5")
+    of = source(shop, query="SELECT id, name FROM people WHERE id <= 20 -- the first", where_condition="where id > 5")
     assert ids(of) == list(range(6, 21))
     found = plan(of)
     assert [schema.table for schema in found.schemas] == ["default"]
@@ -164,6 +170,17 @@ def test_a_password_is_in_no_text_about_the_database() -> None:
     secret = f"{address} {address!r} {of.options!r} {address.hide('x from-url y password=from-url')}"
     assert "from-url" not in secret
     assert str(address) == "postgresql h:5432/shop"
+
+
+def test_a_check_says_what_does_not_hold_after_a_restart(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from seatunnel_core.cli.main import main
+
+    job = Path(shop.removeprefix("jdbc:sqlite:")).with_name("job.conf")
+    job.write_text(f'source {{ Jdbc {{ url = "{shop}", table_path = people }} }}\nsink {{ Console {{ }} }}\n')
+    assert main(["-c", str(job), "--check"]) == 0
+    said = capsys.readouterr().out
+    assert "but: Jdbc-source-1: Not so for tables that are changed while the job runs" in said
+    assert "people: id bigint, name string, born date" in said
 
 
 def test_a_value_that_does_not_fit_its_column_is_named(shop: str) -> None:

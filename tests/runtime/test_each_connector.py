@@ -103,7 +103,9 @@ def _ids_in_iceberg(played: Played) -> list[int]:
 
 def _ids_in_database(played: Played) -> list[int]:
     with closing(sqlite3.connect(played.folder / "out.db")) as database:
-        staged_tables = database.execute("SELECT name FROM sqlite_master WHERE name LIKE 'seatunnel_%_o%'").fetchall()
+        staged_tables = database.execute(
+            "SELECT name FROM sqlite_master WHERE name GLOB 'seatunnel_*_o*_e*_u*'"
+        ).fetchall()
         assert staged_tables == []
         return [number for (number,) in database.execute("SELECT id FROM numbers ORDER BY id")]
 

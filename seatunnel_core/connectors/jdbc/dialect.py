@@ -195,6 +195,9 @@ class Dialect(ABC):
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, where it does not begin by itself."""
 
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        """Let statements of this transaction fail that wait longer for what others have locked."""
+
     @abstractmethod
     def lock_row(self, statement: str) -> str:
         """A SELECT whose row nobody else changes until the transaction ends."""

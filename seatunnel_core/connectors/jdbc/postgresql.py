@@ -162,7 +162,7 @@ class PostgreSQL(Dialect):
 
     def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
         cursor = self.cursor(connection)
-        cursor.execute(f"SELECT * FROM ({select}) AS seatunnel_rows LIMIT 0")
+        cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
         described, result = cursor.description, cursor.pgresult
         oids = [column.type_code for column in described]
         modifiers = [result.fmod(number) for number in range(len(described))]
@@ -235,6 +235,9 @@ class PostgreSQL(Dialect):
 
     def begin(self, connection: Any) -> None:
         """SQLAlchemy has begun one already."""
+
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        self.cursor(connection).execute(f"SET LOCAL lock_timeout = '{seconds}s'")
 
     def lock_row(self, statement: str) -> str:
         return f"{statement} FOR UPDATE"

@@ -19,6 +19,9 @@ from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Statement, Targe
 from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
+_CLAIM_S = 60
+"""How long an engine waits that starts while another one of the same job commits, or sleeps in the midst of that."""
+
 _IDS = 500
 """So many committables are asked for in one statement."""
 
@@ -51,6 +54,7 @@ class Publishing:
         for statement in TABLES:
             self._make(statement)
         with self.transaction() as connection:
+            self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
             if epoch is None:
                 values = f"({self._key}, {self.place.epoch})"

@@ -41,7 +41,7 @@ class Reading:
     @property
     def relation(self) -> str:
         if self.query is not None:
-            return f"({self.query}) AS seatunnel_query"
+            return f"({self.query}\n) AS seatunnel_query"  # it may end with a comment
         return self.dialect.quoted(*self.path or ())
 
     def found(self, connection: Any) -> "Found":
@@ -118,9 +118,7 @@ class Found:
         number = options[opt.PARTITION_NUM]
         if number is None and reading.path is None:
             number = planning.parallelism
-        if planning.rows_per_second is not None:
-            least = -(-rows // planning.rows_per_second)
-            number = least if number is None and least > 1 else max(number, least) if number else None
+        at_least = -(-rows // planning.rows_per_second) if planning.rows_per_second is not None else 1
         divided = Divided(
             dialect=reading.dialect,
             ask=lambda statement: reading.dialect.ask(connection, statement),
@@ -130,7 +128,7 @@ class Found:
             options=options,
             rows=rows,
         )
-        return [(piece.body(), piece.rows) for piece in divided.pieces(number)]
+        return [(piece.body(), piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any]) -> str:
         """The SELECT for one split."""

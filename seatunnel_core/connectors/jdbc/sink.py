@@ -1,6 +1,7 @@
 """The sink ``Jdbc``: rows go into tables of a database, or into a statement of one's own."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -23,6 +24,9 @@ from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, StagingPlace
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+
+_PAUSE_S = 1.0
+"""Between two tries of a commit: a server that was killed takes about as long to be there again."""
 
 
 class JdbcSink(Sink):
@@ -195,6 +199,7 @@ class JdbcSink(Sink):
             except CommitError as error:
                 if not error.retryable or not left:
                     raise
+                time.sleep(_PAUSE_S)
                 again = True  # the connection may have been lost after the database had done it
             else:
                 return

@@ -25,11 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 class JdbcSource(Source):
-    """All splits of a job see the same state of the database where it can share one (PostgreSQL). Whoever goes on with
-    the job after its process has ended sees, for the splits that are left, the state of then."""
+    """All splits of a job see the same state of the database where it can share one (PostgreSQL)."""
 
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
+    caveat = (
+        "Not so for tables that are changed while the job runs when it goes on in a new process, or after the server "
+        "was started again: what is left is read from their newer state"
+    )
     example = """
         # jdbc:postgresql://host:5432/shop takes user and password, too
         url = "jdbc:sqlite:/data/shop.db"

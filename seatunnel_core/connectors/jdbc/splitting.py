@@ -62,13 +62,13 @@ class Divided:
     rows: int
     """Of all, about."""
 
-    def pieces(self, number: int | None) -> list[Piece]:
+    def pieces(self, number: int | None, at_least: int) -> list[Piece]:
         """So many, or as many as ``split.size`` makes."""
         low, high = self._bounds()
         if low is None or high is None:
             return [self._piece(None, None, self.rows)]
         size = self.options[opt.SPLIT_SIZE]
-        wanted = number or max(1, -(-self.rows // size))
+        wanted = max(number or -(-self.rows // size), at_least)
         if wanted == 1:
             borders: list[Any] = []
         elif _is_even_kind(self.column.arrow) and (number is not None or self._is_even(low, high)):
