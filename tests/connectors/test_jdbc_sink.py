@@ -87,6 +87,7 @@ def stage_of(staged: Any, epoch: int = 1, unit: int = 1) -> Any:
 
 class TestJdbcSink(SinkConformance):
     sink_class = JdbcSink
+    kills = 12
 
     @pytest.fixture(autouse=True)
     def database(self, file: Path) -> None:
