@@ -39,6 +39,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
             again = "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
         else:
             again = "not replayable: a split that is read again may give other rows, so rows arrive at least once"
+        again += f". {plugin.caveat}" if plugin.caveat else ""
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
         back = ("can take published rows back (--retract)",) if plugin.retracts else ()

@@ -87,7 +87,6 @@ _FILES = "files elsewhere"
 _MOUNT = "mount the file system on all machines and use LocalFile"
 
 _ALL: tuple[NotYet, ...] = (
-    *_connectors("Jdbc", "databases", planned=True, spark="jdbc"),
     *_connectors(
         "Mysql MariaDB Oracle PostgreSQL SqlServer DB2 Dameng Kingbase Redshift Rds Dsql",
         "databases, as configurations of Jdbc",

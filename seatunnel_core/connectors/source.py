@@ -96,6 +96,9 @@ class Source(ABC):
     replayable: ClassVar[bool] = True
     """Whether reading a split again gives the same rows: without it there is no exactly-once."""
 
+    caveat: str = ""
+    """Where ``replayable`` holds only in part, a sentence that says when it does not; ``--check`` prints it."""
+
     ordered: ClassVar[bool] = False
     """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
@@ -156,6 +159,20 @@ class Source(ABC):
                 pipeline.
         """
         return News(memory=memory, again_ms=None)
+
+    def open(self, *, restored: bool) -> None:
+        """Take hold of what the tasks share while they read, a state of a database for example. In the driver, at every
+        start of the pipeline, before the source is shipped to its tasks.
+
+        Args:
+            restored: the enumeration comes from an earlier process.
+
+        Raises:
+            SourceError: it cannot be had.
+        """
+
+    def close(self) -> None:
+        """Let go of it. In the driver, when the pipeline has ended or stopped; also without ``open``. Never raises."""
 
     @abstractmethod
     def read(self, split: Split, context: "ReadContext") -> Iterator[Batch]:

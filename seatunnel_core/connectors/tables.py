@@ -84,6 +84,7 @@ class SeveralTables(Source):
     identifier: str  # type: ignore[misc]
     replayable: bool  # type: ignore[misc]
     ordered: bool  # type: ignore[misc]
+    caveat: str
     task_modules: tuple[str, ...]  # type: ignore[misc]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
@@ -92,6 +93,7 @@ class SeveralTables(Source):
         self._sources = dict(sources)
         first = next(iter(self._sources.values()))
         self.identifier, self.replayable, self.ordered = first.identifier, first.replayable, first.ordered
+        self.caveat = first.caveat
         self.task_modules = tuple(dict.fromkeys(name for each in sources.values() for name in each.task_modules))
         self._check_ends()
 
@@ -186,6 +188,14 @@ class SeveralTables(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
         found = [source.planned_schemas() for source in self._sources.values()]
         return None if None in found else tuple(schema for schemas in found for schema in schemas or ())
+
+    def open(self, *, restored: bool) -> None:
+        for source in self._sources.values():
+            source.open(restored=restored)
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            source.close()
 
     # -- reading --------------------------------------------------------------------------------------------------
 

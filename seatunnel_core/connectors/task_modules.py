@@ -11,7 +11,11 @@ from typing import Any
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 
-_OTHER_NAMES = {"jsonpath": "python-jsonpath"}
+_OTHER_NAMES = {
+    "jsonpath": "python-jsonpath",
+    "adbc_driver_postgresql": "adbc-driver-postgresql",
+    "psycopg": "'psycopg[binary]'",
+}
 """What pip calls a module that is not installed, where a package of the module's own name is another one."""
 
 

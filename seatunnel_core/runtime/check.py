@@ -251,6 +251,7 @@ def _pipeline(pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], elsewhe
         ends = "ends by itself" if len(endless) == 1 else "end by themselves"
         yield f"streaming: {', '.join(endless)} never {ends}; rows become visible with each checkpoint"
     yield f"guarantee: {held.guarantee.value}" + (f", because {held.reason}" if held.reason else "")
+    yield from (f"but: {source.name}: {source.source.caveat}" for source in pipeline.sources if source.source.caveat)
 
 
 def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:

@@ -242,6 +242,7 @@ class EpochRun:
 
         def plan(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
             enumeration, stored = self._work.enumerate(source, attachment, items)
+            self._work.open_source(source, restored=attachment is not None)
             return enumeration, stored, self._work.program(source, enumeration.schemas, self._epoch)
 
         def plan_on_spark(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:

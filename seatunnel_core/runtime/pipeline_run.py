@@ -299,5 +299,6 @@ class PipelineRun:
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
+        self._workshop.place_pool.submit(self._work.close_sources)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

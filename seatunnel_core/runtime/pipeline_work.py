@@ -160,6 +160,15 @@ class PipelineWork:
             enumeration = source.source.enumerate(inspected, planning)
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
+    def open_source(self, source_name: str, *, restored: bool) -> None:
+        """Let a source take hold of what its tasks share."""
+        self.planned.source(source_name).source.open(restored=restored)
+
+    def close_sources(self) -> None:
+        """The pipeline has ended, however it did."""
+        for source in self.planned.sources:
+            source.source.close()
+
     def look(self, source_name: str, memory: Item) -> News:
         """What an unbounded source has more than it remembers."""
         source = self.planned.source(source_name)

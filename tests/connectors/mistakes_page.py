@@ -47,7 +47,7 @@ _JOBS = {
     "a missing option": ("path = out, ", ""),
     "a file that is not there": ("in/people.csv", "in/poeple.csv"),
     "an unknown connector": ("source { LocalFile", "source { LocalFiel"),
-    "a connector that is planned": ("sink { LocalFile", "sink { Jdbc"),
+    "a connector that is planned": ("sink { LocalFile", "sink { Kafka"),
     "an input that nobody gives": (
         "sink {",
         "sink { Console { plugin_input = people }\n ",

@@ -46,7 +46,8 @@ def test_an_unknown_name_suggests_one() -> None:
     with pytest.raises(UsageError, match="there is no source 'LocalFiles'; did you mean LocalFile"):
         registry.source("LocalFiles")
     with pytest.raises(
-        UsageError, match="installed are Assert, Console, FtpFile, Iceberg, LocalFile, Memory, S3File, SftpFile, Spark"
+        UsageError,
+        match="installed are Assert, Console, FtpFile, Iceberg, Jdbc, LocalFile, Memory, S3File, SftpFile, Spark",
     ):
         registry.sink("Nowhere")
 

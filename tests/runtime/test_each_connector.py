@@ -6,8 +6,10 @@ processes.
 """
 
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +60,18 @@ def _memory(job: st.Job, _folder: Path, _parallelism: int) -> Rows:
     return job.from_arrow(pa.table({"id": pa.array(ALL, pa.int64())}), name="in", rows_per_split=20)
 
 
+def _table(job: st.Job, folder: Path, _parallelism: int) -> Rows:
+    with closing(sqlite3.connect(folder / "in.db")) as database:
+        database.execute("CREATE TABLE IF NOT EXISTS numbers (id INTEGER PRIMARY KEY)")
+        database.executemany("INSERT OR IGNORE INTO numbers VALUES (?)", ((each,) for each in ALL))
+        database.commit()
+    options = {"url": f"jdbc:sqlite:{folder}/in.db", "table_path": "numbers", "split.size": 25}
+    return job.source("Jdbc", options, name="in")
+
+
 SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
     "FakeSource": _fake,
+    "Jdbc": _table,
     "LocalFile": _files,
     "Memory": _memory,
 }
@@ -86,6 +98,15 @@ def _ids_in_files(played: Played) -> list[int]:
 
 def _ids_in_iceberg(played: Played) -> list[int]:
     return sorted(table_in(played.folder, "a").scan().to_arrow()["id"].to_pylist())
+
+
+def _ids_in_database(played: Played) -> list[int]:
+    with closing(sqlite3.connect(played.folder / "out.db")) as database:
+        staged_tables = database.execute(
+            "SELECT name FROM sqlite_master WHERE name GLOB 'seatunnel_*_o*_e*_u*'"
+        ).fetchall()
+        assert staged_tables == []
+        return [number for (number,) in database.execute("SELECT id FROM numbers ORDER BY id")]
 
 
 def _ids_printed(played: Played) -> list[int]:
@@ -127,10 +148,16 @@ def _in_iceberg(folder: Path) -> dict[str, Any]:
     return {"iceberg.catalog.config": catalog, "namespace": "shop", "table": "a", "exactly_once": True}
 
 
+def _in_database(folder: Path) -> dict[str, Any]:
+    url = f"jdbc:sqlite:{folder}/out.db"
+    return {"url": url, "generate_sink_sql": True, "table": "numbers", "is_exactly_once": True}
+
+
 SINKS: Mapping[str, tuple[Callable[[Path], dict[str, Any]], Callable[[Played], list[int]]]] = {
     "Assert": (lambda _folder: _rules(), _ids_asserted),
     "Console": (lambda _folder: {"rows_per_unit": 10_000}, _ids_printed),
     "Iceberg": (_in_iceberg, _ids_in_iceberg),
+    "Jdbc": (_in_database, _ids_in_database),
     "LocalFile": (lambda folder: {"path": f"{folder}/out", "file_format_type": "parquet"}, _ids_in_files),
     "Memory": (lambda _folder: {}, _ids_collected),
 }

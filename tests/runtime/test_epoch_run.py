@@ -84,6 +84,9 @@ class WorkWithASource:
     def enumerate(self, source_name: str, attachment: str | None, items: Any) -> tuple[Enumeration, str]:
         return Enumeration(schemas=(), splits=()), "frozen"
 
+    def open_source(self, source_name: str, *, restored: bool) -> None:
+        """It holds nothing."""
+
     def program(self, source_name: str, schemas: Any, epoch: int) -> None:
         return None
 

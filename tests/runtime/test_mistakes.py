@@ -258,7 +258,7 @@ def _messages(plugins: Any, kind: str, plugin: Any, block: dict[str, object]) ->
     """What is said about a job, as JSON, whose node of this kind has these options besides those that it needs."""
     needed = {option.key: _right(option) for option in plugin.declared if option.required}
     needed |= {"path": str(CITIES)} if kind == "source" and "path" in needed else {}
-    needed |= _CHOSEN.get(plugin.identifier, {})
+    needed |= _CHOSEN.get(plugin.identifier, {}) | _CHOSEN.get(f"{kind} {plugin.identifier}", {})
     nodes: dict[str, list[dict[str, object]]] = {
         "source": [{"plugin_name": "LocalFile", "path": str(CITIES), "file_format_type": "csv"}],
         "transform": [],
@@ -281,6 +281,9 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "DataValidator": {"field_rules": [{"field_name": "a", "rule_type": "NOT_NULL"}]},
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
     "Spark": {"format": "json"},
+    "Jdbc": {"url": "jdbc:sqlite::memory:"},
+    "source Jdbc": {"query": "SELECT 1 AS id"},
+    "sink Jdbc": {"query": "INSERT INTO t VALUES (?)"},
     "Iceberg": {"iceberg.catalog.config": {"type": "rest", "uri": "http://catalog:8181"}},
 }
 """What a plugin asks for beyond its required options."""
@@ -314,6 +317,8 @@ def test_a_wrong_value_of_any_option_is_one_message_that_names_it(declared, valu
     plugins, kind, plugin, option = declared
     assume(not _fits(option, value))
     assume(not (option.type.entries and isinstance(value, dict)))  # a block, which may be wrong in several ways
+    opened = any(other.key.startswith(f"{option.key}.") for other in plugin.declared)
+    assume(not (opened and isinstance(value, dict)))  # what stands in it is taken for one of those
     (message,) = _messages(plugins, kind, plugin, {option.key: value})
     assert f"{kind} {plugin.identifier}: {option.key!r}" in message
     assert message.startswith("job.conf:1:")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-KINDS = ("minio", "versitygw", "hadoop", "kerberos", "azurite", "fake_gcs", "sshd")
+KINDS = ("minio", "versitygw", "hadoop", "kerberos", "azurite", "fake_gcs", "sshd", "postgres")
 
 
 def build(kind: str) -> str | None:

@@ -28,7 +28,7 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
         moments.at_the_end(rng),
         moments.at_start(rng),
     )
-    plain_rename = number % 6 == 4 and job.sink != "iceberg"
+    plain_rename = number % 6 == 4 and job.sink not in ("iceberg", "postgres")
     steps = [Step(moment=data[number % len(data)], victim=VICTIMS.get(number % 6, "driver"))]
     if plain_rename:
         steps[0] = Step(moment=moments.with_plain_rename(rng), victim="driver")

@@ -50,7 +50,7 @@ _SQL = """
   }}
 """
 
-SINKS = ("file", "iceberg")
+SINKS = ("file", "iceberg", "postgres")
 """Where a tortured job may write; otherwise, names of file formats with commas between them."""
 
 _SINK = """
@@ -192,10 +192,12 @@ def make_job(
     """
     from tests.torture.copies import Copied
     from tests.torture.iceberg import iceberg_targets
+    from tests.torture.postgres import postgres_targets
 
     folder.mkdir(parents=True)
     out = folder / "out"
-    make_targets = {"file": file_targets, "iceberg": iceberg_targets}.get(sink) or partial(in_formats, sink.split(","))
+    known = {"file": file_targets, "iceberg": iceberg_targets, "postgres": postgres_targets}
+    make_targets = known.get(sink) or partial(in_formats, sink.split(","))
     targets = make_targets(out, tables)
     read = [table for table in tables if any(target.table is table for target in targets)]
     sources = (

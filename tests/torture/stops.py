@@ -59,6 +59,8 @@ def install(stop: Stop, sink: str) -> None:
     """Put the stop into the place where the call is made."""
     if sink == "iceberg" and stop.call in ("rename", "commit", "unlink"):
         install_in_iceberg(stop)
+    elif sink == "postgres" and stop.call in ("rename", "commit", "unlink"):
+        install_in_postgres(stop)
     else:
         install_in_files(stop)
 
@@ -82,6 +84,26 @@ def install_in_iceberg(stop: Stop) -> None:
         return watched("/out/", lambda: original(self, *arguments, **options))
 
     setattr(owner, name, commit)
+
+
+def install_in_postgres(stop: Stop) -> None:
+    """The move of a staged table stands for the rename of a file, and a sweep for the removal of one."""
+    from seatunnel_core.connectors.jdbc.publishing import Publishing
+    from seatunnel_core.connectors.jdbc.sink import JdbcSink
+
+    if stop.call == "unlink":
+        os.unlink = stop.watch(os.unlink, 0)
+    owner, name, path = {
+        "rename": (Publishing, "_move", "/out/"),
+        "commit": (JdbcSink, "commit", "/out/"),
+        "unlink": (Publishing, "sweep", "/.seatunnel/"),
+    }[stop.call]
+    watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)
+
+    def stopping(self: Any, *arguments: Any, **options: Any) -> Any:
+        return watched(path, lambda: original(self, *arguments, **options))
+
+    setattr(owner, name, stopping)
 
 
 def install_in_files(stop: Stop) -> None:

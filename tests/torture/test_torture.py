@@ -61,6 +61,17 @@ def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
 
 @pytest.mark.torture
 @pytest.mark.long
+@pytest.mark.servers
+@pytest.mark.timeout(3600)
+def test_many_killed_jobs_move_every_row_once_into_tables_of_postgresql() -> None:
+    runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="postgres")
+    assert not [run.line() for run in runs if run.fault]
+    mid_flight = sum(len(run.mid_flight()) for run in runs)
+    assert mid_flight >= RUNS // 2, "too few kills between the first staged unit and the last commit"
+
+
+@pytest.mark.torture
+@pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_many_killed_jobs_write_every_row_once_in_every_format() -> None:
     runs = torture(range(RUNS), seed=SEED, rows=ROWS // 3, at_once=2, sink=",".join(WRITTEN))

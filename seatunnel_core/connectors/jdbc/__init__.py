@@ -1,0 +1,1 @@
+"""Databases: the source and the sink ``Jdbc``, without jars."""

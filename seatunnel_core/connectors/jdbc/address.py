@@ -1,0 +1,116 @@
+"""Which database a ``url`` of JDBC names, and who asks for it. A password is in no message and in no ``repr``."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from attrs import field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.errors import UsageError
+
+KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
+"""What stands behind ``jdbc:``, and the dialect that it means."""
+
+_PORTS = {"postgresql": 5432, "mysql": 3306}
+
+_SECRET = re.compile(r"(?i)(password|pwd)=[^&\s]*")
+
+
+@frozen(kw_only=True)
+class Address:
+    """A database, and as whom to open it. Two that are equal share their connections."""
+
+    kind: str
+    """A value of ``KINDS``."""
+
+    host: str = ""
+    port: int = 0
+    database: str
+    """Its name, or the path of its file."""
+
+    user: str | None
+    password: str | None = field(repr=False)
+    properties: tuple[tuple[str, str], ...] = field(repr=False)
+    """Of the url and of the option ``properties``, sorted by name."""
+
+    timeout_s: int
+    """How long to wait for a connection."""
+
+    def __str__(self) -> str:
+        where = f"{self.host}:{self.port}/{self.database}" if self.host else self.database
+        return f"{self.kind} {where}"
+
+    def hide(self, text: str) -> str:
+        """The text without the password, wherever it stands in it."""
+        hidden = _SECRET.sub(r"\1=***", text)
+        for secret in {self.password or "", _quoted(self.password or "")} - {""}:
+            hidden = hidden.replace(secret, "***")
+        return hidden
+
+
+def address_of(options: Options) -> Address:
+    """The database of a source's or a sink's options.
+
+    Raises:
+        UsageError: the url is not one that is understood; says what one looks like.
+    """
+    url = options[opt.URL]
+    found = re.match(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
+    kind = KINDS.get(found[1].lower()) if found else None
+    if found is None or kind is None:
+        named = f"jdbc:{found[1]}:" if found else "it"
+        raise UsageError(
+            f"option 'url': {named} is not known here; known are jdbc:postgresql://host:5432/database, "
+            "jdbc:mysql://host:3306/database (jdbc:mariadb: too), jdbc:sqlite:/path and jdbc:duckdb:/path"
+        )
+    properties = dict(options[opt.PROPERTIES] or {})
+    if kind in _PORTS:
+        host, port, database, written = _of_server(kind, found[2])
+    else:
+        host, port = "", 0
+        database, _, question = found[2].partition("?")
+        written = dict(parse_qsl(question, keep_blank_values=True))
+        if not database:
+            raise UsageError(f"option 'url': the path of the file is missing; write jdbc:{kind}:/path/to/file")
+    properties = {**written, **properties}
+    user = options[opt.USER] or properties.get("user")
+    password = options[opt.PASSWORD] or properties.get("password")
+    kept = tuple(sorted((key, value) for key, value in properties.items() if key not in ("user", "password")))
+    return Address(
+        kind=kind,
+        host=host,
+        port=port,
+        database=database,
+        user=user,
+        password=password,
+        properties=kept,
+        timeout_s=max(1, options[opt.TIMEOUT]),
+    )
+
+
+def _of_server(kind: str, rest: str) -> tuple[str, int, str, Mapping[str, str]]:
+    try:
+        parts = urlsplit(f"{kind}:{rest}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not rest.startswith("//") or not host:
+        raise UsageError(f"option 'url': no host was found in it; write jdbc:{kind}://host:{_PORTS[kind]}/database")
+    if parts.username is not None:
+        raise UsageError("option 'url': it has a user before the host; write the options user and password instead")
+    if "," in host:
+        raise UsageError("option 'url': it names several hosts, and this version takes one")
+    database = unquote(parts.path.lstrip("/"))
+    if not database:
+        raise UsageError(
+            f"option 'url': the database is missing; write jdbc:{kind}://{host}:{port or _PORTS[kind]}/name"
+        )
+    return host, port or _PORTS[kind], database, dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def _quoted(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")

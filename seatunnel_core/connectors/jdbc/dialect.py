@@ -1,0 +1,294 @@
+"""What differs between databases. The rest of the connector asks a ``Dialect`` and knows none of them by name."""
+
+import importlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.connectors.jdbc.address import Address
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
+from seatunnel_core.errors import ConnectorError, UsageError
+
+E = TypeVar("E", bound=ConnectorError)
+
+TablePath = tuple[str, ...]
+"""The schema, where the database has some, and the name of a table."""
+
+_CLASSES = {
+    "postgresql": "seatunnel_core.connectors.jdbc.postgresql:PostgreSQL",
+    "sqlite": "seatunnel_core.connectors.jdbc.sqlite:SQLite",
+}
+TASK_MODULES = {
+    "postgresql": ("sqlalchemy", "adbc_driver_postgresql", "psycopg"),
+    "sqlite": ("sqlalchemy",),
+}
+"""What a dialect imports beyond pyarrow."""
+
+
+class Dialect(ABC):
+    """One database. Picklable: tasks open connections of their own."""
+
+    keeps_schemas: ClassVar[bool] = False
+    """Whether a table has a schema between the database and its name."""
+
+    shares_snapshots: ClassVar[bool] = False
+    """Whether several connections can see the same state of the database."""
+
+    def __init__(self, address: Address, pool_size: int) -> None:
+        self.address = address
+        self._pool_size = pool_size
+
+    @property
+    def pool(self) -> Pool:
+        """The connections of this process."""
+        return pool_of(self.address, self._pool_size, self.open, self.alive)
+
+    # -- connections ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def engine(self) -> Any:
+        """SQLAlchemy's engine, whose connections are closed when they are given back."""
+
+    def open(self, kind: str) -> Any:
+        """A connection of a kind: SQLAlchemy's, unless the dialect has another one for rows."""
+        return _engine(self).connect()
+
+    def alive(self, connection: Any) -> bool:
+        """Whether a connection still answers."""
+        try:
+            connection.exec_driver_sql("SELECT 1")
+            connection.rollback()
+        except Exception:
+            return False
+        return True
+
+    def cursor(self, connection: Any) -> Any:
+        """The driver's own cursor below a connection of SQLAlchemy, in a transaction that it knows of."""
+        if not connection.in_transaction():
+            connection.begin()
+        return connection.connection.cursor()
+
+    def ask(self, connection: Any, statement: str) -> Sequence[Sequence[Any]]:
+        """The rows that a statement gives, on a connection of SQLAlchemy."""
+        cursor = self.cursor(connection)
+        cursor.execute(statement)
+        found: Sequence[Sequence[Any]] = cursor.fetchall()
+        return found
+
+    def export_snapshot(self, connection: Any) -> str:
+        """Begin a transaction whose state others can see while it lasts, and say how they name it."""
+        raise NotImplementedError(f"{self.address.kind} shares no snapshots")
+
+    # -- names and texts ------------------------------------------------------------------------------------------
+
+    def quoted(self, *names: str) -> str:
+        """A name, or one with its schema before it."""
+        quote = _engine(self).dialect.identifier_preparer.quote_identifier
+        return ".".join(quote(name) for name in names)
+
+    @abstractmethod
+    def path(self, written: str) -> TablePath:
+        """A table from how a person writes it: ``database.schema.table`` or less.
+
+        Raises:
+            ValueError: it cannot be one of this database.
+        """
+
+    def path_in(self, database: str, written: str) -> TablePath:
+        """A table of a database, as the two options of a sink name it; ``""`` is the database of the url.
+
+        Raises:
+            ValueError: it cannot be one of this database.
+        """
+        parts = len([part for part in written.split(".") if part])
+        return self.path(f"{database}.{written}" if database and parts == 2 else written)
+
+    def table_name(self, path: TablePath) -> str:
+        """The path of a table in rows: ``database.schema.table``."""
+        return ".".join((self.address.database.rpartition("/")[2], *path))
+
+    def literal(self, value: str | int) -> str:
+        """A value in a statement."""
+        return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
+        """The columns of a statement that gives rows."""
+
+    @abstractmethod
+    def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        """What a table has; ``None`` when there is none."""
+
+    @abstractmethod
+    def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
+        """The names of the tables of a schema that begin so; ``None`` for the one where new tables go."""
+
+    def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
+        """How many rows a table has, as far as the database knows it without counting."""
+        return None
+
+    def sample(self, relation: str, column: str, one_of: int) -> str:
+        """A statement that gives the values of a column in about one of so many rows."""
+        return f"SELECT {column} AS v FROM {relation} WHERE random() % {one_of} = 0"
+
+    @abstractmethod
+    def read(
+        self, statement: str, schema: pa.Schema, fetch_size: int, snapshot: str | None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement, whose columns have what the dialect says of them."""
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def column_type(self, arrow: pa.DataType) -> Any:
+        """SQLAlchemy's type of a new column.
+
+        Raises:
+            TypeError: there is none; says of what.
+        """
+        return column_type(arrow)
+
+    def create_table(
+        self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
+    ) -> str:
+        """The statement that makes a new table.
+
+        Raises:
+            TypeError: a column has a type for which there is none.
+        """
+        import sqlalchemy as sa
+        from sqlalchemy.schema import CreateTable
+
+        made = [
+            sa.Column(
+                column.name,
+                self.column_type(column.type) if column.name not in primary_key else self.key_type(column.type),
+                primary_key=column.name in primary_key,
+                nullable=column.nullable and column.name not in primary_key,
+                autoincrement=False,
+            )
+            for column in columns
+        ]
+        prefixes = ["TEMPORARY"] if temporary else []
+        schema = path[-2] if len(path) > 1 else None
+        table = sa.Table(path[-1], sa.MetaData(), *made, schema=schema, prefixes=prefixes)
+        return str(CreateTable(table).compile(dialect=_engine(self).dialect)).strip()
+
+    def key_type(self, arrow: pa.DataType) -> Any:
+        """SQLAlchemy's type of a column of a primary key."""
+        return self.column_type(arrow)
+
+    def empty(self, path: TablePath) -> str:
+        """The statement that removes all rows in a transaction."""
+        return f"DELETE FROM {self.quoted(*path)}"
+
+    @abstractmethod
+    def begin(self, connection: Any) -> None:
+        """Begin a transaction in which other writers of the same rows wait."""
+
+    def begin_rows(self, connection: Any) -> None:
+        """Begin a transaction on a connection for rows, where it does not begin by itself."""
+
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        """Let statements of this transaction fail that wait longer for what others have locked."""
+
+    @abstractmethod
+    def lock_row(self, statement: str) -> str:
+        """A SELECT whose row nobody else changes until the transaction ends."""
+
+    @abstractmethod
+    def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
+        """Add rows to a table, by the names of the columns. ``connection`` is one for rows, in a transaction."""
+
+    @abstractmethod
+    def execute(self, connection: Any, statement: str) -> None:
+        """Run a statement on a connection for rows, in its transaction."""
+
+    @abstractmethod
+    def first_value(self, connection: Any, statement: str) -> Any:
+        """What a statement gives on a connection for rows: the first column of its row, ``None`` without one."""
+
+    @abstractmethod
+    def upsert(self, keys: Sequence[str], others: Sequence[str]) -> str:
+        """What stands behind an INSERT so that it replaces a row with the same key."""
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def may_pass(self, error: BaseException) -> bool:
+        """Whether the same thing, tried again later, may work."""
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        """Whether a statement failed because a table is not there."""
+        return False
+
+    def failed(self, kind: Callable[[str], E], what: str, error: BaseException) -> E:
+        """An error for a person, without the password."""
+        text = " ".join(str(getattr(error, "orig", None) or error).split())
+        found = kind(f"{what}: {self.address.hide(text)}")
+        found.retryable = self.may_pass(getattr(error, "orig", None) or error)
+        return found
+
+
+def dialect_of(address: Address, pool_size: int) -> Dialect:
+    """The dialect of a database.
+
+    Raises:
+        UsageError: this version has none.
+    """
+    if address.kind not in _CLASSES:
+        raise UsageError(
+            f"option 'url': jdbc:{address.kind} is planned, and not here yet; here are {', '.join(sorted(_CLASSES))}"
+        )
+    module, _, name = _CLASSES[address.kind].partition(":")
+    made: Dialect = getattr(importlib.import_module(module), name)(address, pool_size)
+    return made
+
+
+_engines: dict[Address, Any] = {}
+_making = threading.Lock()
+
+
+def _engine(dialect: Dialect) -> Any:
+    """One engine for each database and process: making one takes milliseconds."""
+    with _making:
+        if dialect.address not in _engines:
+            _engines[dialect.address] = dialect.engine()
+        return _engines[dialect.address]
+
+
+def column_type(arrow: pa.DataType) -> Any:
+    """SQLAlchemy's type for a type of rows, as most databases have it.
+
+    Raises:
+        TypeError: there is none; says of what.
+    """
+    import sqlalchemy as sa
+
+    simple = {
+        pa.bool_(): sa.Boolean(),
+        **dict.fromkeys((pa.int8(), pa.int16(), pa.uint8()), sa.SmallInteger()),
+        **dict.fromkeys((pa.int32(), pa.uint16()), sa.Integer()),
+        **dict.fromkeys((pa.int64(), pa.uint32()), sa.BigInteger()),
+        pa.uint64(): sa.Numeric(20, 0),
+        **dict.fromkeys((pa.float16(), pa.float32()), sa.REAL()),
+        pa.float64(): sa.Double(),
+        **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), sa.Text()),
+        **dict.fromkeys((pa.binary(), pa.large_binary()), sa.LargeBinary()),
+        pa.date32(): sa.Date(),
+    }
+    if arrow in simple:
+        return simple[arrow]
+    if of.is_decimal(arrow):
+        return sa.Numeric(arrow.precision, arrow.scale)
+    if of.is_time(arrow):
+        return sa.Time()
+    if of.is_timestamp(arrow):
+        return sa.DateTime(timezone=arrow.tz is not None)
+    raise TypeError(arrow)

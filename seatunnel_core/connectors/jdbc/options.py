@@ -1,0 +1,259 @@
+"""The options of the source and of the sink ``Jdbc``, with SeaTunnel's names."""
+
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.config.option import (
+    BOOLEAN,
+    ENTRIES,
+    ENUM,
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    Option,
+    within,
+)
+
+_NO_JARS = "no jar is needed: the driver follows from url"
+
+URL = Option(
+    "url",
+    STRING,
+    required=True,
+    secret=True,
+    doc="The database: jdbc:postgresql://host:5432/database, jdbc:mysql://…, jdbc:sqlite:/path or jdbc:duckdb:/path. "
+    "What stands behind ? is taken as properties.",
+)
+DRIVER = Option("driver", STRING, no_effect=_NO_JARS, doc="The class of a driver in Java.")
+USER = Option("user", STRING, aliases=("username",), doc="As whom to open the database.")
+PASSWORD = Option("password", STRING, secret=True, doc="The password of that user.")
+PROPERTIES = Option(
+    "properties",
+    MAP,
+    secret=True,
+    doc="More of the connection, such as sslmode, currentSchema or ApplicationName. The names of JDBC and those of the "
+    "database's own client are understood.",
+)
+TIMEOUT = Option(
+    "connection_check_timeout_sec", within(0, 86_400), default=30, unit="s", doc="How long to wait for a connection."
+)
+POOL = Option(
+    "connection_pool_size",
+    within(2, 1000),
+    default=8,
+    doc="How many connections a process opens to this database at most, for all tables, sources and sinks together.",
+)
+QUERY = Option(
+    "query", STRING, unless=("table_path", "table_list"), required=True, doc="A statement that gives the rows."
+)
+TABLE_PATH = Option(
+    "table_path", STRING, doc="The table, database.schema.table or less of it. With query it only names the rows."
+)
+WHERE = Option("where_condition", STRING, doc="Which rows of each table or query, beginning with where.")
+PARTITION_COLUMN = Option(
+    "partition_column",
+    STRING,
+    doc="By which column the rows are divided into splits: a number, a text, a date or a moment. Without it, that of "
+    "the primary key of table_path, else nothing is divided.",
+)
+PARTITION_NUM = Option(
+    "partition_num",
+    within(1, 100_000),
+    doc="Into how many splits. Without it a table has splits of split.size rows, and a query as many as "
+    "parallel readers.",
+)
+LOWER = Option("partition_lower_bound", STRING, doc="The smallest value of partition_column that is read.")
+UPPER = Option("partition_upper_bound", STRING, doc="The largest value of partition_column that is read.")
+SPLIT_SIZE = Option(
+    "split.size", within(1, 2**31 - 1), default=100_000, unit="rows", doc="About how many rows a split has."
+)
+EVEN_LOWER = Option(
+    "split.even-distribution.factor.lower-bound",
+    NUMBER,
+    default=0.05,
+    doc="Numbers are taken for evenly distributed where their range has at least so many values per row.",
+)
+EVEN_UPPER = Option(
+    "split.even-distribution.factor.upper-bound", NUMBER, default=100.0, doc="And at most so many values per row."
+)
+THRESHOLD = Option(
+    "split.sample-sharding.threshold",
+    within(1, 2**31 - 1),
+    default=1000,
+    doc="From so many splits on the borders of uneven ones come from a sample of the rows.",
+)
+ALLOW_SAMPLING = Option(
+    "split.allow-sampling", BOOLEAN, default=True, doc="Whether borders of uneven splits may come from a sample."
+)
+SAMPLING_RATE = Option(
+    "split.inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="One row of so many is in the sample."
+)
+SELECT_COUNT = Option(
+    "use_select_count",
+    BOOLEAN,
+    default=False,
+    doc="Count the rows of a table instead of taking the database's estimate.",
+)
+FETCH_SIZE = Option(
+    "fetch_size",
+    within(0, 2**31 - 1),
+    default=0,
+    unit="rows",
+    doc="How many rows a batch has at most; 0 leaves it to the engine.",
+)
+
+CONNECTION: tuple[Option[Any], ...] = (URL, DRIVER, USER, PASSWORD, PROPERTIES, TIMEOUT, POOL)
+
+_OF_A_TABLE: tuple[Option[Any], ...] = (
+    evolve(QUERY, required=False, unless=()),
+    TABLE_PATH,
+    PARTITION_COLUMN,
+    PARTITION_NUM,
+    LOWER,
+    UPPER,
+    SPLIT_SIZE,
+    EVEN_LOWER,
+    EVEN_UPPER,
+    THRESHOLD,
+    ALLOW_SAMPLING,
+    SAMPLING_RATE,
+    SELECT_COUNT,
+)
+TABLE_LIST = Option(
+    "table_list",
+    ENTRIES(*_OF_A_TABLE),
+    doc="Several tables: a block with table_path, and query or options of splits of its own, for each. What an entry "
+    "does not say is taken from beside table_list.",
+)
+
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+    *CONNECTION,
+    QUERY,
+    TABLE_PATH,
+    TABLE_LIST,
+    WHERE,
+    PARTITION_COLUMN,
+    PARTITION_NUM,
+    LOWER,
+    UPPER,
+    SPLIT_SIZE,
+    EVEN_LOWER,
+    EVEN_UPPER,
+    THRESHOLD,
+    ALLOW_SAMPLING,
+    SAMPLING_RATE,
+    SELECT_COUNT,
+    FETCH_SIZE,
+    Option(
+        "decimal_type_narrowing", BOOLEAN, default=True, no_effect="a type stays what it is", doc="Of Oracle's numbers."
+    ),
+)
+
+GENERATE = Option(
+    "generate_sink_sql", BOOLEAN, default=False, doc="Write rows into database and table; without it query is needed."
+)
+DATABASE = Option(
+    "database",
+    STRING,
+    doc="The database of the table. On PostgreSQL it has to be that of url, because no other is open.",
+)
+TABLE = Option(
+    "table",
+    STRING,
+    doc="The table, with its schema before it where the database has schemas. May have variables of the rows' table, "
+    "such as ${table_name}.",
+)
+SINK_QUERY = Option(
+    "query",
+    STRING,
+    required=True,
+    unless=("generate_sink_sql",),
+    doc="A statement INSERT … VALUES (…) with ? for the columns of the rows in their order, or :name for those of "
+    "a name.",
+)
+PRIMARY_KEYS: Option[tuple[str, ...]] = Option(
+    "primary_keys",
+    LIST(),
+    doc="The columns by which updates, deletes and upserts find their row. Without it, the key that the rows bring.",
+)
+UPSERT = Option(
+    "enable_upsert",
+    BOOLEAN,
+    default=True,
+    doc="With primary keys: whether an inserted row replaces the one with its key. Otherwise that is an error.",
+)
+QUERY_KEY = Option(
+    "support_upsert_by_query_primary_key_exist",
+    BOOLEAN,
+    default=False,
+    no_effect="a table without a unique index on primary_keys is always asked for them",
+    doc="Find out by a query which keys are there.",
+)
+FIELD_IDE = Option(
+    "field_ide",
+    ENUM("ORIGINAL", "UPPERCASE", "LOWERCASE"),
+    default="ORIGINAL",
+    doc="How the names of the columns of a table are written that this sink creates or writes.",
+)
+BATCH_SIZE = Option(
+    "batch_size",
+    within(1, 2**31 - 1),
+    default=100_000,
+    unit="rows",
+    doc="How many rows are sent to the database at a time, at most.",
+)
+EXACTLY_ONCE = Option(
+    "is_exactly_once",
+    BOOLEAN,
+    default=False,
+    doc="Stage rows in tables beside the target, and move them in one transaction with the checkpoint that holds them. "
+    "Without it tasks write at once, and a row may come again after a failure.",
+)
+COMMIT_ATTEMPTS = Option(
+    "max_commit_attempts",
+    within(1, 1000),
+    default=3,
+    doc="How often a commit is tried in a row before the pipeline restarts, when the database says that it may help.",
+)
+SCHEMA_SAVE_MODE = Option(
+    "schema_save_mode",
+    ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
+    default="CREATE_SCHEMA_WHEN_NOT_EXIST",
+    doc="What happens with the table when the job first starts.",
+)
+DATA_SAVE_MODE = Option(
+    "data_save_mode",
+    ENUM("APPEND_DATA", "DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
+    default="APPEND_DATA",
+    doc="What happens with rows that are in the table when the job first starts.",
+)
+CUSTOM_SQL = Option("custom_sql", STRING, doc="The statement of data_save_mode = CUSTOM_PROCESSING.")
+_IN_A_TRANSACTION = "rows are staged in tables and moved in one transaction; nothing of XA is needed"
+
+SINK_OPTIONS: tuple[Option[Any], ...] = (
+    *CONNECTION,
+    GENERATE,
+    DATABASE,
+    TABLE,
+    SINK_QUERY,
+    PRIMARY_KEYS,
+    UPSERT,
+    QUERY_KEY,
+    FIELD_IDE,
+    BATCH_SIZE,
+    EXACTLY_ONCE,
+    COMMIT_ATTEMPTS,
+    SCHEMA_SAVE_MODE,
+    DATA_SAVE_MODE,
+    CUSTOM_SQL,
+    Option(
+        "use_copy_statement", BOOLEAN, default=True, no_effect="PostgreSQL always gets COPY", doc="Write with COPY."
+    ),
+    Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="A class in Java."),
+    Option("transaction_timeout_sec", STRING, no_effect=_IN_A_TRANSACTION, doc="How long a transaction may take."),
+    Option("auto_commit", BOOLEAN, default=True, no_effect="rows are committed by work unit", doc="Commit each row."),
+    Option("max_retries", STRING, no_effect="a work unit is run again as the job says", doc="Retries of a batch."),
+    Option("batch_interval_ms", STRING, no_effect="a work unit ends in time", doc="How long rows may wait."),
+)

@@ -1,0 +1,359 @@
+"""PostgreSQL: ADBC moves rows with COPY, from Arrow and to Arrow; psycopg, below SQLAlchemy, does the rest."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath, column_type
+from seatunnel_core.connectors.jdbc.pool import BULK
+from seatunnel_core.errors import SourceError
+
+_LIBPQ = {
+    "ApplicationName": "application_name",
+    "connectTimeout": "connect_timeout",
+    "loginTimeout": "connect_timeout",
+    "gssEncMode": "gssencmode",
+    "kerberosServerName": "krbsrvname",
+}
+"""Names of JDBC's driver, and what the database's own client calls them."""
+
+_OF_JAVA = {
+    *("socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"),
+    *("binaryTransfer", "preparedStatementCacheQueries", "preparedStatementCacheSizeMiB", "logUnclosedConnections"),
+    *("assumeMinServerVersion", "autosave", "cleanupSavepoints", "tcpKeepAlive", "sslfactory", "useUnicode"),
+    *("characterEncoding", "serverTimezone", "useSSL", "zeroDateTimeBehavior", "rewriteBatchedStatements"),
+}
+"""Of drivers in Java only; nothing here needs them."""
+
+_SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
+"""A server does not notice by itself that a machine is gone, and keeps what its connections had locked."""
+
+_TYPES = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+_LISTS = {f"_{name}": pa.list_(_TYPES[name]) for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text")}
+_AS_TEXT_DIRECT = {"json", "xml"}
+"""What is sent as its text: it can be copied as one."""
+
+_LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
+
+_PASSING = ("08", "53", "57P", "40", "55P03", "58")
+"""Connection lost, too few resources, the server stops or starts, deadlocks, a lock not given, the system's errors."""
+
+_COLUMNS = """
+SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod)
+  FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS m(oid, typmod, n)
+  JOIN pg_catalog.pg_type t ON t.oid = m.oid
+  LEFT JOIN pg_catalog.pg_type b ON b.oid = nullif(t.typbasetype, 0)
+ ORDER BY m.n
+"""
+_KEYS = """
+SELECT i.indisprimary, array_agg(a.attname::text ORDER BY array_position(i.indkey::int2[], a.attnum))
+  FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+ WHERE i.indrelid = %s AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indisvalid
+   AND i.indnkeyatts = i.indnatts
+ GROUP BY i.indexrelid, i.indisprimary ORDER BY i.indisprimary DESC, i.indexrelid
+"""
+_NULLS = """
+SELECT attname::text, NOT attnotnull, atthasdef OR attidentity <> '' FROM pg_catalog.pg_attribute
+ WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+"""
+
+
+class PostgreSQL(Dialect):
+    """Version 12 or newer."""
+
+    keeps_schemas: ClassVar[bool] = True
+    shares_snapshots: ClassVar[bool] = True
+
+    # -- connections ----------------------------------------------------------------------------------------------
+
+    def engine(self) -> Any:
+        import psycopg
+        import sqlalchemy as sa
+
+        parameters = self._parameters()
+        return sa.create_engine(
+            "postgresql+psycopg://", creator=lambda: psycopg.connect(**parameters), poolclass=sa.pool.NullPool
+        )
+
+    def open(self, kind: str) -> Any:
+        if kind != BULK:
+            return super().open(kind)
+        from adbc_driver_postgresql import dbapi
+        from psycopg.conninfo import make_conninfo
+
+        return dbapi.connect(make_conninfo(**self._parameters()))
+
+    def alive(self, connection: Any) -> bool:
+        if hasattr(connection, "exec_driver_sql"):
+            return super().alive(connection)
+        try:
+            self.first_value(connection, "SELECT 1")
+            connection.rollback()
+        except Exception:
+            return False
+        return True
+
+    def export_snapshot(self, connection: Any) -> str:
+        cursor = self.cursor(connection)
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        cursor.execute("SELECT pg_catalog.pg_export_snapshot()")
+        return str(cursor.fetchone()[0])
+
+    def _parameters(self) -> dict[str, Any]:
+        address = self.address
+        found: dict[str, Any] = {
+            "host": address.host,
+            "port": address.port,
+            "dbname": address.database,
+            "connect_timeout": address.timeout_s,
+            "application_name": "seatunnel",
+        }
+        if address.user is not None:
+            found["user"] = address.user
+        if address.password is not None:
+            found["password"] = address.password
+        settings = list(_SETTINGS)
+        for name, value in address.properties:
+            if name == "currentSchema":
+                settings.append("-c search_path=" + value.replace(" ", ""))
+            elif name == "options":
+                settings.append(value)
+            elif name == "ssl":
+                found.setdefault("sslmode", "verify-full" if value.lower() in ("", "true") else "prefer")
+            elif name not in _OF_JAVA:
+                found[_LIBPQ.get(name, name)] = value
+        return {**found, "options": " ".join(settings)}
+
+    # -- names and texts ------------------------------------------------------------------------------------------
+
+    def path(self, written: str) -> TablePath:
+        parts = [part.strip().strip('"') for part in written.split(".")]
+        if not all(parts) or len(parts) > 3:
+            raise ValueError(f"{written!r} is no table of PostgreSQL; write schema.table")
+        if len(parts) == 3 and parts[0] != self.address.database:
+            raise ValueError(
+                f"{written!r} is in the database {parts[0]}, and url opens {self.address.database}; PostgreSQL opens "
+                "one at a time"
+            )
+        return tuple(parts[-2:])
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
+        cursor = self.cursor(connection)
+        cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
+        described, result = cursor.description, cursor.pgresult
+        oids = [column.type_code for column in described]
+        modifiers = [result.fmod(number) for number in range(len(described))]
+        cursor.execute(_COLUMNS, (oids, modifiers))
+        return tuple(
+            _column(column.name, modifier, *found[1:])
+            for column, modifier, found in zip(described, modifiers, cursor.fetchall(), strict=True)
+        )
+
+    def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        cursor = self.cursor(connection)
+        cursor.execute("SELECT pg_catalog.to_regclass(%s)::oid", (self.quoted(*path),))
+        oid = cursor.fetchone()[0]
+        if oid is None:
+            return None
+        cursor.execute(_NULLS, (oid,))
+        said = {name: (nullable, filled) for name, nullable, filled in cursor.fetchall()}
+        cursor.execute(_KEYS, (oid,))
+        keys = [(primary, tuple(names)) for primary, names in cursor.fetchall()]
+        found = self.columns(connection, f"SELECT * FROM {self.quoted(*path)}")
+        return DatabaseTable(
+            columns=tuple(_said(column, *said.get(column.name, (True, False))) for column in found),
+            primary_key=next((names for primary, names in keys if primary), ()),
+            unique_keys=tuple(names for _, names in keys),
+        )
+
+    def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT tablename::text FROM pg_catalog.pg_tables "
+            "WHERE schemaname = coalesce(%s, current_schema()) AND starts_with(tablename::text, %s)",
+            (schema, prefix),
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+    def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT reltuples::bigint FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(%s)",
+            (self.quoted(*path),),
+        )
+        found = cursor.fetchone()
+        return int(found[0]) if found and found[0] > 0 else None
+
+    def sample(self, relation: str, column: str, one_of: int) -> str:
+        return f"SELECT {column} AS v FROM {relation} WHERE random() < {1 / one_of:.9f}"
+
+    def read(
+        self, statement: str, schema: pa.Schema, fetch_size: int, snapshot: str | None
+    ) -> Iterator[pa.RecordBatch]:
+        with self.pool.lend(BULK) as connection:
+            self.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if snapshot is not None:
+                self.execute(connection, f"SET TRANSACTION SNAPSHOT {self.literal(snapshot)}")
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+                for batch in cursor.fetch_record_batch():
+                    fitted = _fitted(batch, schema)
+                    for start in range(0, fitted.num_rows, fetch_size):
+                        yield fitted.slice(start, fetch_size)
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def column_type(self, arrow: pa.DataType) -> Any:
+        import sqlalchemy as sa
+
+        if of.is_list(arrow) or of.is_large_list(arrow):
+            return sa.ARRAY(self.column_type(arrow.value_type))
+        return column_type(arrow)
+
+    def begin(self, connection: Any) -> None:
+        """SQLAlchemy has begun one already."""
+
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        self.cursor(connection).execute(f"SET LOCAL lock_timeout = '{seconds}s'")
+
+    def lock_row(self, statement: str) -> str:
+        return f"{statement} FOR UPDATE"
+
+    def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
+        with connection.cursor() as cursor:
+            schema = path[0] if len(path) > 1 else None
+            cursor.adbc_ingest(path[-1], rows, mode="append", db_schema_name=schema, temporary=temporary)
+
+    def execute(self, connection: Any, statement: str) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def first_value(self, connection: Any, statement: str) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            row = cursor.fetchone()
+        return row[0] if row else None
+
+    def upsert(self, keys: Sequence[str], others: Sequence[str]) -> str:
+        target = ", ".join(self.quoted(name) for name in keys)
+        if not others:
+            return f"ON CONFLICT ({target}) DO NOTHING"
+        changes = ", ".join(f"{self.quoted(name)} = EXCLUDED.{self.quoted(name)}" for name in others)
+        return f"ON CONFLICT ({target}) DO UPDATE SET {changes}"
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    def may_pass(self, error: BaseException) -> bool:
+        import psycopg
+        from adbc_driver_manager import Error, OperationalError
+
+        if not isinstance(error, psycopg.Error | Error):
+            return False
+        state = getattr(error, "sqlstate", None)
+        if not state or state == "00000":
+            return isinstance(error, psycopg.OperationalError | OperationalError)
+        return state.startswith(_PASSING) or _is_lost_snapshot(error)
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        return getattr(getattr(error, "orig", None) or error, "sqlstate", None) == "42P01"
+
+
+def _is_lost_snapshot(error: BaseException) -> bool:
+    """The connection that held it is gone: the next start of the pipeline has another one."""
+    return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
+
+
+def _column(name: str, modifier: int, base: str, kind: str, declared: str) -> Column:
+    """From what the catalog says: the name of the type, or of what a domain stands for."""
+    if base == "numeric":
+        return _numeric(name, modifier, declared, kind)
+    arrow = _TYPES.get(base) or _LISTS.get(base)
+    if arrow is not None:
+        return Column(name=name, declared=declared, arrow=arrow, read="{}", direct=kind != "d")
+    if base == "oid":
+        return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
+    cast = declared if kind == "d" else _without_length(declared)
+    if base.startswith("_"):
+        texts = pa.list_(pa.string())
+        return Column(name=name, declared=declared, arrow=texts, read="{}::text[]", direct=False, cast=cast)
+    direct = base in _AS_TEXT_DIRECT and kind != "d"
+    return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=direct, cast=cast)
+
+
+def _without_length(declared: str) -> str:
+    """``bit`` and ``character`` alone mean one of them."""
+    varying = re.sub(r"\b(bit|character)\(\d+\)", r"\1 varying", declared)
+    return re.sub(r"\([^)]*\)", "", varying)
+
+
+def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
+    if modifier < 0 and (written := re.search(r"\((\d+),(-?\d+)\)", declared)):
+        precision, scale = int(written[1]), int(written[2])
+    else:
+        precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
+    if modifier < 0 and "(" not in declared:
+        arrow: pa.DataType = _UNBOUNDED
+    elif _LEAST_PRECISION <= precision <= 76 and scale <= precision:
+        arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    else:
+        return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
+    return Column(name=name, declared=declared, arrow=arrow, read="{}", direct=kind != "d")
+
+
+def _said(column: Column, nullable: bool, filled: bool) -> Column:
+    from attrs import evolve
+
+    return evolve(column, nullable=nullable, filled=filled)
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """With the types that were planned: ADBC gives numbers of many digits as texts."""
+    arrays = []
+    for number, column in enumerate(schema):
+        array = batch.column(number)
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        try:
+            arrays.append(array if array.type == column.type else _cast(array, column.type))
+        except pa.ArrowException as error:
+            raise SourceError(
+                f"column {column.name!r} has a value that {column.type} cannot hold: {error}; convert it in query, for "
+                f'example "{column.name}"::text'
+            ) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+_MOST_CHARACTERS = 57
+"""A text of so many has a place in a decimal256 of the largest precision, with 18 digits after its point."""
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Arrow takes a text with too many digits for another number; a wide one first shows whether it fits."""
+    if kind == _UNBOUNDED and of.is_string(array.type):
+        if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
+            raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
+        return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
+    return array.cast(kind)

@@ -1,0 +1,214 @@
+"""What one entry of a source reads: a table or a query, its columns, and the statement for one of its pieces."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve, field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.splitting import Divided, can_divide, condition
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+
+_WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)
+
+
+@frozen(kw_only=True)
+class Reading:
+    """One table of the source."""
+
+    dialect: Dialect
+    options: Options
+    """Of this table: ``query``, ``table_path``, ``partition_column`` …"""
+
+    path: TablePath | None
+    query: str | None
+    where: str
+    """A condition without the word, or ``""``."""
+
+    @property
+    def name(self) -> str:
+        """The path of the table in rows."""
+        return "default" if self.path is None else self.dialect.table_name(self.path)
+
+    @property
+    def relation(self) -> str:
+        if self.query is not None:
+            return f"({self.query}\n) AS seatunnel_query"  # it may end with a comment
+        return self.dialect.quoted(*self.path or ())
+
+    def found(self, connection: Any) -> "Found":
+        """Ask the database for the columns, and for what the rows can be divided by.
+
+        Raises:
+            SourceError: the table, or a column that is asked for, is not there.
+        """
+        table = None if self.path is None else self.dialect.table(connection, self.path)
+        if self.query is None:
+            if table is None:
+                raise SourceError(f"there is no table {self.options[opt.TABLE_PATH]} in {self.dialect.address}")
+            columns = table.columns
+        else:
+            columns = self.dialect.columns(connection, self.query)
+            names = [column.name for column in columns]
+            doubled = sorted({name for name in names if names.count(name) > 1})
+            if doubled:
+                raise SourceError(f"two columns of the query are called {doubled[0]!r}; give one another name with AS")
+        if self.where:
+            everything = f"SELECT * FROM {self.relation} WHERE ({self.where})"
+            self.dialect.columns(connection, everything)
+        return Found(reading=self, columns=columns, split_column=self._split_column(columns, table), table=table)
+
+    def _split_column(self, columns: tuple[Column, ...], table: DatabaseTable | None) -> Column | None:
+        by_name = {column.name: column for column in columns}
+        asked = self.options[opt.PARTITION_COLUMN]
+        if asked is not None:
+            name = asked.strip('"`')
+            if name not in by_name:
+                meant = nearest(name, by_name)
+                raise SourceError(
+                    f"option 'partition_column': {self.name} has no column {name!r}"
+                    + (f"; did you mean {meant}?" if meant else f"; it has {', '.join(by_name)}")
+                )
+            if not can_divide(by_name[name].arrow):
+                raise SourceError(
+                    f"option 'partition_column': {name!r} has the type {by_name[name].declared}; rows are divided by "
+                    "numbers, texts, dates and moments"
+                )
+            return by_name[name]
+        if table is None or self.query is not None:
+            return None
+        keys = (table.primary_key, *table.unique_keys)
+        usable = (by_name[key[0]] for key in keys if key and can_divide(by_name[key[0]].arrow))
+        return next(usable, None)
+
+
+@frozen(kw_only=True)
+class Found:
+    """What the database says of a table of the source."""
+
+    reading: Reading
+    columns: tuple[Column, ...] = field(repr=False)
+    split_column: Column | None
+    table: DatabaseTable | None = field(repr=False)
+
+    def schema(self) -> TableSchema:
+        fields = [pa.field(column.name, column.arrow) for column in self.columns]
+        names = {column.name for column in self.columns}
+        key = self.table.primary_key if self.table is not None else ()
+        return TableSchema(
+            table=self.reading.name,
+            columns=pa.schema(fields),
+            primary_key=key if names.issuperset(key) else (),
+        )
+
+    def bodies(self, connection: Any, planning: Planning) -> list[tuple[Mapping[str, Any], int]]:
+        """The body of each split, and about how many rows it has."""
+        reading, options = self.reading, self.reading.options
+        rows = self._rows(connection)
+        if self.split_column is None:
+            return [({"low": None, "high": None, "closed": False, "nulls": True}, rows)]
+        number = options[opt.PARTITION_NUM]
+        if number is None and reading.path is None:
+            number = planning.parallelism
+        at_least = -(-rows // planning.rows_per_second) if planning.rows_per_second is not None else 1
+        divided = Divided(
+            dialect=reading.dialect,
+            ask=lambda statement: reading.dialect.ask(connection, statement),
+            relation=reading.relation,
+            where=reading.where,
+            column=self.split_column,
+            options=options,
+            rows=rows,
+        )
+        return [(piece.body(), piece.rows) for piece in divided.pieces(number, at_least)]
+
+    def statement(self, body: Mapping[str, Any]) -> str:
+        """The SELECT for one split."""
+        dialect = self.reading.dialect
+        shown = ", ".join(
+            column.read.replace("{}", dialect.quoted(column.name)) + f" AS {dialect.quoted(column.name)}"
+            for column in self.columns
+        )
+        split_by = "" if self.split_column is None else self.split_column.name
+        return f"SELECT {shown} FROM {self.reading.relation}{condition(dialect, split_by, body, self.reading.where)}"
+
+    def _rows(self, connection: Any) -> int:
+        reading = self.reading
+        estimated = None
+        if reading.path is not None and reading.query is None and not reading.options[opt.SELECT_COUNT]:
+            estimated = reading.dialect.estimated_rows(connection, reading.path)
+        if estimated is None and (self.split_column is not None or reading.options[opt.SELECT_COUNT]):
+            where = f" WHERE {reading.where}" if reading.where else ""
+            asked = f"SELECT count(*) FROM {reading.relation}{where}"
+            estimated = int(reading.dialect.ask(connection, asked)[0][0])
+        return max(1, estimated or 1)
+
+
+def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
+    """The tables of a source, from its options.
+
+    Raises:
+        UsageError: options that do not go together.
+    """
+    where = _condition(options[opt.WHERE])
+    entries = options[opt.TABLE_LIST] or ()
+    if entries and (options.is_set(opt.QUERY) or options.is_set(opt.TABLE_PATH)):
+        raise UsageError("option 'table_list': query and table_path belong into its entries")
+    found = [_reading(dialect, _with(options, entry), where) for entry in entries]
+    if not entries:
+        found = [_reading(dialect, options, where)]
+    names = [each.name for each in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"option 'table_list': two entries have the table {name!r}; write another table_path in one"
+            )
+    return tuple(found)
+
+
+def _with(options: Options, entry: Options) -> Options:
+    """The options of an entry; those that it does not name stand beside the list."""
+    of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
+    beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
+    return Options({**beside, **of_entry}, options.declared)
+
+
+def _reading(dialect: Dialect, options: Options, where: str) -> Reading:
+    path = None
+    if options[opt.TABLE_PATH] is not None:
+        try:
+            path = dialect.path(options[opt.TABLE_PATH])
+        except ValueError as error:
+            raise UsageError(f"option 'table_path': {error}") from None
+    query = options[opt.QUERY]
+    if query is None and path is None:
+        raise UsageError("option 'table_list': an entry has neither table_path nor query")
+    return Reading(
+        dialect=dialect,
+        options=options,
+        path=path,
+        query=None if query is None else query.strip().rstrip(";").rstrip(),
+        where=where,
+    )
+
+
+def _condition(text: str | None) -> str:
+    if text is None or not text.strip():
+        return ""
+    found = _WHERE.fullmatch(text)
+    if found is None:
+        raise UsageError("option 'where_condition': it begins with where, as in where id > 100")
+    return found[1].strip()
+
+
+def only_shown(found: Found) -> Found:
+    """Without what only the driver needs, for a task."""
+    return evolve(found, table=None)

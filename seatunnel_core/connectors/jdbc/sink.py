@@ -1,0 +1,262 @@
+"""The sink ``Jdbc``: rows go into tables of a database, or into a statement of one's own."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.file.table_names import VARIABLE, filled
+from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.dialect import TASK_MODULES, TablePath, dialect_of
+from seatunnel_core.connectors.jdbc.publishing import Publishing
+from seatunnel_core.connectors.jdbc.target import (
+    Target,
+    new_columns,
+    statement_of,
+    target_of_statement,
+    target_table,
+)
+from seatunnel_core.connectors.jdbc.writer import JdbcWriter
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, StagingPlace
+from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+
+_PAUSE_S = 1.0
+"""Between two tries of a commit: a server that was killed takes about as long to be there again."""
+
+
+class JdbcSink(Sink):
+    """With ``is_exactly_once`` each work unit is staged in tables of its own, and one transaction moves the rows, drops
+    those tables, and records what was committed and by which engine."""
+
+    identifier: ClassVar[str] = "Jdbc"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
+    guarantee = Guarantee.EXACTLY_ONCE
+    example = """
+        url = "jdbc:postgresql://localhost:5432/shop"
+        user = writer
+        password = "the one of writer"
+        generate_sink_sql = true
+        table = "public.orders"
+        primary_keys = [id]
+        is_exactly_once = true
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        address = address_of(options)
+        self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
+        self._dialect = dialect_of(address, options[opt.POOL])
+        self._stages: bool = options[opt.EXACTLY_ONCE]
+        self._batch_rows: int = options[opt.BATCH_SIZE]
+        self._statement = None if options[opt.GENERATE] else statement_of(_query(options))
+        if options[opt.GENERATE] and options.is_set(opt.SINK_QUERY):
+            raise UsageError("option 'query': generate_sink_sql = true writes the statements; leave one of the two out")
+        if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
+            raise UsageError("option 'custom_sql': data_save_mode is CUSTOM_PROCESSING, and the statement is missing")
+        self._check_names()
+        if not self._stages:
+            keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
+            self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
+            self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
+        self._targets: Mapping[str, Target] = {}
+        self._driver: _Driver | None = _Driver()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_driver": None, "options": None, "_statement": None}
+
+    def _check_names(self) -> None:
+        for option in (opt.TABLE, opt.DATABASE):
+            if "${" in VARIABLE.sub("", self.options[option] or ""):
+                raise UsageError(f"option {option.key!r}: it has a variable that no table has; write ${{table_name}}")
+
+    # -- at the start ---------------------------------------------------------------------------------------------
+
+    def prepare(self, place: SinkPlace) -> None:
+        self._of_driver.save_mode_left = False
+        with self._told(place, "the database cannot be prepared"):
+            if self._stages:
+                self._publishing(place).claim()
+            else:
+                with self._dialect.pool.lend():
+                    return
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        """Which tables they are is known with the rows' columns, before any row is staged."""
+        self._of_driver.save_mode_left = True
+        self._of_driver.seen = set()
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        with self._of_driver.lock:  # the sources of a pipeline come here at the same time
+            for schema in schemas:
+                with self._told(place, f"the table for the rows of {schema.table} cannot be made ready"):
+                    self._targets = {**self._targets, schema.table: self._ready(schema, place)}
+
+    def _ready(self, schema: TableSchema, place: SinkPlace) -> Target:
+        publishing = self._publishing(place)
+        with publishing.transaction() as connection:
+            if self._stages:
+                publishing.hold(connection)
+            if self._statement is not None:
+                return self._checked_statement(connection, schema)
+            path = self._path(schema)
+            names = {name: self._written(name) for name in schema.columns.names}
+            keys = tuple(self._written(name) for name in self._keys(schema))
+            if self._of_driver.save_mode_left and path not in self._of_driver.seen:
+                self._empty(connection, path)
+                self._of_driver.seen.add(path)
+            table = self._dialect.table(connection, path)
+            if table is None:
+                self._create(connection, path, schema, names, keys)
+                table = self._dialect.table(connection, path)
+            connection.commit()
+            if table is None:
+                raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by somebody else")
+            upserts = self.options[opt.UPSERT]
+            return target_table(self._dialect, table, path, schema, names=names, keys=keys, upserts=upserts)
+
+    def _keys(self, schema: TableSchema) -> Sequence[str]:
+        return self.options[opt.PRIMARY_KEYS] or schema.primary_key or schema.unique_key
+
+    def _written(self, name: str) -> str:
+        """A column's name in the table."""
+        case = self.options[opt.FIELD_IDE]
+        return name.upper() if case == "UPPERCASE" else name.lower() if case == "LOWERCASE" else name
+
+    def _path(self, schema: TableSchema) -> TablePath:
+        written = filled(self.options[opt.TABLE] or "${table_name}", schema)
+        database = filled(self.options[opt.DATABASE] or "", schema)
+        try:
+            return self._dialect.path_in(database, written)
+        except ValueError as error:
+            raise SinkError(f"the rows of {schema.table}: {error}") from None
+
+    def _empty(self, connection: Any, path: TablePath) -> None:
+        """As the two save modes say."""
+        table, mode = self._dialect.quoted(*path), self.options[opt.DATA_SAVE_MODE]
+        cursor = self._dialect.cursor(connection)
+        if self._dialect.table(connection, path) is not None:
+            if mode == "ERROR_WHEN_DATA_EXISTS" and self._dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
+                raise SinkError(
+                    f"the table {self._dialect.table_name(path)} has rows, and data_save_mode is "
+                    "ERROR_WHEN_DATA_EXISTS; empty it, choose another, or write APPEND_DATA"
+                )
+            if self.options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
+                cursor.execute(f"DROP TABLE {table}")
+            elif mode == "DROP_DATA":
+                cursor.execute(self._dialect.empty(path))
+        if mode == "CUSTOM_PROCESSING" and not self._of_driver.seen:
+            cursor.execute(self.options[opt.CUSTOM_SQL])
+
+    def _create(
+        self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
+    ) -> None:
+        mode, named = self.options[opt.SCHEMA_SAVE_MODE], self._dialect.table_name(path)
+        if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
+            raise SinkError(
+                f"there is no table {named} and schema_save_mode is {mode}; create it, or write "
+                "CREATE_SCHEMA_WHEN_NOT_EXIST"
+            )
+        missing = [key for key in keys if key not in names.values()]
+        if missing:
+            raise SinkError(f"the key column {missing[0]!r} is not among the columns of the rows of {schema.table}")
+        columns = new_columns(self._dialect, schema, names)
+        self._dialect.cursor(connection).execute(self._dialect.create_table(path, columns, keys))
+
+    def _checked_statement(self, connection: Any, schema: TableSchema) -> Target:
+        """The statement as the database understands it, tried on a table without rows."""
+        assert self._statement is not None
+        target = target_of_statement(self._dialect, self._statement, schema)
+        cursor, tried = self._dialect.cursor(connection), ("seatunnel_tried",)
+        columns = new_columns(self._dialect, target.rows(), {name: name for name in target.names})
+        cursor.execute(self._dialect.create_table(tried, columns, (), temporary=True))
+        for statement in target.moves(self._dialect, self._dialect.quoted(*tried), changes=False):
+            cursor.execute(f"EXPLAIN {statement}")
+        connection.rollback()
+        return target
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> JdbcWriter:
+        missing = [schema.table for schema in schemas if schema.table not in self._targets]
+        if missing:
+            raise SinkError(f"{missing[0]} was not made ready before its first row: create_tables comes first")
+        return JdbcWriter(self._dialect, self._targets, place, stages=self._stages, batch_rows=self._batch_rows)
+
+    # -- committing and sweeping ----------------------------------------------------------------------------------
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        if not self._stages:
+            return
+        for left in reversed(range(self.options[opt.COMMIT_ATTEMPTS])):
+            try:
+                with self._told(place, "staged rows cannot be moved", CommitError):
+                    self._publishing(place).commit(committables, again=again)
+            except CommitError as error:
+                if not error.retryable or not left:
+                    raise
+                time.sleep(_PAUSE_S)
+                again = True  # the connection may have been lost after the database had done it
+            else:
+                return
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        if not self._stages:
+            return 0
+        with self._told(place, "what was staged cannot be swept"):
+            return self._publishing(place).sweep(keep, final=final)
+
+    def clear(self, place: SinkPlace) -> None:
+        if self._stages:
+            with self._told(place, "what is recorded of the pipeline cannot be removed"):
+                self._publishing(place).clear()
+
+    def _publishing(self, place: SinkPlace) -> Publishing:
+        return Publishing(
+            dialect=self._dialect, place=place, upserts=self.options[opt.UPSERT], statement=self._statement
+        )
+
+    @property
+    def _of_driver(self) -> "_Driver":
+        assert self._driver is not None, "a task asks for what only the driver has"
+        return self._driver
+
+    @contextmanager
+    def _told(self, place: SinkPlace, what: str, kind: Callable[[str], SinkError] = SinkError) -> Iterator[None]:
+        """Do something, and say of what the database answers whether it may pass."""
+        who = f"pipeline {place.pipeline_id}, sink Jdbc"
+        try:
+            yield
+        except SinkError as error:
+            if str(error).startswith("pipeline "):
+                raise
+            raise type(error)(f"{who}: {error}") from error
+        except ConnectorError as error:
+            found = kind(f"{who}: {what}: {error}")
+            found.retryable = error.retryable
+            raise found from error
+        except Exception as error:
+            raise self._dialect.failed(kind, f"{who}: {self._dialect.address}: {what}", error) from error
+
+
+class _Driver:
+    """What only the driver's process has, where several threads use it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        """Held while tables are made ready."""
+
+        self.save_mode_left = False
+        self.seen: set[TablePath] = set()
+        """The tables on which the save mode has acted since it was asked to."""
+
+
+def _query(options: Options) -> str:
+    query: str | None = options[opt.SINK_QUERY]
+    if not query:
+        raise UsageError("option 'query': it is missing; write it, or generate_sink_sql = true and table")
+    return query

@@ -1,0 +1,178 @@
+"""The source ``Jdbc``: the rows of tables and queries of a database, divided into splits."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.jdbc import options as opt
+from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.dialect import TASK_MODULES, dialect_of
+from seatunnel_core.connectors.jdbc.pool import CONTROL, Lent
+from seatunnel_core.connectors.jdbc.reading import Found, only_shown, readings_of
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.errors import ConnectorError, SourceError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+_BATCH_ROWS = 65_536
+_ROW_BYTES = 100
+"""A guess: what a split weighs decides about packing only."""
+
+_log = logging.getLogger(__name__)
+
+
+class JdbcSource(Source):
+    """All splits of a job see the same state of the database where it can share one (PostgreSQL)."""
+
+    identifier: ClassVar[str] = "Jdbc"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
+    caveat = (
+        "Not so for tables that are changed while the job runs when it goes on in a new process, or after the server "
+        "was started again: what is left is read from their newer state"
+    )
+    example = """
+        # jdbc:postgresql://host:5432/shop takes user and password, too
+        url = "jdbc:sqlite:/data/shop.db"
+        query = "SELECT 1 AS id, 'pen' AS name"
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        address = address_of(options)
+        self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
+        self._dialect = dialect_of(address, options[opt.POOL])
+        self._readings = readings_of(self._dialect, options)
+        self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
+        self._found: tuple[Found, ...] = ()
+        self._snapshot: str | None = None
+        self._holder: Lent | None = None
+        self._begun = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A task gets what it needs to read, and not the connection that holds the snapshot."""
+        found = tuple(only_shown(each) for each in self._found)
+        return {**self.__dict__, "options": None, "_holder": None, "_found": found}
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def require_input(self) -> None:
+        self._look()
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        return tuple(each.schema() for each in self._look())
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        splits: list[Split] = []
+        for found in self._look():
+            with (
+                self._told(f"the table {found.reading.name} cannot be divided"),
+                self._dialect.pool.lend() as connection,
+            ):
+                bodies = found.bodies(connection, planning)
+            for body, rows in bodies:
+                splits.append(
+                    Split(
+                        index=len(splits),
+                        weight_bytes=rows * _ROW_BYTES,
+                        rows=rows,
+                        body={"table": found.reading.name, **body},
+                    )
+                )
+        return Enumeration(schemas=tuple(each.schema() for each in self._look()), splits=tuple(splits))
+
+    def _look(self) -> tuple[Found, ...]:
+        """What the database says of the tables, asked once."""
+        if not self._found:
+            found = []
+            for reading in self._readings:
+                named = "the query" if reading.path is None else f"the table {reading.name}"
+                with self._told(f"{named} cannot be read"), self._dialect.pool.lend() as connection:
+                    found.append(reading.found(connection))
+            self._found = tuple(found)
+        return self._found
+
+    # -- one state for all splits ---------------------------------------------------------------------------------
+
+    def open(self, *, restored: bool) -> None:
+        self._look()
+        if not self._dialect.shares_snapshots or self._holds():
+            return
+        with self._told("no state of it can be shared"):
+            holder = self._dialect.pool.take(CONTROL)
+            try:
+                self._snapshot = self._dialect.export_snapshot(holder.connection)
+            except BaseException:
+                self._dialect.pool.discard(holder)
+                raise
+            self._holder = holder
+        if restored or self._begun:
+            _log.warning(
+                "the source Jdbc goes on with a newer state of %s: rows that were changed since the job began may be "
+                "missing, or come twice, where they moved between splits that were read before and those that are left",
+                self._dialect.address,
+            )
+        self._begun = True
+
+    def close(self) -> None:
+        if self._holder is not None:
+            self._dialect.pool.give_back(self._holder)
+            self._holder = self._snapshot = None
+
+    def _holds(self) -> bool:
+        if self._holder is None:
+            return False
+        try:
+            self._holder.connection.exec_driver_sql("SELECT 1")
+        except Exception:  # the server was started again
+            self._dialect.pool.discard(self._holder)
+            self._holder = self._snapshot = None
+        return self._holder is not None
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        found = self._of(stored.text(split.body, "table"))
+        schema = found.schema()
+        with self._told(f"{self.describe([split])[0]} cannot be read"):
+            rows = self._dialect.read(found.statement(split.body), schema.columns, self._fetch_size, self._snapshot)
+            for batch in rows:
+                yield Batch(table=schema.table, rows=batch)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [_described(split.body, self._of(stored.text(split.body, "table"))) for split in splits]
+
+    def _of(self, table: str) -> Found:
+        for found in self._look():
+            if found.reading.name == table:
+                return found
+        raise SourceError(
+            f"the table {table!r} was planned when the job began, and the source does not read it any more; put it "
+            "back, or begin a new job"
+        )
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Do something, and say of what the database answers whether it may pass."""
+        try:
+            yield
+        except SourceError:
+            raise
+        except ConnectorError as error:
+            found = SourceError(f"{what}: {error}")
+            found.retryable = error.retryable
+            raise found from error
+        except Exception as error:
+            raise self._dialect.failed(SourceError, f"{self._dialect.address}: {what}", error) from error
+
+
+def _described(body: Mapping[str, Any], found: Found) -> str:
+    """A split for a person: its table, and the values between which its rows lie."""
+    named = "the query" if found.reading.path is None else f"table {found.reading.name}"
+    if found.split_column is None or (body["low"] is None and body["high"] is None):
+        return f"all of {named}"
+    sides = [f"from {body['low']}"] if body["low"] is not None else []
+    sides += [f"{'up to' if body['closed'] else 'below'} {body['high']}"] if body["high"] is not None else []
+    return f"{named}, {found.split_column.name} {' '.join(sides)}"

@@ -1,0 +1,50 @@
+"""The names of the tables in which units are staged, and the two tables that tell what was committed and by whom.
+
+::
+
+    seatunnel_<pipeline>_o<source>_e<epoch>_u<unit>_a<attempt>_<number>     rows of one attempt of one unit
+    seatunnel_pipelines (pipeline, epoch)                                   who may commit for a sink of a pipeline
+    seatunnel_commits (pipeline, committable, epoch)                        what is committed
+
+They lie where the database puts a table that is created without a schema. ``<pipeline>`` in a name is a digest of the
+key that stands in the two tables, ``<job>/<pipeline>/<sink>``.
+"""
+
+import hashlib
+import re
+
+from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+
+PIPELINES, COMMITS = "seatunnel_pipelines", "seatunnel_commits"
+
+TABLES = (
+    f"CREATE TABLE IF NOT EXISTS {PIPELINES} (pipeline varchar(255) NOT NULL PRIMARY KEY, epoch bigint NOT NULL)",
+    f"CREATE TABLE IF NOT EXISTS {COMMITS} (pipeline varchar(255) NOT NULL, committable varchar(100) NOT NULL, "
+    "epoch bigint NOT NULL, PRIMARY KEY (pipeline, committable))",
+)
+
+_NAME = re.compile(r"_o(?P<source>\d+)_e(?P<epoch>\d+)_u(?P<unit>\d+)_a[0-9a-f]+_\d+")
+
+
+def key_of(place: SinkPlace | StagingPlace) -> str:
+    """The row of a sink in the two tables."""
+    return f"{place.job_id}/{place.pipeline_id}/{place.sink_ordinal}"
+
+
+def prefix_of(place: SinkPlace | StagingPlace) -> str:
+    """What the names of all tables begin with that a sink of a pipeline stages."""
+    return f"seatunnel_{hashlib.sha256(key_of(place).encode()).hexdigest()[:12]}"
+
+
+def staging_name(place: StagingPlace, number: int) -> str:
+    """At most 63 characters, as PostgreSQL has it."""
+    attempt = hashlib.sha256(place.attempt.encode()).hexdigest()[:8]
+    return f"{prefix_of(place)}_o{place.source_ordinal}_e{place.epoch}_u{place.unit}_a{attempt}_{number}"
+
+
+def owner(name: str, prefix: str) -> tuple[str, int] | None:
+    """The id of the committable to which a staged table belongs, and its epoch; ``None`` when it is not one."""
+    found = _NAME.fullmatch(name.removeprefix(prefix)) if name.startswith(prefix) else None
+    if found is None:
+        return None
+    return f"{found['source']}-{found['epoch']}-{found['unit']}", int(found["epoch"])

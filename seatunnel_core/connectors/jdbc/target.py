@@ -1,0 +1,322 @@
+"""Where the rows of a table go: into a table of the database, or into a statement."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import field, frozen
+
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+
+KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
+"""Columns of staged rows that have a key: the kind of the row, and its number in the unit."""
+
+_INSERT = re.compile(r"\s*((?:insert|replace)\s.*?)\bvalues\s*\(", re.IGNORECASE | re.DOTALL)
+_TOKENS = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|::|:(?P<name>[A-Za-z_]\w*)|(?P<mark>\?)|[()]|.", re.DOTALL
+)
+
+
+@frozen(kw_only=True)
+class Target:
+    """What a task has to know of where the rows of one table go."""
+
+    named: str
+    """For messages."""
+
+    path: TablePath
+    """Of the table; empty for a statement."""
+
+    columns: tuple[Column, ...] = field(repr=False)
+    """One for each column of the rows, in their order: the table's, or for a statement those of the rows themselves."""
+
+    keys: tuple[str, ...] = ()
+    """The columns of the table by which a row is found; without them rows are inserted and nothing else."""
+
+    upserts: bool = True
+    unique: bool = False
+    """Whether the database keeps the keys unique."""
+
+    statement: "Statement | None" = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def rows(self) -> TableSchema:
+        """The columns in which rows are sent."""
+        return TableSchema(
+            table=self.named, columns=pa.schema([pa.field(column.name, column.arrow) for column in self.columns])
+        )
+
+    def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
+        """The statements that move all staged rows to where they belong, in the order in which they came.
+
+        Args:
+            staging: the quoted name of their table.
+            changes: whether any of them is not an inserted one.
+        """
+        names = ", ".join(dialect.quoted(name) for name in self.names)
+        if self.statement is not None:
+            yield self.statement.of(dialect, self.names, staging)
+            return
+        table = dialect.quoted(*self.path)
+        if not self.keys:
+            yield f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}"
+            return
+        keys = ", ".join(dialect.quoted(name) for name in self.keys)
+        kind, number = dialect.quoted(KIND), dialect.quoted(NUMBER)
+        ranked = (
+            f"(SELECT {names}, {kind}, row_number() OVER (PARTITION BY {keys} ORDER BY {number} DESC) AS "
+            f"seatunnel_last, first_value({kind}) OVER (PARTITION BY {keys} ORDER BY {number}) AS "
+            f"seatunnel_first FROM {staging}) AS seatunnel_ranked"
+        )
+        gone = self._gone(changes)
+        if gone:
+            same = " AND ".join(
+                f"seatunnel_ranked.{dialect.quoted(key)} = {table}.{dialect.quoted(key)}" for key in self.keys
+            )
+            yield (
+                f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {ranked} WHERE seatunnel_last = 1 AND {same}"
+                f"{gone.format(kind=kind)})"
+            )
+        others = [name for name in self.names if name not in self.keys]
+        behind = f" {dialect.upsert(self.keys, others)}" if self.upserts and self.unique else ""
+        yield (
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM {ranked} WHERE seatunnel_last = 1 "
+            f"AND {kind} IN (0, 2){behind}"
+        )
+
+    def _gone(self, changes: bool) -> str | None:
+        """Which rows of the table go before others come, as a condition on the last row of a key; ``None`` for none."""
+        if self.upserts:
+            if not self.unique:
+                return " "
+            return " AND {kind} IN (1, 3)" if changes else None
+        return " AND seatunnel_first <> 0" if changes else None
+
+
+@frozen(kw_only=True)
+class Statement:
+    """``INSERT … VALUES (…)`` of a person, whose marks stand for columns of the rows."""
+
+    before: str
+    values: tuple[str | int, ...]
+    """Texts, and between them the numbers of columns from 0."""
+
+    after: str
+    marks: tuple[str, ...]
+    """The names of ``:name``; empty where ``?`` is written."""
+
+    def of(self, dialect: Dialect, names: Sequence[str], staging: str) -> str:
+        """The statement that takes all staged rows at once."""
+        shown = "".join(dialect.quoted(names[each]) if isinstance(each, int) else each for each in self.values)
+        after = f" {self.after}" if self.after else ""
+        # The condition tells SQLite where the SELECT ends and ON CONFLICT begins.
+        return f"{self.before}SELECT {shown} FROM {staging} WHERE 1 = 1{after}"
+
+
+def statement_of(query: str) -> Statement:
+    """A person's statement.
+
+    Raises:
+        UsageError: it is not one INSERT of one row of values, or mixes both kinds of marks.
+    """
+    found = _INSERT.match(query)
+    if found is None:
+        raise UsageError(
+            "option 'query': it is not an INSERT … VALUES (…); for updates and deletes write generate_sink_sql = true, "
+            "table and primary_keys"
+        )
+    values: list[str | int] = []
+    names: list[str] = []
+    depth, at, marks = 1, found.end(), 0
+    for token in _TOKENS.finditer(query, at):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0:
+            at = token.end()
+            break
+        if token["mark"]:
+            values.append(marks)
+            marks += 1
+        elif token["name"]:
+            if token["name"] not in names:
+                names.append(token["name"])
+            values.append(names.index(token["name"]))
+        else:
+            values.append(token[0])
+    after = query[at:].strip().rstrip(";").strip()
+    if depth or after.startswith(","):
+        raise UsageError("option 'query': it has to have one list of values, as in VALUES (?, ?)")
+    if marks and names:
+        raise UsageError("option 'query': it has both ? and :name; write one of them")
+    return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))
+
+
+def target_of_statement(dialect: Dialect, statement: Statement, schema: TableSchema) -> Target:
+    """Where rows go that a statement takes.
+
+    Raises:
+        SinkError: it asks for more columns than the rows have, or for one of another name.
+    """
+    names = schema.columns.names
+    wanted = statement.marks or tuple(names[: len([each for each in statement.values if isinstance(each, int)])])
+    marks = [each for each in statement.values if isinstance(each, int)]
+    if not statement.marks and len(marks) != len(names):
+        raise SinkError(
+            f"option 'query': it has {len(marks)} ?, and the rows of {schema.table} have {len(names)} columns "
+            f"({', '.join(names)})"
+        )
+    for name in wanted:
+        if name not in names:
+            meant = nearest(name, names)
+            raise SinkError(
+                f"option 'query': the rows of {schema.table} have no column {name!r}"
+                + (f"; did you mean {meant}?" if meant else f"; they have {', '.join(names)}")
+            )
+    columns = []
+    for name in wanted:
+        arrow = plain_type(schema.columns.field(name).type)
+        try:
+            dialect.column_type(arrow)
+        except TypeError as error:
+            raise _no_type(dialect, schema, name, error) from None
+        columns.append(Column(name=name, declared="", arrow=arrow, read="{}"))
+    return Target(named="the statement", path=(), columns=tuple(columns), statement=statement)
+
+
+def target_table(
+    dialect: Dialect,
+    table: DatabaseTable,
+    path: TablePath,
+    schema: TableSchema,
+    *,
+    names: Mapping[str, str],
+    keys: Sequence[str],
+    upserts: bool,
+) -> Target:
+    """Where rows go that a table takes.
+
+    Args:
+        names: for each column of the rows, how it is called in the table.
+        keys: columns of the table.
+
+    Raises:
+        SinkError: a column that is missing, that does not fit, or that the table needs.
+    """
+    named = dialect.table_name(path)
+    columns = []
+    for have in schema.columns:
+        found = table.column(names[have.name])
+        if found is None:
+            meant = nearest(names[have.name], [column.name for column in table.columns])
+            raise SinkError(
+                f"the table {named} has no column {names[have.name]!r}, which the rows of {schema.table} have"
+                + (f"; did you mean {meant}?" if meant else "")
+            )
+        if not fits(have.type, found):
+            raise SinkError(
+                f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does "
+                f"not fit into {found.declared} of the table {named}; convert it before this sink"
+            )
+        columns.append(found)
+    given = {column.name for column in columns}
+    for column in table.columns:
+        if column.name not in given and not column.nullable and not column.filled:
+            raise SinkError(
+                f"the table {named} requires a column {column.name!r}, which the rows of {schema.table} lack"
+            )
+    for key in keys:
+        if key not in given:
+            raise SinkError(f"the key column {key!r} is not among the columns of the rows of {schema.table}")
+    return Target(
+        named=named,
+        path=path,
+        columns=tuple(columns),
+        keys=tuple(keys),
+        upserts=upserts,
+        unique=table.is_unique(tuple(keys)),
+    )
+
+
+def fits(have: pa.DataType, column: Column) -> bool:
+    """Whether values of a type may go into a column; a single one may still be too large for it."""
+    have, want = plain_type(have), column.arrow
+    if have == want or (_is_number(have) and _is_number(want)):
+        return True
+    if of.is_timestamp(have) and of.is_timestamp(want):
+        return (have.tz is None) == (want.tz is None)
+    if of.is_list(have) and of.is_list(want):
+        return bool(have.value_type == want.value_type or of.is_string(want.value_type))
+    if of.is_string(want) and column.direct:
+        return not of.is_nested(have) and not of.is_binary(have)
+    return bool(of.is_null(have) or (of.is_date(have) and of.is_timestamp(want) and want.tz is None))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which rows of a type are sent: small and unsigned numbers become larger ones."""
+    if kind in _SENT:
+        return _SENT[kind]
+    if of.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz and "UTC")
+    if of.is_time(kind):
+        return pa.time64("us")
+    if of.is_large_list(kind) or of.is_list(kind) or of.is_fixed_size_list(kind):
+        return pa.list_(plain_type(kind.value_type))
+    return kind
+
+
+_SENT = {
+    pa.int8(): pa.int16(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.date64(): pa.date32(),
+    pa.null(): pa.string(),
+}
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind))
+
+
+def _no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) -> SinkError:
+    return SinkError(
+        f"column {name!r} of the table {schema.table} has the type {type_name(schema.columns.field(name).type)}, and "
+        f"{dialect.address.kind} has none for it ({error}); convert the column or leave it out"
+    )
+
+
+def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str]) -> pa.Schema:
+    """The columns of a new table for these rows.
+
+    Raises:
+        SinkError: names the column for which the database has no type.
+    """
+    for column in schema.columns:
+        try:
+            dialect.column_type(column.type if not of.is_null(column.type) else pa.string())
+        except TypeError as error:
+            raise _no_type(dialect, schema, column.name, error) from None
+    return pa.schema(
+        pa.field(names[column.name], pa.string() if of.is_null(column.type) else column.type)
+        for column in schema.columns
+    )
+
+
+def with_key(columns: pa.Schema) -> pa.Schema:
+    """Of staged rows that have a key."""
+    fields: list[Any] = [*columns, pa.field(KIND, pa.int16()), pa.field(NUMBER, pa.int64())]
+    return pa.schema(fields)

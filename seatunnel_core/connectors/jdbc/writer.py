@@ -1,0 +1,260 @@
+"""Writes the rows of one work unit: into tables of its own beside the target, or into the target itself."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, field
+
+from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.pool import BULK, Lent
+from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
+from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target, with_key
+from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import ConnectorError, RowError, SinkError
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.kind import RowKind
+
+_FLUSH_BYTES = 16 << 20
+"""So much of a table is sent at a time, or fewer rows where ``batch_size`` says so."""
+
+_RAW = "seatunnel_raw"
+
+
+@define
+class _Table:
+    """What there is of one table of the unit."""
+
+    target: Target
+    number: int
+    """From 0, in the order in which tables came."""
+
+    batches: list[pa.RecordBatch] = field(factory=list)
+    rows: int = 0
+    bytes: int = 0
+    """Both of what waits to be sent."""
+
+    sent: int = 0
+    changes: bool = False
+    """Whether a row was not an inserted one."""
+
+    place: TablePath = ()
+    """Where its rows are sent; empty before the first of them."""
+
+
+class JdbcWriter(SinkWriter):
+    """One transaction of one connection: a writer that is killed leaves nothing."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        targets: Mapping[str, Target],
+        place: StagingPlace,
+        *,
+        stages: bool,
+        batch_rows: int,
+    ) -> None:
+        """``targets`` by the names of the rows' tables; ``stages`` unless rows are written at once."""
+        self._dialect = dialect
+        self._targets = targets
+        self._place = place
+        self._stages = stages
+        self._batch_rows = batch_rows
+        self._tables: dict[str, _Table] = {}
+        self._lent: Lent | None = None
+        self._bytes = 0
+
+    def write(self, batch: Batch) -> None:
+        table = self._tables.get(batch.table)
+        if table is None:
+            table = self._tables[batch.table] = _Table(self._targets[batch.table], len(self._tables))
+        rows = self._fitted(table, batch)
+        table.batches.append(rows)
+        table.rows += rows.num_rows
+        table.bytes += rows.nbytes
+        if table.rows >= self._batch_rows or table.bytes >= _FLUSH_BYTES:
+            self._send(table)
+
+    def finish(self) -> Staged:
+        for table in self._tables.values():
+            self._send(table)
+        used = [table for table in self._tables.values() if table.sent]
+        parts = []
+        for table in used:
+            if self._stages:
+                parts.append({"staging": table.place[-1], "rows": table.sent, **_said(table)})
+            elif table.place != table.target.path:
+                self._move(table)
+        if self._lent is not None:
+            with self._told("the rows cannot be committed"):
+                self._refuse_stale()
+                self._lent.connection.commit()
+            self._dialect.pool.give_back(self._lent)
+            self._lent = None
+        return Staged(body={"tables": parts}, rows=sum(table.sent for table in used), bytes=self._bytes)
+
+    def abort(self) -> None:
+        if self._lent is not None:
+            with suppress(Exception):
+                self._dialect.pool.discard(self._lent)
+            self._lent = None
+
+    # -- sending --------------------------------------------------------------------------------------------------
+
+    def _send(self, table: _Table) -> None:
+        if not table.rows:
+            return
+        (rows,) = pa.Table.from_batches(table.batches).combine_chunks().to_batches() or (table.batches[0],)
+        table.batches, table.rows = [], 0
+        self._bytes += table.bytes
+        table.bytes = 0
+        named = f"the rows of {table.target.named} cannot be written"
+        with self._told(named, RowError):
+            connection = self._connection()
+            if not table.place:
+                table.place = self._made(table)
+            if all(column.direct for column in table.target.columns):
+                temporary = not self._stages and table.place != table.target.path
+                self._dialect.copy(connection, table.place, rows, temporary=temporary)
+            else:
+                self._copy_as_texts(table, rows)
+        table.sent += rows.num_rows
+
+    def _connection(self) -> Any:
+        if self._lent is None:
+            self._lent = self._dialect.pool.take(BULK)
+            self._dialect.begin_rows(self._lent.connection)
+        return self._lent.connection
+
+    def _made(self, table: _Table) -> TablePath:
+        """Where the rows of a table are sent; a table for that is made, unless they go into the target as they are."""
+        target = table.target
+        if not self._stages and not target.keys and target.statement is None:
+            return target.path
+        name = staging_name(self._place, table.number)
+        if target.statement is not None:
+            columns = pa.schema([pa.field(column.name, column.arrow) for column in target.columns])
+            made = self._dialect.create_table((name,), columns, (), temporary=not self._stages)
+        else:
+            made = self._like_target(name, target)
+        self._dialect.execute(self._connection(), made)
+        return (name,)
+
+    def _like_target(self, name: str, target: Target) -> str:
+        """Columns of the target's own types, so that what does not fit is found here and not when it is committed."""
+        quoted = self._dialect.quoted
+        columns = [
+            f"{quoted(column.name)} {column.declared}"
+            + ("" if column.nullable or (target.keys and column.name not in target.keys) else " NOT NULL")
+            for column in target.columns
+        ]
+        if target.keys:
+            columns += [f"{quoted(KIND)} smallint", f"{quoted(NUMBER)} bigint"]
+        return f"CREATE {'' if self._stages else 'TEMPORARY '}TABLE {quoted(name)} ({', '.join(columns)})"
+
+    def _copy_as_texts(self, table: _Table, rows: pa.RecordBatch) -> None:
+        """Through a table of plain types, from which the database converts what it alone can read."""
+        dialect, connection, raw = self._dialect, self._connection(), (f"{_RAW}_{table.number}",)
+        quoted = dialect.quoted
+        dialect.execute(connection, dialect.create_table(raw, rows.schema, (), temporary=True))
+        dialect.copy(connection, raw, rows, temporary=True)
+        names = ", ".join(quoted(name) for name in rows.schema.names)
+        casts = {column.name: column.cast for column in table.target.columns if column.cast}
+        values = ", ".join(
+            f"CAST({quoted(name)} AS {casts[name]})" if name in casts else quoted(name) for name in rows.schema.names
+        )
+        dialect.execute(connection, f"INSERT INTO {quoted(*table.place)} ({names}) SELECT {values} FROM {quoted(*raw)}")
+        dialect.execute(connection, f"DROP TABLE {quoted(*raw)}")
+
+    def _move(self, table: _Table) -> None:
+        """Out of a temporary table, at once."""
+        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
+            staging = self._dialect.quoted(*table.place)
+            for statement in table.target.moves(self._dialect, staging, changes=table.changes):
+                self._dialect.execute(self._connection(), statement)
+            self._dialect.execute(self._connection(), f"DROP TABLE {staging}")
+
+    def _refuse_stale(self) -> None:
+        """What an engine stages that was replaced would only have to be swept."""
+        if not self._stages:
+            return
+        pipeline = self._dialect.literal(key_of(self._place))
+        asked = f"SELECT epoch FROM {PIPELINES} WHERE pipeline = {pipeline}"
+        epoch = self._dialect.first_value(self._connection(), asked)
+        if epoch is None or int(epoch) != self._place.epoch:
+            raise SinkError(
+                f"pipeline {self._place.pipeline_id}, sink Jdbc: another engine goes on with this job: its epoch is "
+                f"{epoch}, and this one has {self._place.epoch}"
+            )
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def _fitted(self, table: _Table, batch: Batch) -> pa.RecordBatch:
+        """The rows with the names and types of the target's columns."""
+        target = table.target
+        if not batch.inserts_only:
+            if not target.keys:
+                raise RowError(
+                    f"{self._who()}: {batch.table} has updated or deleted rows, and {target.named} has no key to find "
+                    "them by; write primary_keys, or choose the rows with the transform FilterRowKind"
+                )
+            table.changes = True
+        by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
+        given = list(by_name.values()) if target.statement is None else [by_name[name] for name in target.names]
+        arrays, fields = [], []
+        for column, values in zip(target.columns, given, strict=True):
+            kind = _sent_type(column.arrow, column.declared, values.type)
+            arrays.append(self._cast(values, kind, column.name, batch.table))
+            fields.append(pa.field(column.name, kind))
+        columns = pa.schema(fields)
+        if target.keys:
+            first = table.sent + table.rows
+            kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * len(batch.rows))
+            arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + batch.rows.num_rows), pa.int64())]
+            columns = with_key(columns)
+        return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+    def _cast(self, values: pa.Array, kind: pa.DataType, name: str, table: str) -> pa.Array:
+        if values.type == kind:
+            return values
+        try:
+            return values.cast(kind)
+        except pa.ArrowException as error:
+            for number in range(len(values)):
+                with suppress(pa.ArrowException):
+                    values.slice(number, 1).cast(kind)
+                    continue
+                raise RowError(
+                    f"{self._who()}: column {name!r}, row {number + 1} of a batch of {table}: "
+                    f"{str(values[number].as_py())[:60]!r} does not fit into {kind}"
+                ) from error
+            raise
+
+    def _who(self) -> str:
+        return f"pipeline {self._place.pipeline_id}, sink Jdbc"
+
+    @contextmanager
+    def _told(self, what: str, kind: type[ConnectorError] = SinkError) -> Iterator[None]:
+        try:
+            yield
+        except ConnectorError:
+            self.abort()
+            raise
+        except Exception as error:
+            self.abort()
+            may_pass = self._dialect.may_pass(getattr(error, "orig", None) or error)
+            made = SinkError if may_pass else kind
+            raise self._dialect.failed(made, f"{self._who()}: {what}", error) from error
+
+
+def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
+    """Numbers of any length keep their digits."""
+    unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
+    return have if unbounded and pa.types.is_decimal(have) else column
+
+
+def _said(table: _Table) -> dict[str, Any]:
+    """What a commit has to know, besides what the staged table and the job tell."""
+    target = table.target
+    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes}
