@@ -71,7 +71,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """A test that could not run is no passed test: name each, with its reason, where the eye ends up."""
-    tell_mutants(terminalreporter)
     skipped = terminalreporter.stats.get("skipped", [])
     if not skipped:
         return
@@ -79,18 +78,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         terminalreporter.write_line(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}", red=True)
-
-
-def tell_mutants(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was broken on purpose: the rule, what was done to it, who found it, and after how much."""
-    found = [value for report in terminalreporter.stats.get("passed", []) for name, value in report.user_properties
-             if name == "mutant"]  # fmt: skip
-    if not found:
-        return
-    terminalreporter.section(f"{len(found)} broken on purpose, and found")
-    rows = sorted(tuple(map(str, row)) for row in found)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        terminalreporter.write_line(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )

@@ -1,6 +1,7 @@
-"""What tests measured or counted, told at the end of the run: what a test prints is shown of failed ones only."""
+"""What tests measured, counted or broke, told at the end of the run: output is shown of failed tests only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,17 @@ def figure(record_property: Callable[[str, object], None]) -> Figure:
     return lambda line: record_property("figure", line)
 
 
+def recorded(terminalreporter: pytest.TerminalReporter, name: str) -> Iterator[tuple[str, Any]]:
+    """The tests that passed and recorded the property, with what they recorded."""
+    for report in terminalreporter.stats.get("passed", []):
+        for key, value in report.user_properties:
+            if key == name:
+                yield report.nodeid, value
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = terminalreporter.stats.get("passed", [])
-    told = [(report.nodeid, line) for report in reports for name, line in report.user_properties if name == "figure"]
+    tell_mutants(terminalreporter)
+    told = list(recorded(terminalreporter, "figure"))
     if not told:
         return
     terminalreporter.section("figures")
@@ -23,3 +32,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(test)
         for line in (line for other, line in told if other == test):
             terminalreporter.write_line(f"    {line}")
+
+
+def tell_mutants(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was broken on purpose: the rule, what was done to it, who found it, and after how much."""
+    found = [value for _, value in recorded(terminalreporter, "mutant")]
+    if not found:
+        return
+    terminalreporter.section(f"{len(found)} broken on purpose, and found")
+    rows = sorted(tuple(map(str, row)) for row in found)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        terminalreporter.write_line(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )

@@ -59,7 +59,7 @@ def test_ten_million_rows_stay_within_the_memory_of_a_few(tmp_path: Path, figure
     assert not staged(tmp_path / "full" / "out")
     unit = max(unit_rows(files).values()) * ROW_BYTES
     figure(
-        f"\n{ROWS:,} rows: driver {driver // MB} MB at its peak, {idle // MB} MB in a job of ten rows; "
+        f"{ROWS:,} rows: driver {driver // MB} MB at its peak, {idle // MB} MB in a job of ten rows; "
         f"largest worker {max(workers.values()) // MB} MB, largest unit {unit // MB} MB"
     )
     assert driver - idle < DRIVER_MB * MB

@@ -90,7 +90,7 @@ def test_it_is_taken_from_outside_and_the_job_goes_on_from_the_one_that_stopped_
     sources, sinks = [fake_source("ids", rows=ROWS, splits=40)], [parquet_sink("ids", tmp_path / "out")]
     command = Command.of(tmp_path, job(env, sources, sinks))
     engine = command.begin()
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 60
     while not published(tmp_path / "out"):
         assert engine.exit_code is None, engine.output
         assert time.monotonic() < deadline, engine.output
