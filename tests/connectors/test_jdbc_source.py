@@ -73,6 +73,13 @@ def test_a_table_is_divided_and_each_row_is_in_one_split(shop: str, options: dic
     assert ids(of) == list(range(1, 301))
 
 
+def test_who_goes_on_with_another_split_column_reads_by_the_one_of_the_splits(shop: str) -> None:
+    first = source(shop, table_path="people", partition_num=3)
+    found = plan(first)
+    again = source(shop, table_path="people", partition_column="name", partition_num=5)
+    assert sorted(row["id"] for row in read(again, found)) == list(range(1, 301))
+
+
 @pytest.mark.parametrize(("size", "limit", "splits"), [(100, 200, 3), (100, 50, 6), (1000, 100, 3)])
 def test_a_speed_limit_makes_splits_smaller_and_never_larger(shop: str, size: int, limit: int, splits: int) -> None:
     of = source(shop, table_path="people", **{"split.size": size})

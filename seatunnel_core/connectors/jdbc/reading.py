@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
+from seatunnel_core import stored
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
-from seatunnel_core.connectors.jdbc.splitting import Divided, can_divide, condition
+from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, can_divide, condition
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -114,7 +115,7 @@ class Found:
         reading, options = self.reading, self.reading.options
         rows = self._rows(connection)
         if self.split_column is None:
-            return [({"low": None, "high": None, "closed": False, "nulls": True}, rows)]
+            return [({"column": "", **Piece(has_nulls=True).body()}, rows)]
         number = options[opt.PARTITION_NUM]
         if number is None and reading.path is None:
             number = planning.parallelism
@@ -128,7 +129,8 @@ class Found:
             options=options,
             rows=rows,
         )
-        return [(piece.body(), piece.rows) for piece in divided.pieces(number, at_least)]
+        column = self.split_column.name  # a job that goes on may name another one, and these borders are of this
+        return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any]) -> str:
         """The SELECT for one split."""
@@ -137,8 +139,8 @@ class Found:
             column.read.replace("{}", dialect.quoted(column.name)) + f" AS {dialect.quoted(column.name)}"
             for column in self.columns
         )
-        split_by = "" if self.split_column is None else self.split_column.name
-        return f"SELECT {shown} FROM {self.reading.relation}{condition(dialect, split_by, body, self.reading.where)}"
+        narrowed = condition(dialect, stored.text(body, "column"), body, self.reading.where)
+        return f"SELECT {shown} FROM {self.reading.relation}{narrowed}"
 
     def _rows(self, connection: Any) -> int:
         reading = self.reading

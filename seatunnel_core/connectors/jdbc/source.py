@@ -171,8 +171,8 @@ class JdbcSource(Source):
 def _described(body: Mapping[str, Any], found: Found) -> str:
     """A split for a person: its table, and the values between which its rows lie."""
     named = "the query" if found.reading.path is None else f"table {found.reading.name}"
-    if found.split_column is None or (body["low"] is None and body["high"] is None):
+    if not body["column"] or (body["low"] is None and body["high"] is None):
         return f"all of {named}"
     sides = [f"from {body['low']}"] if body["low"] is not None else []
     sides += [f"{'up to' if body['closed'] else 'below'} {body['high']}"] if body["high"] is not None else []
-    return f"{named}, {found.split_column.name} {' '.join(sides)}"
+    return f"{named}, {body['column']} {' '.join(sides)}"
