@@ -1,4 +1,5 @@
-"""The snippets of the documentation: every fenced block of every page, and the commands that stand in the text.
+"""The snippets of the documentation: every fenced block of every page, and the commands that stand in the text; and how
+a job that is shown is planned where the servers that it names are not there.
 
 A page that is new is covered by itself, because pages are found by their folder.
 """
@@ -12,6 +13,18 @@ from itertools import takewhile
 from pathlib import Path
 
 from attrs import frozen
+
+from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors import registry
+from seatunnel_core.errors import JobError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.runtime.check import planned_schemas, refuse_sinks
+from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.runtime.planned import PlannedJob
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -103,3 +116,26 @@ def _commands(line: str) -> Iterator[list[str]]:
 def given(words: list[str]) -> list[str]:
     """With something in the place of what a reader fills in."""
     return [_PLACEHOLDER.sub("x", word) for word in words]
+
+
+# -- jobs that name servers ----------------------------------------------------------------------------------------
+
+_SERVER = re.compile(r"\b(FtpFile|S3File|SftpFile) *\{|jdbc:(postgresql|mysql)://")
+
+
+def names_a_server(job: str) -> bool:
+    """Whether it reads or writes where nobody is: there is no such server."""
+    return _SERVER.search(job) is not None
+
+
+def plan_only(job: str, name: str = "job.conf", engine: EngineConfig | None = None) -> PlannedJob:
+    """The job as one that goes on, whose input is not looked at; without a warning, or the test fails."""
+    problems = Problems(strict=True)
+    raw = read_job(parse(job, name, Variables({"password": "x", "PASSWORD": "x"}, {}), problems), name, problems)
+    engine = engine or load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
+    planned = plan_job(raw, registry, engine, manifest=Manifest(job_name="job"))
+    for pipeline in planned.pipelines:
+        refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
+    problems.raise_errors(JobError)
+    assert list(planned.warnings) == []
+    return planned

@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from plugins_for_plans import Console, FileSink, Keep, LocalFile, Plugins, Stream
 
-from seatunnel_core.cli import init
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import Kind, RawJob, load_job, read_job
@@ -22,13 +21,11 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors import registry
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import COMMON
 from seatunnel_core.runtime.plan import plan_job
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
-
-CITIES = Path(init.__file__).parent / "templates" / "jobs" / "cities.csv"
-"""A file that is there, where the real LocalFile looks."""
 
 SOURCE = "LocalFile { path = /in, file_format_type = csv, plugin_output = a }"
 GOOD = f"env {{ parallelism = 1 }}\nsource {{\n  {SOURCE}\n}}\nsink {{\n  Console {{ plugin_input = a }}\n}}\n"
@@ -257,16 +254,16 @@ _DECLARED = [
 def _messages(plugins: Any, kind: str, plugin: Any, block: dict[str, object]) -> list[str]:
     """What is said about a job, as JSON, whose node of this kind has these options besides those that it needs."""
     needed = {option.key: _right(option) for option in plugin.declared if option.required}
-    needed |= {"path": str(CITIES)} if kind == "source" and "path" in needed else {}
     needed |= _CHOSEN.get(plugin.identifier, {}) | _CHOSEN.get(f"{kind} {plugin.identifier}", {})
     nodes: dict[str, list[dict[str, object]]] = {
-        "source": [{"plugin_name": "LocalFile", "path": str(CITIES), "file_format_type": "csv"}],
+        "source": [{"plugin_name": "LocalFile", "path": "/in", "file_format_type": "csv"}],
         "transform": [],
         "sink": [{"plugin_name": "Console"}],
     }
     nodes[kind] = [{"plugin_name": plugin.identifier, **needed, **block}]
     try:
-        plan_job(raw(json.dumps(nodes), strict=True), plugins, ENGINE)
+        goes_on = Manifest(job_name="job")  # the input of such a job is not looked at: for some it is on a server
+        plan_job(raw(json.dumps(nodes), strict=True), plugins, ENGINE, manifest=goes_on)
     except SeaTunnelError as error:
         return str(error).splitlines()
     return []
