@@ -18,6 +18,7 @@ from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.report import JobOutcome
 from tests.runtime.command import Command, job
 from tests.runtime.ground import WAIT_S, committed, ground_in, run_through, until
+from tests.servers.ftpd import PASSWORD, USER, Ftpd
 from tests.servers.minio import MinIO
 from tests.servers.sshd import Sshd
 
@@ -46,10 +47,10 @@ class Place:
         lines = "".join(f"    {key} = {json.dumps(value)}\n" for key, value in self.options.items())
         return f'  {self.connector} {{\n{lines}    path = "{self.folder}/{path}"\n    {more}\n  }}\n'
 
-    def text(self, *, rows_per_second: int | None, retries: int = 0) -> str:
+    def text(self, *, rows_per_second: int | None, retries: int = 0, parallelism: int = 1) -> str:
         limit = "" if rows_per_second is None else f", read_limit.rows_per_second = {rows_per_second}"
         retry = f"job.retry.times = {retries}, job.retry.interval.seconds = 1"
-        env = f"job.mode = BATCH, checkpoint.interval = 50, {retry}{limit}"
+        env = f"job.mode = BATCH, parallelism = {parallelism}, checkpoint.interval = 50, {retry}{limit}"
         source = self.block("in", "file_format_type = parquet, plugin_output = a")
         return job(env, [source], [self.block("out", "file_format_type = json, plugin_input = a")])
 
@@ -123,7 +124,30 @@ def on_sftp(tmp_path: Path) -> Iterator[Place]:
         server.process.kill()
 
 
-@pytest.fixture(params=[on_s3, on_sftp], ids=["s3", "sftp"])
+def on_ftp(tmp_path: Path) -> Iterator[Place]:
+    root = tmp_path / "files"
+    (root / "in").mkdir(parents=True)
+    out = root / "out"
+    server = Ftpd(root, tmp_path / "ftpd.log")
+    server.process.start()
+    try:
+        yield Place(
+            connector="FtpFile",
+            options={"host": "127.0.0.1", "port": server.port, "user": USER, "password": PASSWORD},
+            folder="",
+            put=lambda name, body: (root / name).write_bytes(body) and None,
+            restart=server.process.restart,
+            names=lambda: {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()},
+        )
+    finally:
+        server.process.kill()
+
+
+PLACES = {"FtpFile": on_ftp, "S3File": on_s3, "SftpFile": on_sftp}
+"""By connector."""
+
+
+@pytest.fixture(params=PLACES.values(), ids=PLACES)
 def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     for made in request.param(tmp_path):
         made.fill()
@@ -142,6 +166,16 @@ def test_a_killed_job_is_restored_to_every_row_once(remote: Place, tmp_path: Pat
             assert report.outcome is JobOutcome.STOPPED
         assert 0 < len(remote.ids()) < len(ALL)
         report, _ = run_through(ground.run(remote.text(rows_per_second=None), restore=Restore()))
+        assert report.outcome is JobOutcome.FINISHED, report
+    assert remote.ids() == ALL
+    assert remote.staged() == []
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 8])
+def test_the_same_rows_at_every_parallelism(remote: Place, tmp_path: Path, parallelism: int) -> None:
+    with ground_in(tmp_path) as ground:
+        ground.work.mkdir()
+        report, _ = run_through(ground.run(remote.text(rows_per_second=None, parallelism=parallelism)))
         assert report.outcome is JobOutcome.FINISHED, report
     assert remote.ids() == ALL
     assert remote.staged() == []

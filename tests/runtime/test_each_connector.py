@@ -22,6 +22,7 @@ from seatunnel_core.application.handle import JobHandle
 from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
 from tests.connectors.iceberg_tables import catalog_of, table_in
+from tests.connectors.test_remote_jobs import PLACES
 from tests.runtime.command import Command, column, engine_file, fake_source, ids, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, committed, ground_in, kill, until
@@ -77,6 +78,9 @@ SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
 }
 WITH_SPARK = ("Spark",)
 """Sources and sinks whose jobs need Spark itself."""
+
+BEHIND_SERVERS = tuple(PLACES)
+"""Sources and sinks whose jobs need a server: ``test_remote_jobs.py`` kills, restores and divides those."""
 
 
 # -- sinks: what each has in the end -------------------------------------------------------------------------------
@@ -214,7 +218,8 @@ def test_each_source_and_each_sink_is_among_them() -> None:
     """And in the table of the documentation, where each stands with what is tested."""
     shipped = [plugin for plugin in registry.plugins() if plugin.distribution == "seatunnel-core"]
     sources, sinks = ([each.identifier for each in shipped if each.kind == kind] for kind in ("source", "sink"))
-    assert (sorted(sources), sorted(sinks)) == (sorted({*SOURCES, *WITH_SPARK}), sorted({*SINKS, *WITH_SPARK}))
+    elsewhere = {*WITH_SPARK, *BEHIND_SERVERS}
+    assert (sorted(sources), sorted(sinks)) == (sorted({*SOURCES, *elsewhere}), sorted({*SINKS, *elsewhere}))
     table = DOCS.read_text("utf-8").partition("## Each source and each sink")[2].partition("\n## ")[0]
     named = re.findall(r"^\| (source|sink) `(\w+)` \|", table, re.MULTILINE)
     assert sorted(named) == sorted((plugin.kind, plugin.identifier) for plugin in shipped if plugin.kind != "transform")
