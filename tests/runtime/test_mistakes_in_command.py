@@ -7,9 +7,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_mistakes import CITIES, GOOD, MISTAKES, messages
+from test_mistakes import GOOD, MISTAKES, messages
 
+from seatunnel_core.cli import init
 from seatunnel_core.cli.main import main
+
+CITIES = Path(init.__file__).parent / "templates" / "jobs" / "cities.csv"
+"""A file that is there."""
 
 FIRST = [
     "unknown key in env",

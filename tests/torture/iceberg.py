@@ -23,6 +23,13 @@ _SINK = """
 """
 
 
+_MORE = {
+    "letters": 'iceberg.table.partition-keys = "kind, day(sent)"',
+    "planes": "data_save_mode = DROP_DATA",
+}
+"""Further options of a table's sink."""
+
+
 @frozen(kw_only=True)
 class IcebergTarget(Target):
     """One table; ``folder`` is where it lies in the warehouse."""
@@ -92,17 +99,16 @@ def _table(target: IcebergTarget, columns: pa.Schema | None = None) -> Any:
 
 
 def iceberg_targets(out: Path, tables: tuple[Table, ...]) -> list[Target]:
-    """A table for each of the job's, two for the first one. That of the planes has a row of yesterday's job, which
-    ``data_save_mode`` is to drop: once, and never those of this job."""
+    """A table for each of the job's, two for the first one, of which one has partitions. That of the planes has a row of
+    yesterday's job, which ``data_save_mode`` is to drop: once, and never those of this job."""
     shop = out / "shop"
     shop.mkdir(parents=True)
     targets: list[Target] = []
     for table in tables:
         for name in (table.name, "letters-again") if table.name == "letters" else (table.name,):
-            drops = "data_save_mode = DROP_DATA" if name == "planes" else ""
-            target = IcebergTarget(table=table, folder=shop / name, more=drops)
+            target = IcebergTarget(table=table, folder=shop / name, more=_MORE.get(name, ""))
             targets.append(target)
-            if drops:
+            if name == "planes":
                 row = pa.Table.from_pylist([{"tailnum": "N00000"}], schema=table.columns)
                 _table(target, table.columns).append(row)
     return targets

@@ -3,11 +3,13 @@
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
 from seatunnel_core.connectors.file.formats import WRITTEN
 from tests.torture.__main__ import ROWS, torture
+from tests.torture.run import Run
 
 pytestmark = [
     pytest.mark.spark,
@@ -17,6 +19,12 @@ pytestmark = [
 RUNS = int(os.environ.get("SEATUNNEL_RUNS", "30"))
 SEED = 20_130_101
 ALL = {"driver", "jvm", "worker", "paused"}
+
+
+def killed_often_enough_while_rows_moved(runs: Sequence[Run]) -> None:
+    mid_flight = sum(len(run.mid_flight()) for run in runs)
+    wanted = 20 if RUNS >= 30 else RUNS // 2
+    assert mid_flight >= wanted, "too few kills between the first staged unit and the last commit"
 
 
 @pytest.mark.timeout(300)
@@ -34,9 +42,7 @@ def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
     """The kills hit the driver, the JVM and Python workers; most of them while rows are on their way."""
     runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2)
     assert not [run.line() for run in runs if run.fault]
-    mid_flight = sum(len(run.mid_flight()) for run in runs)
-    wanted = 20 if RUNS >= 30 else RUNS // 2
-    assert mid_flight >= wanted, "too few kills between the first staged unit and the last commit"
+    killed_often_enough_while_rows_moved(runs)
     killed_in = {victim: {kill.phase for run in runs for kill in run.kills if kill.victim == victim} for victim in ALL}
     if RUNS >= 6:
         assert killed_in["driver"]
@@ -55,8 +61,7 @@ def test_many_killed_jobs_are_resumed_to_every_row_once() -> None:
 def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
     runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="iceberg")
     assert not [run.line() for run in runs if run.fault]
-    mid_flight = sum(len(run.mid_flight()) for run in runs)
-    assert mid_flight >= RUNS // 2, "too few kills between the first staged unit and the last commit"
+    killed_often_enough_while_rows_moved(runs)
 
 
 @pytest.mark.torture
@@ -66,8 +71,7 @@ def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
 def test_many_killed_jobs_move_every_row_once_into_tables_of_postgresql() -> None:
     runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="postgres")
     assert not [run.line() for run in runs if run.fault]
-    mid_flight = sum(len(run.mid_flight()) for run in runs)
-    assert mid_flight >= RUNS // 2, "too few kills between the first staged unit and the last commit"
+    killed_often_enough_while_rows_moved(runs)
 
 
 @pytest.mark.torture
