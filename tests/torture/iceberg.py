@@ -24,7 +24,7 @@ _SINK = """
 
 
 _MORE = {
-    "letters": 'iceberg.table.partition-keys = "kind, day(sent)"',
+    "letters": 'iceberg.table.partition-keys = "kind"',
     "planes": "data_save_mode = DROP_DATA",
 }
 """Further options of a table's sink."""
@@ -99,8 +99,8 @@ def _table(target: IcebergTarget, columns: pa.Schema | None = None) -> Any:
 
 
 def iceberg_targets(out: Path, tables: tuple[Table, ...]) -> list[Target]:
-    """A table for each of the job's, two for the first one, of which one has partitions. That of the planes has a row of
-    yesterday's job, which ``data_save_mode`` is to drop: once, and never those of this job."""
+    """A table for each of the job's, two for the first one, of which one has partitions. That of the planes has a row
+    of yesterday's job, which ``data_save_mode`` is to drop: once, and never those of this job."""
     shop = out / "shop"
     shop.mkdir(parents=True)
     targets: list[Target] = []
