@@ -58,6 +58,13 @@ class Dialect(ABC):
         """A connection of a kind: SQLAlchemy's, unless the dialect has another one for rows."""
         return _engine(self).connect()
 
+    def require(self) -> None:
+        """That there is something to read, where opening it would make it.
+
+        Raises:
+            SourceError: there is nothing.
+        """
+
     def alive(self, connection: Any) -> bool:
         """Whether a connection still answers."""
         try:

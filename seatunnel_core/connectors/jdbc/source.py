@@ -86,6 +86,7 @@ class JdbcSource(Source):
     def _look(self) -> tuple[Found, ...]:
         """What the database says of the tables, asked once."""
         if not self._found:
+            self._dialect.require()
             found = []
             for reading in self._readings:
                 named = "the query" if reading.path is None else f"the table {reading.name}"

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +49,11 @@ class SQLite(Dialect):
             return found
 
         return sa.create_engine("sqlite://", creator=opened, poolclass=sa.pool.NullPool)
+
+    def require(self) -> None:
+        path = self.address.database
+        if path != ":memory:" and not Path(path).exists():
+            raise SourceError(f"there is no file {path}; SQLite would make an empty one")
 
     # -- names and texts ------------------------------------------------------------------------------------------
 
