@@ -15,7 +15,7 @@ import pytest
 from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.connectors.file.local import LocalOpenFile, walk
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.source import Enumeration, Planning
 from seatunnel_core.connectors.testing import Skipped, plan, read
 from seatunnel_core.errors import RowError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.spark.failure import kind_of
@@ -208,6 +208,7 @@ def test_what_is_no_moment_is_refused(tmp_path: Path) -> None:
 
 def test_patterns_files_and_empty_folders(tmp_path: Path) -> None:
     assert rows(source(tmp_path, schema=FIELDS)) == []
+    assert plan(source(tmp_path)) == Enumeration(schemas=(), splits=())
     for name in ("a1", "a2", "b1"):
         (tmp_path / name).write_text(f"1,{name}\n")
     assert rows(source(tmp_path / "a*", schema=FIELDS)) == [(1, "a1"), (1, "a2")]

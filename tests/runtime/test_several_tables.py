@@ -145,3 +145,23 @@ def test_a_rule_of_one_table_that_does_not_hold_ends_the_job_at_once(ground: Gro
     assert report.outcome is JobOutcome.FAILED
     assert "240 rows of table shop.orders, expected MAX_ROW 239" in report.pipelines[0].failure
     assert time.monotonic() - begun < 60
+
+
+def test_a_source_that_finds_nothing_costs_the_others_nothing(ground: Ground) -> None:
+    """Nobody knows the columns of its table then, so no transform and no sink hears of it."""
+    (ground.work / "in").mkdir()
+    text = f"""
+env {{ job.mode = BATCH, job.retry.times = 0 }}
+source {{
+  LocalFile {{ plugin_output = none, path = "{ground.work}/in", file_format_type = parquet }}
+  {source("some", ("shop.orders",), 1)}
+}}
+transform {{ Sql {{ plugin_input = none, plugin_output = few, query = "SELECT id + 1 AS id FROM none" }} }}
+sink {{
+  LocalFile {{ plugin_input = [few, some], path = "{ground.work}/out", file_format_type = parquet }}
+  Assert {{ plugin_input = few, rules {{ row_rules = [{{ rule_type = MAX_ROW, rule_value = 0 }}] }} }}
+}}
+"""
+    report, _ = run_through(ground.run(text))
+    assert report.outcome is JobOutcome.FINISHED, report
+    assert sum(pq.read_table(path).num_rows for path in published(ground.work / "out")) == ROWS

@@ -6,13 +6,14 @@ holds ``path``, ``size``, ``mtime_ns`` and what the format says of its place in 
 declares none, and ``keys`` when folders give columns.
 """
 
+import logging
 import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -40,6 +41,8 @@ _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
 
 _OTHER_FORMAT = "Write the format of the files as file_format_type, or leave this one out with file_filter_pattern"
+
+_log = logging.getLogger(__name__)
 
 _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
@@ -165,6 +168,9 @@ class FileSource(Source):
         columns = self._reading.declared
         if columns is None:
             found = [schema_from_text(item["columns"]) for item in inspected if "columns" in item]
+            if not found:
+                _log.warning("%s has no file with anything in it, so there are no rows", self._listing.path)
+                return Enumeration(schemas=(), splits=())
             columns = together(found, typed=self._format.typed)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
@@ -208,15 +214,13 @@ class FileSource(Source):
         return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in columns.names)])
 
     def require_input(self) -> None:
-        """Lists until the first file that has something in it, or the first one where that is not needed."""
-        declared = self._reading.declared is not None
+        """Lists until the first file."""
         with self._what_to_write():
-            first = next((version for version in self._listing.found() if declared or version.size), None)
-        if first is None and not declared:
-            self._refuse_to_infer()
+            next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
         """The schema, with what can be seen of the files from here: they are listed, and the first ones opened.
+        ``None`` where nothing is in them that tells columns which nobody declared.
 
         Raises:
             SourceError: there is nothing to read, it cannot be read, or its columns cannot be told.
@@ -231,7 +235,7 @@ class FileSource(Source):
         columns = self._reading.declared
         if columns is None:
             columns = self._inferred(files)
-        return (self._schema(columns, self._partition_keys(files)),)
+        return None if columns is None else (self._schema(columns, self._partition_keys(files)),)
 
     @contextmanager
     def _what_to_write(self) -> Iterator[None]:
@@ -242,10 +246,10 @@ class FileSource(Source):
                 raise
             raise SourceError(f"{error}. Write the path of a file or a folder, or a pattern that names some") from error
 
-    def _inferred(self, files: Sequence[FileVersion]) -> pa.Schema:
+    def _inferred(self, files: Sequence[FileVersion]) -> pa.Schema | None:
         first = next((version for version in files if version.size), None)
         if first is None:
-            self._refuse_to_infer()
+            return None
         try:
             with self._files.open(first) as file:
                 return self._reading.infer(file)
@@ -253,11 +257,6 @@ class FileSource(Source):
             raise SourceError(f"{error}. {_OTHER_FORMAT if self._format.typed else _DECLARE}") from error
         except (OSError, ValueError) as error:  # Arrow's, of what it finds in the bytes
             raise SourceError(f"the columns of {first.path} cannot be told: {error}. {_DECLARE}") from error
-
-    def _refuse_to_infer(self) -> NoReturn:
-        raise SourceError(
-            f"{self._listing.path} has no file with anything in it from which to tell the columns. {_DECLARE}"
-        )
 
     # -- reading --------------------------------------------------------------------------------------------------
 
