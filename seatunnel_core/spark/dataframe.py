@@ -15,7 +15,8 @@ a DataFrame has inserted rows only, and anything else is refused — the primary
 import inspect
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import failure_of, spark_says
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.session import QUERY_LOGGERS
 from seatunnel_core.spark.task import UnitResult, committable
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
@@ -314,9 +316,26 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
     return pa.schema(fields)
 
 
+@contextmanager
+def _told_by_us() -> Iterator[None]:
+    """PySpark prints each query that it cannot plan, with the stack of the JVM, before it raises. In a session of the
+    application's own that goes on for everybody else's queries."""
+    from pyspark.logger import PySparkLogger
+
+    printing = [logger for logger in map(PySparkLogger.getLogger, QUERY_LOGGERS) if not logger.disabled]
+    try:
+        for logger in printing:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in printing:
+            logger.disabled = False
+
+
 def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
     try:
-        return source.frame(spark)
+        with _told_by_us():
+            return source.frame(spark)
     except SeaTunnelError:
         raise
     except Exception as error:
@@ -325,7 +344,8 @@ def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 
 def _applied(transform: DataFrameTransform, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
     try:
-        made = transform.apply(frame, schema)
+        with _told_by_us():
+            made = transform.apply(frame, schema)
     except SeaTunnelError:
         raise
     except Exception as error:

@@ -36,6 +36,9 @@ TASK_FAILURES = 4
 
 LOOPBACK = "127.0.0.1"
 
+QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where PySpark prints queries that cannot be planned."""
+
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Right while the JVM moves no rows: less compiling, no collector threads."""
 
@@ -225,7 +228,7 @@ def _keep_to_its_logger() -> None:
     from pyspark.logger import PySparkLogger
 
     java_gateway.logging = java_gateway.logger
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    for name in QUERY_LOGGERS:
         PySparkLogger.getLogger(name).disabled = True
 
 

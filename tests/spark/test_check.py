@@ -1,9 +1,11 @@
 """``--check`` of jobs of which only Spark knows the columns."""
 
+import logging
 import sys
 from pathlib import Path
 
 import pytest
+from pyspark.logger import PySparkLogger
 
 from seatunnel_core.cli.main import main
 from seatunnel_core.config.engine import load_engine
@@ -11,6 +13,7 @@ from seatunnel_core.config.job_file import load_job
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.check import spark_to_ask
 from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.spark.session import QUERY_LOGGERS
 
 JOB = """
 source {
@@ -64,11 +67,19 @@ def test_the_columns_that_spark_tells_are_shown(tmp_path: Path, capsys: pytest.C
     ],
 )
 def test_what_spark_refuses_is_found_and_nothing_else_is_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    old: str,
+    new: str,
+    said: str,
 ) -> None:
+    for name in QUERY_LOGGERS:  # new ones, which print to where this test looks: as in a session of somebody else's
+        monkeypatch.delitem(logging.Logger.manager.loggerDict, name, raising=False)
     code, out, err = checked(tmp_path, capsys, old, new)
     assert (code, out) == (2, "")
     assert err.startswith(said)
+    assert not any(PySparkLogger.getLogger(name).disabled for name in QUERY_LOGGERS)
     assert "stacktrace" not in err
 
 
