@@ -1,6 +1,7 @@
 """The sink ``Jdbc`` on a real PostgreSQL: the kit with its kills, types, messages, connections, a killed server."""
 
 import gc
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
+from tests.servers.connections import owners
 from tests.servers.postgres import PASSWORD, Postgres
 
 pytestmark = pytest.mark.servers
@@ -293,10 +295,11 @@ def test_many_tables_and_writers_share_a_few_connections(server: Postgres, datab
 
     def watch() -> None:
         nonlocal most
-        asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'seatunnel'"
+        asked = "SELECT client_port FROM pg_stat_activity WHERE application_name = 'seatunnel'"
         with closing(server.connect()) as connection:
             while not stop.is_set():
-                most = max(most, connection.execute(asked).fetchone()[0])
+                ports = connection.execute(asked).fetchall()
+                most = max(most, len({port for (port,) in ports} & owners(os.getpid()).keys()))
 
     def unit(number: int) -> None:
         writer = of.open_writer(schemas, place(unit=number))

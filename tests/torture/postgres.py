@@ -40,11 +40,17 @@ _TYPES = {
     pa.timestamp("us", "UTC"): "timestamptz",
 }
 _guard = threading.Lock()
+_starting = threading.Lock()
+
+
+def server() -> Postgres:
+    """One for all jobs of this process, several of which may ask for it at the same time."""
+    with _starting:
+        return _started()
 
 
 @cache
-def server() -> Postgres:
-    """One for all jobs of this process."""
+def _started() -> Postgres:
     running = Postgres()
     running.start()
     atexit.register(running.stop)
