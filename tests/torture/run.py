@@ -101,8 +101,8 @@ class Run:
     def _to_the_end(self) -> None:
         try:
             done = any(self._play_step(step) for step in self.steps)
-            if not done:
-                self._over(self._start(None), None)
+            while not done:
+                done = self._over(self._start(None), None)
             self._end_zombies()
         finally:
             for engine in self._engines:
@@ -178,6 +178,9 @@ class Run:
             return True
         if engine.exit_code == 0:
             return True
+        if engine.exit_code == 1 and self._woken and "STALE-EPOCH" in engine.output:
+            # Who slept had not claimed its epochs yet: awake, it has the newest ones, and the job.
+            return any(sleeper.wait(PATIENCE_S) == 0 for sleeper in self._woken)
         if engine.exit_code != 1 or step is None or step.victim != "jvm":
             self.fault = f"ended with exit code {engine.exit_code}:\n{engine.output[-6000:]}"
             return True

@@ -4,11 +4,12 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from attrs import evolve
 
 from tests.torture.campaign import MORE_KILLS, plan
 from tests.torture.job import TorturedJob
-from tests.torture.run import Step
+from tests.torture.run import Run, Step
 
 JOB = TorturedJob(folder=Path("/nowhere"), job_id="planned", targets=(), state=Path("/nowhere/state"))
 
@@ -49,3 +50,27 @@ def test_for_file_formats_more_drivers_are_killed_while_rows_flow() -> None:
         victims, more = (Counter(step.victim for step in steps) for steps in (few, many))
         assert more == victims + Counter(driver=MORE_KILLS)
         assert many[-1].victim == few[-1].victim, "what comes behind a killed worker is never played"
+
+
+class Ended:
+    """Stands in for a process that has ended: what is tried here is what its end means."""
+
+    age_s = 0.0
+
+    def __init__(self, exit_code: int, output: str = "") -> None:
+        self.exit_code, self.output = exit_code, output
+
+    def wait(self, _seconds: float) -> int:
+        return self.exit_code
+
+
+@pytest.mark.parametrize(
+    ("sleepers", "done", "fault"),
+    [([0], True, ""), ([1, 0], True, ""), ([1], False, ""), ([], True, "ended with exit code 1")],
+)
+def test_who_wakes_up_with_newer_epochs_has_the_job(sleepers: list[int], done: bool, fault: str) -> None:
+    run = Run(number=0, job=JOB, plain_rename=False, steps=())
+    run._woken = [Ended(code) for code in sleepers]  # type: ignore[misc]
+    assert run._over(Ended(1, "More: seatunnel help STALE-EPOCH"), None) is done  # type: ignore[arg-type]
+    assert run.fault.startswith(fault)
+    assert bool(run.fault) is bool(fault)
