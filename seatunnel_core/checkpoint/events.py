@@ -22,6 +22,9 @@ class FailureKind(enum.Enum):
     TRANSIENT = "transient"
     """A worker, a network or a server: trying again may help."""
 
+    RESTART = "restart"
+    """What the driver holds for its tasks is gone: a new start of the pipeline may help, another attempt cannot."""
+
     STORAGE = "storage"
     """The checkpoint storage did not do what it was asked."""
 
@@ -46,7 +49,7 @@ class Failure:
 
     @property
     def retryable(self) -> bool:
-        return self.kind in (FailureKind.TRANSIENT, FailureKind.STORAGE)
+        return self.kind in (FailureKind.TRANSIENT, FailureKind.RESTART, FailureKind.STORAGE)
 
 
 @frozen(kw_only=True)

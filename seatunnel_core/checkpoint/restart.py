@@ -16,7 +16,7 @@ class RestartPolicy:
     """Restarts within one unstable stretch; 0 means never."""
 
     retry_interval_ms: int = 3_000
-    """The longest pause before the first restart; it doubles with every further one."""
+    """The longest pause before the first restart; it doubles with every further one, until rows are committed again."""
 
     max_interval_ms: int = 300_000
     """The doubling ends here, or at the interval itself where that is longer."""
@@ -36,6 +36,9 @@ class RestartBudget:
 
     used: int = 0
 
+    in_a_row: int = 0
+    """Of these, how many since rows were last committed: a pipeline that moves has no reason to wait ever longer."""
+
 
 @frozen(kw_only=True)
 class RestartDecision:
@@ -46,11 +49,19 @@ class RestartDecision:
 
 
 def after_failure(
-    policy: RestartPolicy, budget: RestartBudget, failure: Failure, *, ran_ms: int, now_ms: int, chance: float
+    policy: RestartPolicy,
+    budget: RestartBudget,
+    failure: Failure,
+    *,
+    ran_ms: int,
+    moved: bool = False,
+    now_ms: int,
+    chance: float,
 ) -> RestartDecision:
     """Decide after a failure of a pipeline that had been running for ``ran_ms`` since its last start.
 
     Args:
+        moved: whether rows were committed since that.
         chance: drawn evenly from 0 to 1. It is the part of the longest pause that is waited: pipelines that one lost
             server made fail together do not all come back to it in the same moment, again and again ("full jitter").
     """
@@ -58,5 +69,7 @@ def after_failure(
         budget = RestartBudget()
     if not failure.retryable or budget.used >= policy.retry_times:
         return RestartDecision(restart_at_ms=None, budget=budget)
-    pause_ms = int(chance * policy.longest_pause_ms(budget.used))
-    return RestartDecision(restart_at_ms=now_ms + pause_ms, budget=RestartBudget(used=budget.used + 1))
+    in_a_row = 0 if moved else budget.in_a_row
+    pause_ms = int(chance * policy.longest_pause_ms(in_a_row))
+    used = RestartBudget(used=budget.used + 1, in_a_row=in_a_row + 1)
+    return RestartDecision(restart_at_ms=now_ms + pause_ms, budget=used)

@@ -185,13 +185,16 @@ class Start:
         self._life.publish(self._life.base.restore_point_id)
 
     def base_committed(self) -> None:
-        """R9: what the restored state still names stays. Older live checkpoints name nothing more that is staged: what
-        they name beyond the base is committed, and publishing consumed it (R8)."""
+        """R9: what the restored state names stays, committed or not: until the next checkpoint a start would commit it
+        again, and a sink may know by what it keeps that it has done so. What older live checkpoints name beyond the
+        base is committed, and nobody commits it again (R10)."""
         if self._life.base_is_final and self._restored.retracting is None:
             self._life.clean()
             return
         held = (unit for task in self._restored.tasks.values() for unit in task.units)
-        keep = frozenset(committable.id for unit in held for committable in (unit.committables or {}).values())
+        named = [committable for unit in held for committable in (unit.committables or {}).values()]
+        named += [committable for sink in self._restored.sinks.values() for committable in sink.uncommitted]
+        keep = frozenset(committable.id for committable in named)
         self._life.phase = Phase.SWEEPING
         self._wiring.do(Sweep(epoch=self._life.epoch, keep=keep, final=False))
 

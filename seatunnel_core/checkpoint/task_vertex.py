@@ -7,7 +7,7 @@ from attrs import define, evolve, field
 
 from seatunnel_core.checkpoint.commands import RunUnit
 from seatunnel_core.checkpoint.errors import IllegalEventError
-from seatunnel_core.checkpoint.events import Failure, UnitFailed, UnitFinished
+from seatunnel_core.checkpoint.events import Failure, FailureKind, UnitFailed, UnitFinished
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.messages import (
     Acknowledge,
@@ -257,7 +257,8 @@ class TaskVertex:
         if flight is None:
             return
         self._stop_running(flight)
-        if not event.failure.retryable or flight.attempt > self._limits.unit_retries:
+        hopeless = not event.failure.retryable or event.failure.kind is FailureKind.RESTART
+        if hopeless or flight.attempt > self._limits.unit_retries:
             self._coordinator.send(Broken(self._last_word(flight, event)))
             return
         number = flight.unit.number

@@ -145,7 +145,7 @@ class TestGoingBack:
         played.stored(10)
         played.tell(events.SinksPrepared(now_ms=0))
         played.committed()
-        assert played.only(commands.Sweep).keep == frozenset({"0-1-3"})
+        assert played.only(commands.Sweep).keep == frozenset({"0-1-1", "0-1-3"})
         played.tell(events.Swept(now_ms=0, removed=0))
         wanted = Retraction(
             epoch=2,

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint import codec, commands, events
 from seatunnel_core.checkpoint.commands import AbortKind, Outcome
-from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.checkpoint.state import VertexStates
@@ -142,6 +142,15 @@ class TestUnits:
         assert ended.failure is not None
         assert ended.failure.retryable, "whether the pipeline starts again is decided elsewhere"
         assert played.get(commands.CancelUnits)
+
+    def test_what_only_a_new_start_can_mend_uses_up_no_attempts(self) -> None:
+        played = Played(limits=Limits(target_unit_rows=1, unit_retries=2))
+        played.run(1)
+        failure = Failure(kind=FailureKind.RESTART, message="the snapshot is gone")
+        played.fail(1, failure=failure)
+        ended = played.only(commands.EndPipeline)
+        assert ended.failure == failure
+        assert failure.retryable, "so the pipeline starts again"
 
     def test_a_unit_that_fails_on_each_attempt_is_named_with_what_it_reads(self) -> None:
         """It may be poison: whoever runs it, on whichever machine, is lost."""

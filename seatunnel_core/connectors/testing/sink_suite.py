@@ -106,6 +106,18 @@ class SinkConformance(SinkKills):
         assert self._ids() == Counter([10])
         assert dropped.id != kept.id
 
+    def test_what_is_committed_and_kept_is_not_published_again(self) -> None:
+        """As after two kills between the sweep of a start and its first checkpoint."""
+        first = place()
+        committable = stage(self.started(first), SCHEMA, [numbered(0, 3)], first)
+        commit(self.started(first), [committable], first)
+        for epoch in (2, 3):
+            later = place(epoch=epoch)
+            sink = self.started(later)
+            commit(sink, [committable], later, again=True)
+            sink.sweep(sink_place(later), frozenset({committable.id}), final=False)
+        assert self._ids() == Counter(range(3))
+
     def test_a_sweep_leaves_its_own_epoch_alone_until_the_end(self) -> None:
         staging = place()
         sink = self.started(staging)

@@ -310,6 +310,11 @@ class Engine:
 
             def remove() -> None:
                 self.world.sweep(self, keys)
+                scenario = self.world.scenario
+                if not (command.final or scenario.rewinds or scenario.rewind_at_the_end):
+                    # Whoever goes back further asks for what the newest checkpoint does not name: files tell it by
+                    # themselves, and a database that has forgotten it refuses.
+                    self.world.target.forget(command.epoch, command.keep)
                 if self.chance(self.world.scenario.faults.place_fails):
                     self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a sweep")))
                 else:

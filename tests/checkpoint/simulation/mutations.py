@@ -113,6 +113,19 @@ def _keep_nothing(_original: Any) -> Any:
     return base_committed
 
 
+def _keep_what_is_held(original: Any) -> Any:
+    def base_committed(self: Any) -> None:
+        if self._life.base_is_final:
+            original(self)
+            return
+        held = (unit for task in self._restored.tasks.values() for unit in task.units)
+        keep = frozenset(committable.id for unit in held for committable in (unit.committables or {}).values())
+        self._life.phase = Phase.SWEEPING
+        self._wiring.do(Sweep(epoch=self._life.epoch, keep=keep, final=False))
+
+    return base_committed
+
+
 def _forget_in_acknowledgement(**forgotten: Any) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
         def pass_barrier(self: Any, barrier: Any, checkpoint_id: int) -> None:
@@ -339,6 +352,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("R8", "use unit numbers again", replace(
         TaskVertex, "snapshot", lambda original: lambda self: _numbered_again(original(self)))),
     Mutation("R9", "sweep what is held back for order", replace(Start, "base_committed", _keep_nothing)),
+    Mutation("R9", "forget that the base is committed", replace(Start, "base_committed", _keep_what_is_held)),
     Mutation("R9", "the last sweep leaves what its own epoch staged", replace(Life, "clean", _leave_the_own_epoch)),
     Mutation("R12", "forget the cursor", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(cursor=0))),

@@ -47,6 +47,8 @@ class ModelTarget:
     published: list[Published] = field(factory=list)
     consumed: set[StagingKey] = field(factory=set)
     swept: set[StagingKey] = field(factory=set)
+    recorded: dict[tuple[str, str], int] = field(factory=dict)
+    """By sink and committable: the epoch that committed it, as databases record it until a sweep forgets it."""
 
     def publish(self, sink: str, committable: Committable, *, again: bool, by_epoch: int) -> Published | None:
         """Publish one committable, or find that it was published before and do nothing."""
@@ -55,8 +57,11 @@ class ModelTarget:
         if thing is None:
             if not again:
                 raise MissingError(f"{key} is not staged")
+            if (sink, committable.id) not in self.recorded:
+                raise MissingError(f"{key} is not staged, and nothing says any more that it was committed")
             return None
         self.consume(key)
+        self.recorded[sink, committable.id] = by_epoch
         publication = Published(key, thing.rows, by_epoch)
         self.published.append(publication)
         return publication
@@ -80,6 +85,12 @@ class ModelTarget:
             del self.staged[key]
         self.swept |= there
         return there
+
+    def forget(self, epoch: int, keep: frozenset[str]) -> None:
+        """What was committed before an epoch, unless it is kept (R9)."""
+        for (sink, committable), by_epoch in list(self.recorded.items()):
+            if by_epoch < epoch and committable not in keep:
+                del self.recorded[sink, committable]
 
     def take_back(self, publication: Published) -> bool:
         """Remove one publication, and say whether it was still there."""

@@ -29,6 +29,7 @@ SINKS: dict[type, str] = {
     sinks.ForgetsTheAttempt: "attempts_of_a_unit_do_not_meet",
     sinks.SweepsWhatIsFinished: "a_killed_writer_leaves_only_what_a_sweep_removes",
     sinks.SweepsAllThatIsOld: "a_sweep_keeps_what_a_checkpoint_names",
+    sinks.ForgetsWhatIsCommitted: "what_is_committed_and_kept_is_not_published_again",
     sinks.SweepsTooEarly: "a_sweep_leaves_its_own_epoch_alone_until_the_end",
     sinks.SweepsForOthersToo: "a_sweep_leaves_other_jobs_and_pipelines_alone",
     sinks.SaysThatItTookBack: "what_came_after_a_base_is_taken_back_and_nothing_else",

@@ -88,6 +88,23 @@ class SweepsAllThatIsOld(Honest):
         return super().sweep(place, frozenset(), final=final)  # type: ignore[no-any-return]
 
 
+class ForgetsWhatIsCommitted(Honest):
+    """What is committed needs no record any more once all that is old is swept."""
+
+    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+        done = self._record.read_text().split() if again and self._record.exists() else []
+        super().commit([each for each in committables if each.id not in done], place, again=False)
+        self._record.write_text(" ".join([*done, *(each.id for each in committables)]))
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        self._record.unlink(missing_ok=True)
+        return int(super().sweep(place, keep, final=final))
+
+    @property
+    def _record(self) -> Path:
+        return Path(self.options[PATH], "commits")
+
+
 class SweepsTooEarly(Honest):
     """A clean folder is a good beginning."""
 
