@@ -57,7 +57,7 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
     if error.ends_job:
         return FailureKind.JOB
     if error.retryable:
-        return FailureKind.TRANSIENT
+        return FailureKind.RESTART if error.needs_restart else FailureKind.TRANSIENT
     if isinstance(error, UsageError | PlatformError):
         return FailureKind.USAGE
     if isinstance(error.__cause__, OSError):

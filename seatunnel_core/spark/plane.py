@@ -113,6 +113,15 @@ class SparkPlane:
 
     def stop(self) -> None:
         """Stop Spark, unless it is the application's own. A plane that was not started has nothing to stop."""
+        if (running := self._let_go()) is not None:
+            session.stop(running)
+
+    def leave(self) -> None:
+        """As ``stop``, for a process that ends now: Spark, which takes a second to stop, does it by itself."""
+        if (running := self._let_go()) is not None:
+            session.leave(running)
+
+    def _let_go(self) -> session.RunningSpark | None:
         running, self._running = self._running, None
         for _ in self._errand_threads:
             self._errands.put(None)
@@ -123,8 +132,7 @@ class SparkPlane:
         if self._shipment is not None:
             self._shipment.close()
             self._shipment = None
-        if running is not None:
-            session.stop(running)
+        return running
 
     @property
     def context(self) -> "SparkContext":

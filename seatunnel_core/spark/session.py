@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.java import Java, find_java
+from seatunnel_core.spark.class_archive import CHOOSING, ClassArchive, class_archive, make_in_background
+from seatunnel_core.spark.java import find_java
 from seatunnel_core.spark.master import require_master
+from seatunnel_core.spark.worker_daemon import TEMPLATE
+from seatunnel_core.spark.worker_template import WorkerTemplate
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -73,6 +76,9 @@ class SparkSettings:
     on_frames: bool = False
     """Whether a pipeline takes the DataFrame path, so that the JVM moves rows."""
 
+    preloads: tuple[str, ...] = ()
+    """Modules that tasks import; where they run beside the driver, it is done once for all of them."""
+
     log_file: Path | None = None
     """Takes what Spark, Java and the Python workers print; ``None`` puts it into the cache folder."""
 
@@ -92,7 +98,11 @@ class RunningSpark:
     """Whether the engine started it, and so stops it."""
 
     log_file: Path | None
+    template: WorkerTemplate | None = field(default=None, repr=False)
+    """Of the tasks' processes."""
 
+
+WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
@@ -166,13 +176,20 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_PYTHON"] = workers_python(settings, os.environ)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    conf = configuration(settings, java)
-    if runs_on_this_machine(settings):
-        conf.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
-        conf.setIfMissing("spark.python.unix.domain.socket.dir", _socket_folder())
+    archive = class_archive(java, settings.cache, os.environ)
+    template = _template(settings, log_file)
     try:
-        return RunningSpark(context=_launch(conf, log_file), own=True, log_file=log_file)
+        try:
+            context = _launch(configuration(settings, archive), log_file)
+        except Exception:
+            if archive is None or not archive.file.exists():
+                raise
+            archive.file.unlink(missing_ok=True)  # it is the one thing that a start can do without
+            context = _launch(configuration(settings, None), log_file)
+        return RunningSpark(context=context, own=True, log_file=log_file, template=template)
     except Exception as error:
+        if template is not None:
+            template.stop()
         reason = _reason(error, log_file, logged_before)
         raise PlatformError(f"Spark did not start: {reason}; see {log_file}") from error
 
@@ -189,6 +206,17 @@ def _socket_folder() -> str:
     folder = tempfile.mkdtemp(prefix="seatunnel-", dir=base if len(base) < _LONGEST_SOCKET_BASE else "/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
+    """From which the tasks' processes are forked, unless they run elsewhere or the user has another way."""
+    users = "spark.python.daemon.module" in settings.options
+    if users or os.name != "posix" or not runs_on_this_machine(settings):
+        return None
+    with log_file.open("ab") as log:
+        template = WorkerTemplate(_socket_folder(), settings.preloads, log)
+    os.environ[TEMPLATE] = template.path  # for the JVM, which hands it on
+    return template
 
 
 def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
@@ -232,7 +260,7 @@ def _keep_to_its_logger() -> None:
         PySparkLogger.getLogger(name).disabled = True
 
 
-def configuration(settings: SparkSettings, java: Java) -> "SparkConf":
+def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
     """The engine's choices, then the user's, which win."""
     from pyspark import SparkConf
 
@@ -248,7 +276,7 @@ def configuration(settings: SparkSettings, java: Java) -> "SparkConf":
     chosen["spark.master"] = with_task_failures(chosen["spark.master"])
     if chosen["spark.master"].startswith("local"):  # nobody else has to reach this Spark, which asks nobody who he is
         chosen = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, **chosen}
-    flags = [*jvm_flags(settings, java), f"-Dlog4j2.configurationFile={_log4j_file(settings.cache).as_uri()}"]
+    flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={_log4j_file(settings.cache).as_uri()}"]
     chosen["spark.driver.extraJavaOptions"] = " ".join(
         filter(None, [*map(_quoted, flags), settings.options.get("spark.driver.extraJavaOptions", "")])
     )
@@ -257,6 +285,10 @@ def configuration(settings: SparkSettings, java: Java) -> "SparkConf":
         chosen["spark.driver.memory"] = memory[-1].removeprefix("-Xmx")
     for key, value in chosen.items():
         conf.set(key, value)
+    if runs_on_this_machine(settings):
+        conf.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
+        conf.setIfMissing("spark.python.unix.domain.socket.dir", _socket_folder())
+        conf.setIfMissing("spark.python.daemon.module", WORKER_DAEMON)
     return conf
 
 
@@ -269,13 +301,15 @@ def with_task_failures(master: str) -> str:
     return master
 
 
-def jvm_flags(settings: SparkSettings, java: Java) -> tuple[str, ...]:
-    """The user's flags, after the quick ones where those are right: no rows in the JVM, no heap or collector chosen."""
+def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
+    """The user's flags, after the archive of classes, unless the user sees to one, and the quick ones where those
+    are right: no rows in the JVM, no heap or collector chosen."""
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
     quick = () if settings.on_frames or sized else _QUICK_FLAGS
+    archived = () if archive is None or any(flag.startswith(CHOOSING) for flag in users) else archive.flags()
     # Spark refuses -Xmx among Java options: its own option for it is set from the flag instead.
-    return (*quick, *(flag for flag in settings.java_options if not flag.startswith("-Xmx")))
+    return (*quick, *archived, *(flag for flag in settings.java_options if not flag.startswith("-Xmx")))
 
 
 def _quoted(flag: str) -> str:
@@ -307,17 +341,45 @@ def stop(running: RunningSpark) -> None:
 
     Never raises: there may be nothing left to stop.
     """
+    _end(running, running.context.stop)
+
+
+def leave(running: RunningSpark) -> None:
+    """As ``stop``, without the second that Spark's network takes to say goodbye: its JVM sees that nothing can
+    come any more, stops Spark and ends. For a process that ends, too."""
+    _end(running, lambda: _leave(running.context))
+
+
+def _end(running: RunningSpark, end: Callable[[], None]) -> None:
     with _using:
         if running in _users:
             _users.remove(running)
         if not running.own or running in _users:
             return
         try:
-            running.context.stop()
+            end()
         except Exception as error:
             logger.debug("Spark was gone before it was stopped: %s", error)
+        if running.template is not None:
+            running.template.stop()
         if running.context._gateway is not None and not _gateway_alive(running.context._gateway):
             _forget_gateway()
+
+
+def _leave(context: "SparkContext") -> None:
+    context._gateway.proc.stdin.close()
+    _forget_gateway()
+
+
+def archive_classes() -> None:
+    """Behind a command that has started Spark: see to it that the next one on this machine starts faster."""
+    if "pyspark" not in sys.modules:
+        return
+    cache = cache_folder(os.environ)
+    with suppress(PlatformError):
+        archive = class_archive(find_java(os.environ, cache), cache, os.environ)
+        if archive is not None:
+            make_in_background(archive)
 
 
 def alive(running: RunningSpark) -> bool:

@@ -14,6 +14,12 @@ class LicenceEndedError(SinkError):
     ends_job = True
 
 
+def _lost_snapshot() -> SourceError:
+    error = SourceError("the snapshot is gone")
+    error.retryable = error.needs_restart = True
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "kind"),
     [
@@ -22,6 +28,7 @@ class LicenceEndedError(SinkError):
         (UsageError("no such option"), None, FailureKind.USAGE),
         (SourceError("a bad row"), None, FailureKind.DATA),
         (SourceError("a bad disk"), OSError(5, "Input/output error"), FailureKind.TRANSIENT),
+        (_lost_snapshot(), None, FailureKind.RESTART),
         (SinkError("no way in"), PermissionError(13, "Permission denied"), FailureKind.USAGE),
         (SinkError("no room"), OSError(28, "No space left on device"), FailureKind.TRANSIENT),
     ],

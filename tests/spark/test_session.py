@@ -16,15 +16,12 @@ from py4j import java_gateway
 
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark import session
-from seatunnel_core.spark.java import Java
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import SparkSettings, java_options, jvm_flags, refuse_connect, with_task_failures
 
-JAVA_17 = Java(home=Path("/jdk"), major=17, version="17.0.1")
-
 
 def options_of(tmp_path: Path, **settings: Any) -> dict[str, str]:
-    made = session.configuration(SparkSettings(cache=tmp_path, **settings), JAVA_17)
+    made = session.configuration(SparkSettings(cache=tmp_path, **settings), None)
     return dict(made.getAll())
 
 
@@ -82,7 +79,7 @@ def test_java_options_come_from_the_environment_and_the_command_line() -> None:
     ],
 )
 def test_the_quick_flags_are_for_a_jvm_that_moves_no_rows(settings: dict[str, Any], quick: bool) -> None:
-    flags = jvm_flags(SparkSettings(**settings), JAVA_17)
+    flags = jvm_flags(SparkSettings(**settings), None)
     assert ("-XX:TieredStopAtLevel=1" in flags) is quick
     assert ("-XX:+UseSerialGC" in flags) is quick
 

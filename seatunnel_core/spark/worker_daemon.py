@@ -1,0 +1,40 @@
+"""What Spark starts as the parent of the tasks' processes, where they run beside the driver (its option
+``spark.python.daemon.module``).
+
+It hands its pipes to the template of workers, which has everything imported already and forks a parent in its place,
+and lives as long as that one does. Where there is no template, it is the parent itself.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+
+TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
+"""The environment variable with the socket on which the template listens."""
+
+
+def handed_over(path: str) -> bool:
+    """Whether a template took our place; returns when whom it forked has ended."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as template:
+        try:
+            template.connect(path)
+            socket.send_fds(template, [b"+"], [0, 1, 2])
+            template.sendall(json.dumps({"environment": dict(os.environ), "path": sys.path}).encode())
+            template.shutdown(socket.SHUT_WR)
+            parent = int(template.recv(32) or b"0")
+        except OSError:
+            return False
+        if not parent:
+            return False
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(parent, signal.SIGTERM))
+        while template.recv(1):
+            pass
+    return True
+
+
+if __name__ == "__main__" and not handed_over(os.environ.get(TEMPLATE, "")):
+    from pyspark.daemon import manager
+
+    manager()

@@ -1,0 +1,105 @@
+"""The template of the tasks' processes, where they run beside the driver.
+
+To import what tasks need takes a second. So a process does it while the JVM starts, on a processor that has nothing to
+do, and whatever parent of workers Spark asks for is forked from it (``worker_daemon``). It ends with the driver, whose
+end of its standard input it watches.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+from seatunnel_core.spark.worker_daemon import TEMPLATE
+
+FILE = "workers"
+"""The name of the socket."""
+
+_WAITING = 16
+
+
+class WorkerTemplate:
+    """The driver's side: the running process."""
+
+    def __init__(self, folder: str, modules: Sequence[str], log: BinaryIO) -> None:
+        """``folder`` is of this user alone."""
+        self.path = os.path.join(folder, FILE)
+        environment = {  # as Spark has it for tasks
+            **os.environ,
+            "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
+            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            TEMPLATE: self.path,
+        }
+        Path(self.path).unlink(missing_ok=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", "-m", __name__, *modules],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            process_group=0,  # Ctrl-C is for the driver
+        )
+
+    def stop(self) -> None:
+        """It ends; the workers that were forked from it go on."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+
+def serve(path: str, modules: Sequence[str]) -> None:
+    """Import the modules, and fork a parent of workers for everyone who asks, until standard input ends."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(path)
+        listening.listen(_WAITING)  # who asks too early waits for as long as he would import himself
+        from pyspark.daemon import manager
+
+        for name in ("pyspark.worker", *modules):
+            with suppress(Exception):  # whoever needs it finds out by himself, and says for what
+                import_module(name)
+        gc.collect()
+        gc.freeze()  # a worker looks for garbage after each task: not among these
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while 0 not in select.select([listening.fileno(), 0], [], [])[0]:
+            asking, _ = listening.accept()
+            if os.fork():
+                asking.close()
+                continue
+            listening.close()
+            if _become(asking):
+                manager()
+            return
+
+
+def _become(asking: socket.socket) -> bool:
+    """Take the place of the process that asks, if it still does: its pipes, its environment, its path of modules."""
+    _, files, _, _ = socket.recv_fds(asking, 1, 3)
+    with asking.makefile("rb") as told:
+        given = json.loads(told.read() or b"{}")
+    if not given:
+        return False
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(given["environment"])
+    sys.path[:] = given["path"]
+    sys.argv[1:] = ["pyspark.worker"]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    asking.sendall(str(os.getpid()).encode())
+    return True
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        serve(os.environ[TEMPLATE], sys.argv[1:])

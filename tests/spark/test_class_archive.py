@@ -1,0 +1,112 @@
+"""The archive of Java's classes: for whom there is one, that Spark starts with it, and that nothing needs it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.spark import session
+from seatunnel_core.spark.class_archive import FOLDER, ClassArchive, class_archive, make, make_in_background
+from seatunnel_core.spark.java import Java, find_java
+from seatunnel_core.spark.session import SparkSettings, jvm_flags
+
+JAVA_17 = Java(home=Path("/jdk"), major=17, version="17.0.1")
+
+
+def of(java: Java = JAVA_17, **environ: str) -> ClassArchive | None:
+    return class_archive(java, Path("/cache"), environ)
+
+
+def test_another_java_or_pyspark_has_another_one(tmp_path: Path) -> None:
+    names = {
+        of(),
+        of(Java(home=Path("/jdk"), major=17, version="17.0.2")),
+        of(Java(home=Path("/other"), major=17, version="17.0.1")),
+        of(SPARK_HOME=str(tmp_path)),
+    }
+    assert len(names) == 4
+    assert of() in names
+
+
+def test_there_is_none_where_it_would_not_be_used() -> None:
+    assert of(Java(home=Path("/jdk"), major=21, version="21.0.8")) is None
+    assert of(**{FOLDER: "off"}) is None
+    assert of(**{FOLDER: "/a:b"}) is None
+    elsewhere = of(**{FOLDER: "/elsewhere"})
+    assert elsewhere is not None
+    assert elsewhere.file.parent == Path("/elsewhere")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"java_options": ("-Xshare:off",)},
+        {"java_options": ("-XX:SharedArchiveFile=/mine.jsa",)},
+        {"options": {"spark.driver.extraJavaOptions": "-XX:ArchiveClassesAtExit=/mine.jsa"}},
+    ],
+)
+def test_the_users_own_archive_wins(tmp_path: Path, settings: dict[str, Any]) -> None:
+    archive = ClassArchive(tmp_path / "classes-1.jsa")
+    assert not any("classes-1" in flag for flag in jvm_flags(SparkSettings(), archive))
+    archive.file.touch()
+    assert f"-XX:SharedArchiveFile={archive.file}" in jvm_flags(SparkSettings(), archive)
+    assert not any("classes-1" in flag for flag in jvm_flags(SparkSettings(**settings), archive))
+
+
+def test_a_machine_that_cannot_make_one_does_not_try_at_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The maker finds no Java, and its log stays."""
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "no-spark"))
+    archive = class_archive(find_java(os.environ, tmp_path), tmp_path, os.environ)
+    assert archive is not None
+    make_in_background(archive)
+    within = time.monotonic() + 60
+    while not archive.log.exists():
+        assert time.monotonic() < within, "nothing was started"
+        time.sleep(0.05)
+    tried = archive.log.stat().st_mtime_ns
+    archive.log.touch()
+    make_in_background(archive)
+    assert not archive.file.exists()
+    assert archive.log.stat().st_mtime_ns >= tried
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from seatunnel_core.spark import session
+folder = Path(sys.argv[1])
+settings = session.SparkSettings(parallelism=1, java_options=tuple(sys.argv[2:]), log_file=folder / "log", cache=folder)
+running = session.start(settings)
+assert running.context.parallelize([1], 1).count() == 1
+session.leave(running)
+"""
+
+
+def test_spark_starts_with_it_and_without_one_that_is_broken(tmp_path: Path) -> None:
+    cache = session.cache_folder(os.environ)
+    shared = class_archive(find_java(os.environ, cache), cache, os.environ)
+    if shared is None:
+        pytest.skip("there are archives for Java 17 only")
+    make(shared, cache)  # nothing, where another test run has made it
+    archive = ClassArchive(tmp_path / shared.file.name)
+    shutil.copy(shared.file, archive.file)
+    loaded = tmp_path / "loaded"
+
+    def start(*flags: str) -> None:  # where a JVM dies, it leaves a report
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path), *flags]
+        subprocess.run(command, env={**os.environ, FOLDER: str(tmp_path)}, cwd=tmp_path, timeout=120, check=True)
+
+    start(f"-Xlog:class+load:file={loaded}")
+    assert "org.apache.spark.SparkContext source: shared objects file (top)" in loaded.read_text()
+    archive.file.chmod(0o600)
+    os.truncate(archive.file, archive.file.stat().st_size // 2)
+    start()
+    assert not archive.file.exists()
