@@ -30,8 +30,8 @@ RETRY_INTERVAL = Option(
     within(0, 86_400),
     default=3,
     unit="seconds",
-    doc="The longest wait before the first new start; it doubles with each further one, up to 5 minutes, and a random "
-    "part of it is waited.",
+    doc="The longest wait before the first new start; it doubles with each further one, up to 5 minutes, until rows "
+    "are committed again, and a random part of it is waited.",
 )
 CHECKPOINT_INTERVAL = Option(
     "checkpoint.interval",

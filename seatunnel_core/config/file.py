@@ -70,6 +70,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 def parse(text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None) -> Block:
     """As ``load``, for a text that is already read; the format comes from the ending of ``name``."""
     ending = Path(name).suffix.lower()
+    variables = variables.of_file(text)
     try:
         if ending in (".yaml", ".yml"):
             tree: Value = filled(parse_yaml(text, name, problems), variables, problems)

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
 from seatunnel_core.config.problem import Problems, nearest
@@ -21,6 +21,10 @@ RESERVED = frozenset(
 _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 """Placeholders of file names, partition folders and templates."""
 
+_OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
+"""Placeholders of requests to services, unless somebody gives them a value: SeaTunnel's jobs write them in quotes."""
+
+_NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 
@@ -35,6 +39,13 @@ class Variables:
 
     kept: bool = field(default=False, kw_only=True)
     """Whether they stay as they are written, for a file that is printed again."""
+
+    placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
+    """What stays as it is written within a text when nobody gives it a value: connectors fill it in."""
+
+    def of_file(self, text: str) -> "Variables":
+        """With the placeholders that a file names by itself: those of its pages and cursors."""
+        return evolve(self, placeholders=self.placeholders | set(_NAMES_OF_PAGES.findall(text)))
 
     @classmethod
     def parse(cls, definitions: Sequence[str], environment: Mapping[str, str] | None = None) -> "Variables":
@@ -107,6 +118,8 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             known = default.strip().strip("\"'")
         if known is not None:
             return known
+        if name in variables.placeholders:
+            return match[0]
         message, suggestion = variables.missing(name)
         if match[0] == text:
             problems.error(message, position, suggestion)

@@ -5,6 +5,7 @@ Nothing is started, but for jobs of which only Spark knows the columns: it is as
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -19,12 +20,14 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.runtime.guarantee import weakest
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.runtime.settings import spark_settings
-from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import distinct_tables
 from seatunnel_core.spark.session import refuse_connect, runs_on_this_machine
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown
+
+if TYPE_CHECKING:
+    from seatunnel_core.spark.plane import SparkPlane
 
 _DEPRECATED = "localfile"
 
@@ -33,7 +36,7 @@ _INSPECTED = 10
 
 
 @contextmanager
-def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> Iterator[SparkPlane | None]:
+def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkPlane | None]":
     """A running Spark, when the job reads or transforms with it, and it runs on this machine.
 
     Raises:
@@ -44,6 +47,8 @@ def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> Iterator[Spar
     if not (any(_asks_spark(pipeline) for pipeline in job.pipelines) and runs_on_this_machine(settings)):
         yield None
         return
+    from seatunnel_core.spark.plane import SparkPlane
+
     plane = SparkPlane(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
     plane.start()
     try:
@@ -60,7 +65,7 @@ def _asks_spark(pipeline: PlannedPipeline) -> bool:
 
 
 def check_report(
-    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: SparkPlane | None = None
+    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
 ) -> str:
     """The configuration in force, the pipelines with their schemas and guarantees, and the warnings, as plain text.
 
@@ -122,7 +127,7 @@ def _inspect(job: PlannedJob) -> None:
 
 
 def planned_schemas(
-    pipeline: PlannedPipeline, problems: Problems, spark: SparkPlane | None = None
+    pipeline: PlannedPipeline, problems: Problems, spark: "SparkPlane | None" = None
 ) -> dict[str, Schemas]:
     """The schemas behind each source and transform, by name, as far as the configuration, and Spark, can tell."""
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
@@ -146,7 +151,7 @@ def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], proble
             problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
 
 
-def _all_schemas(job: PlannedJob, spark: SparkPlane | None) -> dict[str, Schemas]:
+def _all_schemas(job: PlannedJob, spark: "SparkPlane | None") -> dict[str, Schemas]:
     problems = Problems()
     found: dict[str, Schemas] = {}
     for pipeline in job.pipelines:
@@ -157,7 +162,7 @@ def _all_schemas(job: PlannedJob, spark: SparkPlane | None) -> dict[str, Schemas
 
 
 def _transformed(
-    planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems, spark: SparkPlane | None
+    planned: PlannedTransform, known: Mapping[str, Schemas], problems: Problems, spark: "SparkPlane | None"
 ) -> Schemas:
     transform = planned.transform
     if not isinstance(transform, Transform):
@@ -180,7 +185,7 @@ def _transformed_by_spark(
     transform: DataFrameTransform,
     known: Mapping[str, Schemas],
     problems: Problems,
-    spark: SparkPlane | None,
+    spark: "SparkPlane | None",
 ) -> Schemas:
     """It takes one table, and Spark says what it makes of that."""
     tables = {schema.table: schema for name in planned.inputs for schema in known[name] or ()}

@@ -293,7 +293,8 @@ class Crew:
         for run in self._runs:
             action(run)
 
-    def close(self) -> None:
+    def close(self, *, last: bool = False) -> None:
+        """``last`` says that the process ends with it: where all is done and committed, nobody waits for Spark."""
         if self._closed:
             return
         self._closed = True
@@ -306,8 +307,12 @@ class Crew:
         started = self._spark.done() and self._spark.exception() is None
         if started:
             self._spark.result().close()
-        self._plane.stop()
         late = self._recorded and started and self._spark.result().lost_packets
+        done = self._recorded and not late and all(run.outcome is Outcome.FINISHED for run in self._runs)
+        if last and done:
+            self._plane.leave()
+        else:
+            self._plane.stop()
         if late or self._ended_elsewhere():
             self._clear_late_staging()
         with self._asking:

@@ -5,6 +5,7 @@ pool; its outcome comes back to the loop as an event. Once the epoch is left, an
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
@@ -30,6 +31,8 @@ from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochErr
 from seatunnel_storage_api.state import CheckpointRef
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class EpochOwner(Protocol):
@@ -93,6 +96,7 @@ class EpochRun:
             commands.SavepointCompleted: self._savepoint_completed,
             commands.SavepointFailed: self._savepoint_failed,
             **self.notices.handlers,
+            commands.CheckpointPublished: self._checkpoint_published,
         }
 
     def start(self) -> None:
@@ -190,6 +194,20 @@ class EpochRun:
             lambda now, _none: events.CheckpointStored(now_ms=now, ref=ref),
             partial(self._fenced_or_failed, ref=ref),
         )
+
+    def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
+        """Sources may tell upstream, beside the work: nothing waits for it."""
+        self.notices.handlers[commands.CheckpointPublished](command)
+        if not self._work.acknowledges:
+            return
+
+        def acknowledge() -> None:
+            try:
+                self._work.acknowledge(command.checkpoint_id)
+            except Exception as error:  # what is read next does not depend on it
+                _log.warning("pipeline %d: %s", self._work.planned.id, error)
+
+        self._workshop.place_pool.submit(acknowledge)
 
     def _fenced_or_failed(self, now: int, error: Exception, ref: CheckpointRef | None = None) -> Event:
         if isinstance(error, StaleEpochError):

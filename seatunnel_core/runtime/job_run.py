@@ -225,11 +225,15 @@ class JobRun:
         if self._crew is not None and not self._done.is_set():
             self._crew.kill()
 
-    def close(self) -> None:
-        """Stop what still runs and give back everything. May be called twice."""
+    def close(self, *, last: bool = False) -> None:
+        """Stop what still runs and give back everything. May be called twice.
+
+        Args:
+            last: the process ends behind it, so that a Spark with nothing left to do ends by itself.
+        """
         self._give_slots_back()  # first: from here on, nothing can begin
         if self._crew is not None:
-            self._crew.close()
+            self._crew.close(last=last)
         self._done.set()  # whoever waits waits for nothing more
         self._control.close()
         if self._storage is not None:

@@ -14,6 +14,7 @@ from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.restart import RestartBudget, RestartPolicy, after_failure
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.runtime.clock import now_ms
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.failure import failure_of
@@ -61,6 +62,7 @@ class PipelineRun:
         """From the number of restarts so far to the protocol of the next epoch."""
         self._restart_policy = restart_policy
         self._budget = RestartBudget()
+        self._committed_rows = 0  # when it failed last
         self._owner = owner
         self._log = log
         self._restarts = 0
@@ -145,10 +147,17 @@ class PipelineRun:
             self._ended(Outcome.STOPPED, None)
 
     def clear(self) -> None:
-        """The job is recorded as ended, so that no restore looks for anything any more."""
+        """The job is recorded as ended, so that no restore looks for anything any more.
+
+        A server that is away just now takes nothing from a job whose rows are all committed.
+        """
         epoch = self._epoch.progress().epoch if self._epoch is not None else None
-        if epoch is not None:
+        if epoch is None:
+            return
+        try:
             self._work.clear(epoch)
+        except (SeaTunnelError, OSError) as error:
+            self._log.warning("all rows are committed; what else was staged could not be cleared up: %s", error)
 
     def epoch_begun(self, _run: EpochRun) -> None:
         self._owner.pipeline_begun(self)
@@ -269,16 +278,18 @@ class PipelineRun:
         if self._stopping:
             self._ended(Outcome.FAILED, failure)
             return
-        now = now_ms()
+        now, committed_rows = now_ms(), run.progress().rows_committed
         decision = after_failure(
             self._restart_policy,
             self._budget,
             failure,
             ran_ms=now - run.started_ms,
+            moved=committed_rows > self._committed_rows,
             now_ms=now,
             chance=random.random(),
         )
         self._budget = decision.budget
+        self._committed_rows = max(committed_rows, self._committed_rows)
         if decision.restart_at_ms is None:
             self._ended(Outcome.FAILED, failure)
             return

@@ -40,6 +40,12 @@ class PipelineWork:
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
 
+    _planned: dict[str, Sequence[Split]] = field(factory=dict, init=False, repr=False)
+    """The splits of the enumerations of sources that acknowledge."""
+
+    _stored: dict[int, bytes] = field(factory=dict, init=False, repr=False)
+    """The states of checkpoints that may be acknowledged, by their ids."""
+
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
     def claim_epoch(self, minimum: int) -> int:
@@ -80,6 +86,8 @@ class PipelineWork:
 
     def store(self, state: PipelineState) -> None:
         self.storage.store_checkpoint(state)
+        if self.acknowledges:
+            self._stored[state.ref.checkpoint_id] = state.states
 
     # -- sinks ----------------------------------------------------------------------------------------------------
 
@@ -149,20 +157,42 @@ class PipelineWork:
 
         Needs Spark when there are discovered ``items``.
         """
-        if attachment is not None:
-            return thaw(self.storage.get_attachment(self.job_id, attachment)), attachment
         source = self.planned.source(source_name)
+        if attachment is not None:
+            enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
+            self._planned[source_name] = enumeration.splits if source.source.acknowledges else ()
+            return enumeration, attachment
         planning = _planning(source)
         inspected = self.plane.inspect(source.source, items, planning) if items else ()
         if isinstance(source.source, FrameSource):
             enumeration = _one_split(self.plane.source_schema(source.source))
         else:
             enumeration = source.source.enumerate(inspected, planning)
+        self._planned[source_name] = enumeration.splits if source.source.acknowledges else ()
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open_source(self, source_name: str, *, restored: bool) -> None:
         """Let a source take hold of what its tasks share."""
         self.planned.source(source_name).source.open(restored=restored)
+
+    @property
+    def acknowledges(self) -> bool:
+        """Whether any source tells upstream how far a checkpoint came."""
+        return any(source.source.acknowledges for source in self.planned.sources)
+
+    def acknowledge(self, checkpoint_id: int) -> None:
+        """All rows of a checkpoint are published: tell the sources that want to know."""
+        encoded = self._stored.get(checkpoint_id)
+        for older in [each for each in self._stored if each <= checkpoint_id]:
+            self._stored.pop(older, None)
+        if encoded is None:
+            return
+        states = codec.decode(encoded)
+        for source in (each for each in self.planned.sources if each.source.acknowledges):
+            state, planned = states.sources[source.name], self._planned.get(source.name, ())
+            held = [split for unit in states.tasks[source.name].units for split in unit.unit.splits]
+            unread = (*held, *planned[state.cursor :], *state.waiting)
+            source.source.acknowledge(planned, unread, state.memory or {})
 
     def close_sources(self) -> None:
         """The pipeline has ended, however it did."""

@@ -151,7 +151,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
     """Report what a source cannot read, at its path, unless it is read on other machines; ``look`` gives its schemas. A
     job that goes on has its list of files, and may have read the ones that are gone."""
-    if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written):
+    if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written, problems):
         return each
     try:
         if look:
@@ -164,9 +164,11 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
     return each
 
 
-def _lacks_variable(written: Block) -> bool:
-    """A variable that is not set was reported, and stays as it was written."""
-    return any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
+def _lacks_variable(written: Block, problems: Problems) -> bool:
+    """A variable that is not set was reported, and stays as it was written. Placeholders of requests stay, too, and are
+    no problem."""
+    reported = any(problem.message.startswith("the variable ${") for problem in problems.found)
+    return reported and any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:

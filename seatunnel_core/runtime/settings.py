@@ -1,8 +1,13 @@
 """From the options of a job and its engine to what protocol, restarts and Spark are told."""
 
+import io
 import os
-from collections.abc import Mapping, Sequence
+import pickle
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from seatunnel_core.checkpoint.restart import RestartPolicy
 from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
@@ -13,6 +18,7 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.spark.session import SparkSettings, java_options
+from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
@@ -72,6 +78,12 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
     )
 
 
+_ASKED = 4
+"""So many plugins of each class are asked what they import."""
+
+_DESCRIBED_BYTES = 1 << 20
+
+
 def spark_settings(
     job: PlannedJob, *, master: str | None, jvm_options: Sequence[str], log_file: Path | None
 ) -> SparkSettings:
@@ -85,5 +97,38 @@ def spark_settings(
         options=options,
         java_options=java_options(os.environ, jvm_options),
         on_frames=on_frames,
+        preloads=_task_modules(job),
         log_file=log_file,
     )
+
+
+def _task_modules(job: PlannedJob) -> tuple[str, ...]:
+    """What the tasks of a job import, as far as its plugins tell: by what they are made of, and by their word. Of each
+    kind a few are asked: a job may have ten thousand tables."""
+    found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
+    for plugin in _plugins(job):
+        asked[type(plugin)] += 1
+        if asked[type(plugin)] > _ASKED:
+            continue
+        found.update(dict.fromkeys(plugin.task_modules))
+        pickled = _Description()
+        with suppress(Exception):  # of a script's own class; what cannot travel is told when it has to
+            pickle.dump(plugin, pickled)
+            found.update(dict.fromkeys(sorted(modules_in(pickled.getvalue()))))
+    return tuple(found)
+
+
+class _Description(io.BytesIO):
+    """Takes a plugin that is described by its options. One that carries rows is left before they are copied."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:
+            raise OverflowError("it carries more than options")
+        return super().write(data)
+
+
+def _plugins(job: PlannedJob) -> Iterator[Any]:
+    for pipeline in job.pipelines:
+        yield from (source.source for source in pipeline.sources)
+        yield from (transform.transform for transform in pipeline.transforms)
+        yield from (sink.sink for sink in pipeline.sinks)

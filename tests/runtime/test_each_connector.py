@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,15 @@ import seatunnel_core as st
 from seatunnel_core.application.handle import JobHandle
 from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors import registry
+from seatunnel_core.connectors.jdbc.pool import forget
 from tests.connectors.iceberg_tables import catalog_of, table_in
 from tests.connectors.test_remote_jobs import PLACES
 from tests.runtime.command import Command, column, engine_file, fake_source, ids, parquet_sink, staged
 from tests.runtime.command import job as job_text
 from tests.runtime.ground import ALL, ROWS, committed, ground_in, kill, until
+from tests.servers.http_service import HttpService
+from tests.servers.mariadb import MariaDB
+from tests.servers.postgres import Postgres
 from tests.torture.moments import FINAL
 
 DOCS = Path(__file__).parents[2] / "docs" / "torture.md"
@@ -37,6 +42,12 @@ PATIENCE_S = 300
 def folder(tmp_path: Path) -> Iterator[Path]:
     with ground_in(tmp_path):
         yield tmp_path
+
+
+@cache
+def service() -> HttpService:
+    """One for all jobs of ``Http``, for as long as the tests run."""
+    return HttpService()
 
 
 # -- sources: each gives the ids from 1 to ROWS --------------------------------------------------------------------
@@ -70,8 +81,15 @@ def _table(job: st.Job, folder: Path, _parallelism: int) -> Rows:
     return job.source("Jdbc", options, name="in")
 
 
+def _pages(job: st.Job, folder: Path, _parallelism: int) -> Rows:
+    options = {"url": f"{service().url}/numbers", "schema": {"fields": {"id": "bigint"}}, "replayable": True}
+    service().at["/numbers"] = lambda asked: [{"id": each} for each in ALL[int(asked.query["page"]) * 25 - 25 :][:25]]
+    return job.source("Http", {**options, "pageing": {"total_page_size": ROWS // 25, "batch_size": 25}}, name="in")
+
+
 SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
     "FakeSource": _fake,
+    "Http": _pages,
     "Jdbc": _table,
     "LocalFile": _files,
     "Memory": _memory,
@@ -79,8 +97,15 @@ SOURCES: Mapping[str, Callable[[st.Job, Path, int], Rows]] = {
 WITH_SPARK = ("Spark",)
 """Sources and sinks whose jobs need Spark itself."""
 
-BEHIND_SERVERS = tuple(PLACES)
-"""Sources and sinks whose jobs need a server: ``test_remote_jobs.py`` kills, restores and divides those."""
+SERVICES = {
+    "source": ["Github", "Gitlab", "Jira", "Klaviyo", "Lemlist", "MyHours", "Notion", "OneSignal", "Persistiq"],
+    "sink": ["DingTalk", "Feishu", "Slack", "WeChat"],
+}
+"""They are Http with headers and messages of their own, which ``test_http_services.py`` looks at."""
+
+BEHIND_SERVERS = (*PLACES, "Kafka")
+"""Sources and sinks whose jobs need a server: ``test_remote_jobs.py`` and ``test_kafka_job.py`` kill, restore and
+divide those."""
 
 
 # -- sinks: what each has in the end -------------------------------------------------------------------------------
@@ -118,6 +143,18 @@ def _ids_printed(played: Played) -> list[int]:
     printed = {int(found) for found in re.findall(r"kind=INSERT : (\d+)", played.printed)}
     counted = sum(int(found) for found in re.findall(r"not shown: (\d+)", played.printed))
     return ALL if printed <= set(ALL) and len(printed) + counted >= ROWS else sorted(printed)
+
+
+def _ids_received(_played: Played) -> list[int]:
+    """A service gets a row at least once."""
+    received = [asked.json["id"] for asked in service().of("/rows") if asked.method == "POST"]
+    service().asked.clear()
+    return sorted(set(received)) if len(received) >= ROWS else received
+
+
+def _at_service(_folder: Path) -> dict[str, Any]:
+    service().at["/rows"] = lambda _: ""
+    return {"url": f"{service().url}/rows"}
 
 
 def _ids_collected(played: Played) -> list[int]:
@@ -160,6 +197,7 @@ def _in_database(folder: Path) -> dict[str, Any]:
 SINKS: Mapping[str, tuple[Callable[[Path], dict[str, Any]], Callable[[Played], list[int]]]] = {
     "Assert": (lambda _folder: _rules(), _ids_asserted),
     "Console": (lambda _folder: {"rows_per_unit": 10_000}, _ids_printed),
+    "Http": (_at_service, _ids_received),
     "Iceberg": (_in_iceberg, _ids_in_iceberg),
     "Jdbc": (_in_database, _ids_in_database),
     "LocalFile": (lambda folder: {"path": f"{folder}/out", "file_format_type": "parquet"}, _ids_in_files),
@@ -219,10 +257,77 @@ def test_each_source_and_each_sink_is_among_them() -> None:
     shipped = [plugin for plugin in registry.plugins() if plugin.distribution == "seatunnel-core"]
     sources, sinks = ([each.identifier for each in shipped if each.kind == kind] for kind in ("source", "sink"))
     elsewhere = {*WITH_SPARK, *BEHIND_SERVERS}
-    assert (sorted(sources), sorted(sinks)) == (sorted({*SOURCES, *elsewhere}), sorted({*SINKS, *elsewhere}))
+    assert sorted(sources) == sorted({*SOURCES, *elsewhere, *SERVICES["source"]})
+    assert sorted(sinks) == sorted({*SINKS, *elsewhere, *SERVICES["sink"]})
     table = DOCS.read_text("utf-8").partition("## Each source and each sink")[2].partition("\n## ")[0]
     named = re.findall(r"^\| (source|sink) `(\w+)` \|", table, re.MULTILINE)
     assert sorted(named) == sorted((plugin.kind, plugin.identifier) for plugin in shipped if plugin.kind != "transform")
+
+
+# -- the source and the sink Jdbc on servers -----------------------------------------------------------------------
+
+
+def ask(server: Postgres | MariaDB, statement: str) -> list[Any]:
+    """The rows that a statement gives in the database of the test."""
+    if isinstance(server, MariaDB):
+        return server.run(statement)
+    with closing(server.connect()) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture(scope="module", params=[Postgres, MariaDB], ids=["PostgreSQL", "MariaDB"])
+def server(request: pytest.FixtureRequest) -> Iterator[Postgres | MariaDB]:
+    running = request.param()
+    running.start()
+    ask(running, "CREATE TABLE numbers (id bigint PRIMARY KEY)")
+    ask(running, f"INSERT INTO numbers VALUES {', '.join(f'({each})' for each in ALL)}")
+    yield running
+    forget()
+    running.stop()
+
+
+def through(server: Postgres | MariaDB, folder: Path, parallelism: int, **env: Any) -> tuple[st.Job, Path]:
+    settings = {"checkpoint.interval": 40, "job.retry.times": 0, "parallelism": parallelism}
+    job = st.Job("each", {**settings, **env})
+    rows = job.source("Jdbc", {**server.options(), "table_path": "numbers", "split.size": 25}, name="in")
+    into = {**server.options(), "generate_sink_sql": True, "table": "copied", "is_exactly_once": True}
+    rows.sink("Jdbc", into, name="out")
+    return job, engine_file(folder)
+
+
+def copied(server: Postgres | MariaDB) -> list[int]:
+    staged_tables = "SELECT table_name FROM information_schema.tables WHERE table_name LIKE 'seatunnel%_o%_e%_u%'"
+    assert ask(server, staged_tables) == []
+    return [number for (number,) in ask(server, "SELECT id FROM copied ORDER BY id")]
+
+
+@pytest.mark.servers
+@pytest.mark.timeout(300)
+def test_killed_on_a_server_in_the_data_phase_and_restored(folder: Path, server: Postgres | MariaDB) -> None:
+    ask(server, "DROP TABLE IF EXISTS copied")
+    job, engine = through(server, folder, 2, **{"read_limit.rows_per_second": 150})
+    with job.submit(engine_config=engine) as first:
+        until(lambda: committed(first._run) >= ROWS // 6, first._run)
+        kill(first._run)
+        assert 0 < committed(first._run) < ROWS
+        job, engine = through(server, folder, 2)
+        with job.submit(restore=first.job_id, engine_config=engine) as second:
+            second.result()
+    assert copied(server) == ALL
+
+
+@pytest.mark.parametrize("parallelism", PARALLELISMS)
+@pytest.mark.servers
+@pytest.mark.timeout(300)
+def test_the_same_rows_on_a_server_at_every_parallelism(
+    folder: Path, server: Postgres | MariaDB, parallelism: int
+) -> None:
+    ask(server, "DROP TABLE IF EXISTS copied")
+    job, engine = through(server, folder, parallelism)
+    with job.submit(engine_config=engine) as handle:
+        handle.result()
+    assert copied(server) == ALL
 
 
 # -- the source Spark ----------------------------------------------------------------------------------------------

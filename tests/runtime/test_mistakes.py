@@ -253,8 +253,9 @@ _DECLARED = [
 
 def _messages(plugins: Any, kind: str, plugin: Any, block: dict[str, object]) -> list[str]:
     """What is said about a job, as JSON, whose node of this kind has these options besides those that it needs."""
-    needed = {option.key: _right(option) for option in plugin.declared if option.required}
-    needed |= _CHOSEN.get(plugin.identifier, {}) | _CHOSEN.get(f"{kind} {plugin.identifier}", {})
+    chosen = _CHOSEN.get(plugin.identifier, {}) | _CHOSEN.get(f"{kind} {plugin.identifier}", {})
+    required = [option for option in plugin.declared if option.required and option.key not in chosen]
+    needed = {option.key: _right(option) for option in required} | chosen
     nodes: dict[str, list[dict[str, object]]] = {
         "source": [{"plugin_name": "LocalFile", "path": "/in", "file_format_type": "csv"}],
         "transform": [],
@@ -281,6 +282,14 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "Jdbc": {"url": "jdbc:sqlite::memory:"},
     "source Jdbc": {"query": "SELECT 1 AS id"},
     "sink Jdbc": {"query": "INSERT INTO t VALUES (?)"},
+    **{name: {"url": "http://localhost/rows"} for name in ("Http", "Github", "Gitlab", "Jira", "Klaviyo", "Lemlist")},
+    **{name: {"url": "http://localhost/rows"} for name in ("MyHours", "Notion", "OneSignal", "Persistiq")},
+    **{name: {"url": "http://localhost/rows"} for name in ("DingTalk", "Feishu", "WeChat")},
+    "Slack": {"webhooks_url": "http://localhost/rows"},
+    "LLM": {"model_provider": "OPENAI", "api_key": "k"},
+    "Embedding": {"model_provider": "OPENAI", "api_key": "k", "dimension": 2, "vectorization_fields": {"v": "a"}},
+    "HdfsFile": {"fs.defaultFS": "hdfs://localhost:9000"},
+    "OssFile": {"bucket": "bucket", "endpoint": "http://localhost", "access_key": "k", "access_secret": "s"},
     "Iceberg": {"iceberg.catalog.config": {"type": "rest", "uri": "http://catalog:8181"}},
 }
 """What a plugin asks for beyond its required options."""

@@ -16,6 +16,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.runtime import settings
 from seatunnel_core.runtime.plan import plan_job
 from seatunnel_core.runtime.planned import PlannedJob
 from seatunnel_core.runtime.settings import checkpoint_policy, restart_policy, spark_settings, topology_of
@@ -100,3 +101,37 @@ def test_master_of_the_command_line_wins() -> None:
     assert given.options == {"spark.master": "local[2]", "spark.executor.memory": "1g"}
     assert "-Xmx1G" in given.java_options
     assert not given.on_frames
+
+
+def test_what_tasks_import_is_told_by_a_few_plugins_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def modules_in(pickled: bytes) -> set[str]:
+        asked.append(pickled)
+        return {"colorsys"}
+
+    monkeypatch.setattr(settings, "modules_in", modules_in)
+    source = "LocalFile {{ path = /{0}, file_format_type = csv, plugin_output = t{0} }}"
+    sink = "LocalFile {{ path = /out/{0}, plugin_input = t{0} }}"
+    nodes = "".join(
+        kind + " {\n" + "\n".join(text.format(number) for number in range(20)) + "\n}\n"
+        for kind, text in (("source", source), ("sink", sink))
+    )
+    preloads = spark_settings(planned(nodes=nodes), master=None, jvm_options=(), log_file=None).preloads
+    assert {"seatunnel_core.spark.task", "colorsys"} <= set(preloads)
+    assert len(asked) == 2 * 4, "of each kind four"
+
+
+def test_rows_that_a_plugin_carries_are_not_copied_to_know_what_it_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def modules_in(pickled: bytes) -> set[str]:
+        asked.append(pickled)
+        return set()
+
+    monkeypatch.setattr(settings, "modules_in", modules_in)
+    job = planned()
+    job.pipelines[0].sources[0].source.rows = bytes(4 << 20)
+    spark_settings(job, master=None, jvm_options=(), log_file=None)
+    assert asked
+    assert max(map(len, asked)) < 1 << 20

@@ -1,0 +1,70 @@
+"""Sources that are told how far the published rows came, to tell the place that they read from."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.connectors.fake.source import FakeSource
+from seatunnel_core.connectors.source import Item
+from seatunnel_core.errors import SourceError
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.runtime.report import JobOutcome
+from tests.runtime.ground import ALL, Ground, committed, ground_in, run_through, until
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    with ground_in(tmp_path) as made:
+        made.work.mkdir()
+        yield made
+
+
+def ids(splits: Sequence[Split]) -> set[int]:
+    """Of the rows of some splits."""
+    return {first + 1 for split in splits for first in range(split.body["start"], sum(split.body.values()))}
+
+
+def test_it_is_told_of_published_rows_only_and_in_the_end_of_all(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by the process that goes on with the job, which reads the splits from its storage."""
+    told: list[set[int]] = []
+
+    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+        assert (ids(planned), memory) == (set(ALL), {})
+        read = ids(planned) - ids(unread)
+        assert read <= set(ground.rows("a")), "it is told before the rows are published"
+        told.append(read)
+
+    monkeypatch.setattr(FakeSource, "acknowledges", True)
+    monkeypatch.setattr(FakeSource, "acknowledge", acknowledge)
+    with ground.run(ground.tables("a")) as first:
+        first.start()
+        until(lambda: committed(first) >= len(ALL) // 3, first)
+        first.kill()
+        first.wait(60)
+    before = len(told)
+    assert any(0 < len(read) < len(ALL) for read in told)
+    report, _ = run_through(ground.run(ground.tables("a", rows_per_second=None), restore=Restore()))
+    assert report.outcome is JobOutcome.FINISHED
+    assert told[before:], "the process that goes on tells, too"
+    assert told[-1] == set(ALL)
+
+
+def test_what_cannot_be_told_ends_nothing(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise SourceError("the group stays where it is")
+
+    monkeypatch.setattr(FakeSource, "acknowledges", True)
+    monkeypatch.setattr(FakeSource, "acknowledge", fail)
+    with caplog.at_level(logging.WARNING):
+        report, _ = run_through(ground.run(ground.tables("a", rows_per_second=None)))
+    assert report.outcome is JobOutcome.FINISHED
+    assert ground.rows("a") == ALL
+    assert "the group stays where it is" in caplog.text

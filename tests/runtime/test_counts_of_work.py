@@ -1,0 +1,86 @@
+"""What a small job costs in things that can be counted: a change that makes it cost more is seen at once, anywhere."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.runtime.report import JobOutcome
+from tests.figures import Figure
+from tests.runtime.command import job
+from tests.runtime.ground import ground_in, run_through
+from tests.runtime.in_process import InProcessPlane
+
+MORE = 7
+
+
+def tables(folder: Path, pipelines: int) -> str:
+    """So many pipelines, each from a CSV file of three rows into a folder of its own."""
+    sources, sinks = [], []
+    for number in range(pipelines):
+        path = folder / "in" / f"{number}.csv"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text("1\n2\n3\n")
+        sources.append(
+            f'\n  LocalFile {{ plugin_output = t{number}, path = "{path}", file_format_type = csv, '
+            "schema { fields { id = bigint } } }"
+        )
+        sinks.append(
+            f'\n  LocalFile {{ plugin_input = t{number}, path = "{folder}/out/{number}", file_format_type = parquet }}'
+        )
+    return job("job.mode = BATCH", sources, sinks)
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What the process did, by the name of the call."""
+    seen: Counter[str] = Counter()
+
+    def counted(name: str) -> None:
+        original = getattr(os, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            seen[name] += 1
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fsync", "link", "unlink"):
+        counted(name)
+    original = InProcessPlane.run
+
+    def run(self: InProcessPlane, packets: Any, tag: str) -> Any:
+        seen["Spark jobs"] += 1
+        seen["tasks"] += len(packets)
+        return original(self, packets, tag)
+
+    monkeypatch.setattr(InProcessPlane, "run", run)
+    return seen
+
+
+def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: Figure) -> None:
+    """One table, and eight: what a further one costs is what a job of ten thousand pays ten thousand times."""
+    seen = {}
+    for pipelines in (1, 1 + MORE):
+        folder = tmp_path / str(pipelines)
+        with ground_in(folder) as ground:
+            ground.work.mkdir(parents=True)
+            text = tables(folder, pipelines)
+            counts.clear()
+            report, _ = run_through(ground.run(text))
+        assert report.outcome is JobOutcome.FINISHED, report
+        seen[pipelines] = Counter(counts)
+    one, eight = seen.values()
+    assert {name: one[name] for name in ("Spark jobs", "tasks", "fsync", "link", "unlink")} == {
+        "Spark jobs": 1,
+        "tasks": 1,
+        "fsync": 28,  # of these 11 once a job: its storage, its manifests
+        "link": 7,
+        "unlink": 10,
+    }
+    each = {name: (eight[name] - one[name]) / MORE for name in ("fsync", "link", "unlink")}
+    assert each == {"fsync": 17, "link": 4, "unlink": 4}
+    assert eight["Spark jobs"] <= 1 + MORE, "units of several pipelines share a job"
+    figure(f"a table of a job costs {each['fsync']:.0f} fsyncs and {each['link']:.0f} links")
