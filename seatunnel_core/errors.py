@@ -49,6 +49,10 @@ class SeaTunnelError(Exception):
     """Whether the same thing, tried again, may work. Without it the pipeline has failed. Whoever raises an error sets
     it, on the error or on its class."""
 
+    needs_restart = False
+    """Whether of what is retryable another attempt cannot help, but a new start of the pipeline may: what the driver
+    holds open for its tasks is gone."""
+
     ends_job = False
     """Whether no pipeline of the job should go on: the others take a last checkpoint and stop. Never tried again."""
 

@@ -87,7 +87,8 @@ def _option(name: str, option: Option[Any]) -> dict[str, Any]:
 
 def _shape(option: Option[Any]) -> Mapping[str, Any]:
     if option.type.entries:
-        return {"type": "array", "items": _block(option.type.entries)}
+        block = _block(option.type.entries)
+        return {"anyOf": [{"type": "array", "items": block}, block]}
     return option.type.shape
 
 

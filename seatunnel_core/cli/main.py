@@ -106,10 +106,14 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
             from seatunnel_core.cli.background import run_in_background
 
             return run_in_background(arguments)
-        case RunArguments():
-            from seatunnel_core.cli.run import check, run
+        case RunArguments(check=True):
+            from seatunnel_core.cli.check import check
 
-            return check(arguments) if arguments.check else run(arguments, last=last)
+            return check(arguments)
+        case RunArguments():
+            from seatunnel_core.cli.run import run
+
+            return run(arguments, last=last)
 
 
 def _version() -> str:

@@ -3,50 +3,23 @@
 import contextlib
 import os
 
-from attrs import frozen
-
 from seatunnel_core.cli.arguments import RunArguments
+from seatunnel_core.cli.job_files import Request, read_job
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.cli.screen import screen
 from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
-from seatunnel_core.config.engine import PRINT_JOB_METRICS, EngineConfig, load_engine
+from seatunnel_core.config.engine import PRINT_JOB_METRICS
 from seatunnel_core.config.env import JOB_NAME
-from seatunnel_core.config.job_file import RawJob, load_job
-from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors import registry
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
 from seatunnel_core.runtime.job_id import new_job_id
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.move import ForeignSavepoint
 from seatunnel_core.runtime.report import JobOutcome, JobReport
+from seatunnel_core.spark.session import archive_classes
 
 EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 130}
-
-
-@frozen(kw_only=True)
-class _Request:
-    """What was asked for, read but not planned."""
-
-    raw: RawJob
-    engine: EngineConfig
-
-
-def check(arguments: RunArguments) -> int:
-    """Print what would run, and move no row.
-
-    Raises:
-        UsageError: the files are wrong; the message lists every problem.
-        PlatformError: Spark is needed to tell columns, and does not start.
-    """
-    from seatunnel_core.runtime.check import check_report, spark_to_ask
-    from seatunnel_core.runtime.plan import plan_job
-
-    request = _read(arguments)
-    job = plan_job(request.raw, registry, request.engine, name=arguments.name, master=arguments.master, look=True)
-    with spark_to_ask(job, master=arguments.master) as spark:
-        print(check_report(job, request.engine, master=arguments.master, spark=spark))
-    return 0
 
 
 def run(arguments: RunArguments, *, last: bool = False) -> int:
@@ -55,24 +28,21 @@ def run(arguments: RunArguments, *, last: bool = False) -> int:
     Raises:
         SeaTunnelError: it could not start.
     """
-    request = _read(arguments)
+    request = read_job(arguments)
     interval_s = request.engine.options[PRINT_JOB_METRICS]
     with (
         counted_interrupts(last=last) as interrupts,
         screen(interval_s=interval_s, log_level=arguments.log_level, log_format=arguments.log_format) as display,
     ):
-        report = _stay(arguments, request, display, interrupts)
+        report = _stay(arguments, request, display, interrupts, last=last)
+    if last:
+        archive_classes()
     return EXIT_CODES[report.outcome]
 
 
-def _read(arguments: RunArguments) -> _Request:
-    engine = load_engine(arguments.engine_config, strict=arguments.strict)
-    return _Request(
-        raw=load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict), engine=engine
-    )
-
-
-def _stay(arguments: RunArguments, request: _Request, display: Display, interrupts: Interrupts) -> JobReport:
+def _stay(
+    arguments: RunArguments, request: Request, display: Display, interrupts: Interrupts, *, last: bool
+) -> JobReport:
     job_id = arguments.restore or arguments.set_job_id or new_job_id()
     resume = resume_command(arguments.typed, job_id)
     name = arguments.name or request.raw.env[JOB_NAME]
@@ -108,7 +78,7 @@ def _stay(arguments: RunArguments, request: _Request, display: Display, interrup
         display.conclude(report, resume)  # before Spark is stopped, which takes a second
     finally:
         if not interrupts.unanswered:  # who asks a third time waits for no pool, no storage and no Spark
-            job_run.close()
+            job_run.close(last=last)
     return report
 
 

@@ -51,7 +51,7 @@ class PlayedJob:
         self.looks = 0
         PlayedJob.last = self
 
-    def close(self) -> None:
+    def close(self, *, last: bool = False) -> None:
         self.at_close()
         self.calls.append("close")
 

@@ -1,0 +1,21 @@
+"""``seatunnel --check``: tells what a job would do, without importing what only a running job needs."""
+
+from seatunnel_core.cli.arguments import RunArguments
+from seatunnel_core.cli.job_files import read_job
+from seatunnel_core.connectors import registry
+from seatunnel_core.runtime.check import check_report, spark_to_ask
+from seatunnel_core.runtime.plan import plan_job
+
+
+def check(arguments: RunArguments) -> int:
+    """Print what would run, and move no row.
+
+    Raises:
+        UsageError: the files are wrong; the message lists every problem.
+        PlatformError: Spark is needed to tell columns, and does not start.
+    """
+    request = read_job(arguments)
+    job = plan_job(request.raw, registry, request.engine, name=arguments.name, master=arguments.master, look=True)
+    with spark_to_ask(job, master=arguments.master) as spark:
+        print(check_report(job, request.engine, master=arguments.master, spark=spark))
+    return 0

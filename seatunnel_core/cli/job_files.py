@@ -1,0 +1,28 @@
+"""The files that a command names: the job and its engine."""
+
+from attrs import frozen
+
+from seatunnel_core.cli.arguments import RunArguments
+from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.job_file import RawJob, load_job
+from seatunnel_core.config.variables import Variables
+
+
+@frozen(kw_only=True)
+class Request:
+    """What was asked for, read but not planned."""
+
+    raw: RawJob
+    engine: EngineConfig
+
+
+def read_job(arguments: RunArguments) -> Request:
+    """Read them.
+
+    Raises:
+        UsageError: they are wrong; the message lists every problem.
+    """
+    engine = load_engine(arguments.engine_config, strict=arguments.strict)
+    return Request(
+        raw=load_job(arguments.config, Variables(arguments.variables), strict=arguments.strict), engine=engine
+    )
