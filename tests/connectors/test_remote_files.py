@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -232,6 +233,48 @@ def test_a_missing_staging_folder_is_never_taken_for_a_published_file(memory: An
     memory.rm("/out/.seatunnel", recursive=True)
     with pytest.raises(CommitError, match=r"the staging folder memory://out/\.seatunnel/job/1/1 is gone"):
         commit(sink, [committable], place(), again=True)
+
+
+class ManyAtOnce(FsspecFileSystem):
+    """Publishes four files at the same time, and notes which are on their way."""
+
+    publishes_at_once: ClassVar[int] = 4
+    begun: ClassVar[list[str]] = []
+    most: ClassVar[list[int]] = []
+    under_way: ClassVar[set[str]] = set()
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        self.begun.append(target)
+        self.under_way.add(target)
+        self.most.append(len(self.under_way))
+        time.sleep(0.02)
+        try:
+            super().publish(staged, target, receipt)
+        finally:
+            self.under_way.discard(target)
+
+
+class ManyAtOnceSink(MemoryFileSink):
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return ManyAtOnce(protocol="memory", top="memory:/")
+
+
+def test_many_files_are_published_at_once_until_one_cannot_be(memory: Any) -> None:
+    made = ManyAtOnceSink(options_of(ManyAtOnceSink, {"path": "/out", "file_format_type": "json"}))
+    for noted in (ManyAtOnce.begun, ManyAtOnce.most):
+        noted.clear()
+    made.prepare(sink_place(place()))
+    staged = [stage(made, SCHEMA, [numbered(unit, 1)], place(unit=unit)) for unit in range(1, 31)]
+    commit(made, staged[:10], place())
+    assert max(ManyAtOnce.most) == 4
+    assert len([path for path in memory.store if path.startswith("/out/job-")]) == 10
+    ManyAtOnce.begun.clear()
+    put(memory, f"/out/{staged[10].body['files'][0][0]}", "theirs")
+    with pytest.raises(CommitError, match=r"memory://out/job-.* exists, and memory://out/\.seatunnel/.* waits"):
+        commit(made, staged[10:], place())
+    assert ManyAtOnce.under_way == set()
+    assert len(ManyAtOnce.begun) < 20, "one is begun after an error"
 
 
 def test_a_save_mode_empties_the_target_of_what_is_not_the_jobs(memory: Any) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.file.s3 import uploads
+from seatunnel_core.connectors.file.objects import uploads
 from seatunnel_core.connectors.file.s3.connector import S3FileSink, S3FileSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
@@ -24,7 +24,7 @@ from tests.servers.process import deaf_port
 from tests.servers.s3 import S3Server
 from tests.servers.versitygw import Versitygw
 
-pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("s3-files")]
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(400), pytest.mark.xdist_group("s3-files")]
 
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ROWS = [{"id": number, "name": f"näme {number}"} for number in range(300)]
@@ -66,7 +66,7 @@ def keys(server: S3Server, folder: str) -> list[str]:
 
 def note_uploads(server: S3Server) -> None:
     """From now on, the key of every upload that a sink of this process begins is known."""
-    client = sink(server, "/any").files.client  # type: ignore[attr-defined]
+    client = sink(server, "/any").files.store.client  # type: ignore[attr-defined]
     client.meta.events.register(
         "provide-client-params.s3.CreateMultipartUpload",
         lambda params, **_: BEGUN.add(params["Key"]),
@@ -76,8 +76,8 @@ def note_uploads(server: S3Server) -> None:
 
 def uploads_left(server: S3Server, folder: str) -> int:
     """Key by key: MinIO lists the uploads of one only."""
-    begun = [key for key in BEGUN if key.startswith(f"{folder[1:]}/")]
-    found = (server.client().list_multipart_uploads(Bucket=BUCKET, Prefix=key).get("Uploads", ()) for key in begun)
+    client, begun = server.client(), [key for key in BEGUN if key.startswith(f"{folder[1:]}/")]
+    found = (client.list_multipart_uploads(Bucket=BUCKET, Prefix=key).get("Uploads", ()) for key in begun)
     return sum(len(each) for each in found)
 
 
@@ -326,7 +326,7 @@ def test_a_mistake_is_named_before_anything_is_read(server: S3Server, wrong: dic
     assert server.secret_key not in str(refused.value)
 
 
-def test_who_may_not_write_is_told_in_the_probe(server: S3Server, folder: str) -> None:
+def test_who_may_not_write_is_told_before_any_row_moves(server: S3Server, folder: str) -> None:
     if not isinstance(server, MinIO):
         pytest.skip("one server shows it")
     limited = server.restricted(BUCKET, "s3:GetObject", "s3:ListBucket")
@@ -339,12 +339,8 @@ def test_who_may_not_write_is_told_in_the_probe(server: S3Server, folder: str) -
             "fs.s3a.session.token": limited["fs.s3a.session.token"],
         },
     }
-    made = sink(server, folder, **more)
-    made.prepare(sink_place(place()))
-    with pytest.raises(
-        SinkError, match=r"sink S3File: .* cannot be written by a task: the server refuses it: AccessDenied"
-    ):
-        made.probe(sink_place(place()), "token")
+    with pytest.raises(SinkError, match=r"sink S3File: .* cannot be written: the server refuses it: AccessDenied"):
+        sink(server, folder, **more).prepare(sink_place(place()))
 
 
 def test_a_rule_that_ends_uploads_is_said(server: S3Server, folder: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -354,7 +350,7 @@ def test_a_rule_that_ends_uploads_is_said(server: S3Server, folder: str, caplog:
     made = sink(server, folder)
     # Put in: MinIO takes no rule that ends uploads.
     rules = {"Rules": [{**rule, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}]}
-    client = made.files.client  # type: ignore[attr-defined]
+    client = made.files.store.client  # type: ignore[attr-defined]
     original = client.get_bucket_lifecycle_configuration
     client.get_bucket_lifecycle_configuration = lambda **_: rules
     try:

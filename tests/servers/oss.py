@@ -103,6 +103,8 @@ class OssStandIn:
         counted: dict[str, int] = {}
         for method, _, key, names in self.requests():
             verb = {"PUT": "put", "POST": "delete"}.get(method, "read" if key else "list")
+            if "uploads" in names or "uploadId" in names:
+                verb = "upload"
             assert verb != "delete" or "delete" in names
             counted[verb] = counted.get(verb, 0) + 1
         return counted

@@ -17,7 +17,9 @@ from attrs import field, frozen
 
 LONGEST_SKEW_S = 900
 
-_SUBRESOURCES = frozenset({"bucketInfo", "continuation-token", "delete", "security-token", "stat", "versioning"})
+_SUBRESOURCES = frozenset(
+    ("bucketInfo", "continuation-token", "delete", "lifecycle", "partNumber", "security-token", "stat", "uploadId")
+).union(("uploads", "versioning"))
 """Of the query parameters that version 1 signs, those that this server may meet; version 4 signs all."""
 
 

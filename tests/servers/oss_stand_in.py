@@ -1,8 +1,9 @@
 """A stand-in for Alibaba OSS: ``python -m tests.servers.oss_stand_in PORT SETTINGS``. Not a copy of OSS.
 
 It exists because no server that can be installed understands OSS's signatures. It verifies them, keeps objects in
-memory, and does what a checkpoint storage asks for: put (with ``x-oss-forbid-overwrite``), get, head, delete, batched
-delete, list. It answers with the status, code and words that the vendor documents. Beside that:
+memory, and does what a checkpoint storage and a sink ask for: put (with ``x-oss-forbid-overwrite``), get (of a range,
+and of an ETag), head, delete, batched delete, list, and uploads in parts. It answers with the status, code and words
+that the vendor documents. Beside that:
 
 * ``GET /-/requests`` is what was asked since the last ``DELETE /-/requests``: method, bucket, key, names of the query;
 * ``PUT /-/settings`` changes ``Settings``, so that tests can deny, version, and break things;
@@ -13,6 +14,8 @@ import base64
 import email.utils
 import hashlib
 import json
+import re
+import secrets
 import sys
 import threading
 import time
@@ -22,7 +25,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from tests.servers.oss_signatures import Credentials, Refusal, Request, signer
 
@@ -55,6 +58,35 @@ class Settings:
     role: dict[str, str] = field(factory=dict)
     """What the metadata service gives."""
 
+    rules: dict[str, list[str]] = field(factory=dict)
+    """By bucket: the rules of its lifecycle, as XML."""
+
+
+@frozen(kw_only=True)
+class Stored:
+    """One object."""
+
+    body: bytes
+    modified: float = field(factory=time.time)
+    etag: str
+    meta: dict[str, str] = field(factory=dict)
+    """The headers ``x-oss-meta-…``."""
+
+
+@define(kw_only=True)
+class Upload:
+    """One that is on its way."""
+
+    bucket: str
+    key: str
+    meta: dict[str, str]
+    parts: dict[int, tuple[str, bytes]] = field(factory=dict)
+    """ETag and bytes, by number."""
+
+
+SMALLEST_PART = 100 << 10
+"""Bytes; of each but the last."""
+
 
 class Server(ThreadingHTTPServer):
     """All objects of all buckets, and the one lock around them."""
@@ -65,7 +97,8 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port: int, settings: Settings) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.settings = settings
-        self.objects: dict[tuple[str, str], tuple[bytes, float]] = {}
+        self.objects: dict[tuple[str, str], Stored] = {}
+        self.uploads: dict[str, Upload] = {}
         self.requests: list[list[Any]] = []
         self.lock = threading.Lock()
 
@@ -137,15 +170,22 @@ class Handler(BaseHTTPRequestHandler):
     def _do(self, request: Request, key_id: str) -> Answer:
         if request.bucket not in self.server.settings.buckets:
             raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist.", {"BucketName": request.bucket})
-        batch = request.parameter("delete") is not None
+        asked = {name for name, _ in request.query}.intersection(("delete", "uploads", "uploadId", "lifecycle"))
         name, action = {
-            ("PUT", True): ("PutObject", self._put),
-            ("GET", True): ("GetObject", self._get),
-            ("HEAD", True): ("GetObject", self._get),
-            ("DELETE", True): ("DeleteObject", self._delete),
-            ("POST", not batch): ("DeleteObject", self._delete_many),
-            ("GET", False): ("ListObjects", self._list),
-        }[request.method, bool(request.key)]
+            ("PUT", True, ""): ("PutObject", self._put),
+            ("GET", True, ""): ("GetObject", self._get),
+            ("HEAD", True, ""): ("GetObject", self._get),
+            ("DELETE", True, ""): ("DeleteObject", self._delete),
+            ("POST", False, "delete"): ("DeleteObject", self._delete_many),
+            ("GET", False, ""): ("ListObjects", self._list),
+            ("GET", False, "lifecycle"): ("GetBucketLifecycle", self._lifecycle),
+            ("POST", True, "uploads"): ("PutObject", self._begin_upload),
+            ("PUT", True, "uploadId"): ("PutObject", self._upload_part),
+            ("POST", True, "uploadId"): ("PutObject", self._complete_upload),
+            ("DELETE", True, "uploadId"): ("AbortMultipartUpload", self._abort_upload),
+            ("GET", True, "uploadId"): ("ListParts", self._list_parts),
+            ("GET", False, "uploads"): ("ListMultipartUploads", self._list_uploads),
+        }[request.method, bool(request.key), "".join(asked)]
         if name in self.server.settings.denied.get(key_id, ()):
             raise Refusal(403, "AccessDenied", _NO_RIGHT)
         return action(request)
@@ -158,21 +198,36 @@ class Handler(BaseHTTPRequestHandler):
         if request.headers.get("content-md5", md5) != md5:
             raise Refusal(400, "InvalidDigest", "The Content-MD5 you specified was invalid.")
         versioned = request.bucket in self.server.settings.versioned
-        forbidden = request.headers.get("x-oss-forbid-overwrite", "").lower() == "true" and not versioned
-        place = (request.bucket, request.key)
-        if forbidden and place in self.server.objects:
+        self._require_absent(request)
+        etag = f'"{digest.hexdigest().upper()}"'
+        self.server.objects[request.bucket, request.key] = Stored(body=request.body, etag=etag, meta=_meta(request))
+        version = {"x-oss-version-id": f"CAEQ{time.time_ns()}"} if versioned else {}
+        return Answer(200, headers={"ETag": etag, "Content-MD5": md5, **version})
+
+    def _require_absent(self, request: Request) -> None:
+        forbidden = request.headers.get("x-oss-forbid-overwrite", "").lower() == "true"
+        taken = (request.bucket, request.key) in self.server.objects
+        if forbidden and taken and request.bucket not in self.server.settings.versioned:
             message = "The object you specified already exists and can not be overwritten."
             raise Refusal(409, "FileAlreadyExists", message)
-        self.server.objects[place] = (request.body, time.time())
-        version = {"x-oss-version-id": f"CAEQ{time.time_ns()}"} if versioned else {}
-        return Answer(200, headers={"ETag": f'"{digest.hexdigest().upper()}"', "Content-MD5": md5, **version})
 
     def _get(self, request: Request) -> Answer:
         found = self.server.objects.get((request.bucket, request.key))
         if found is None:
             raise Refusal(404, "NoSuchKey", "The specified key does not exist.", {"Key": request.key})
-        modified = email.utils.formatdate(found[1], usegmt=True)
-        return Answer(200, found[0], {"Last-Modified": modified, "Content-Type": "application/octet-stream"})
+        wanted = request.headers.get("if-match", "")
+        if wanted and wanted.strip('"') != found.etag.strip('"'):
+            message = "At least one of the pre-conditions you specified did not hold."
+            raise Refusal(412, "PreconditionFailed", message, {"Condition": "If-Match"})
+        modified = email.utils.formatdate(found.modified, usegmt=True)
+        headers = {"Last-Modified": modified, "Content-Type": "application/octet-stream", "ETag": found.etag}
+        headers |= found.meta
+        span = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", ""))
+        if span is None:
+            return Answer(200, found.body, headers)
+        start, end = int(span[1]), min(int(span[2]), len(found.body) - 1)
+        headers["Content-Range"] = f"bytes {start}-{end}/{len(found.body)}"
+        return Answer(206, found.body[start : end + 1], headers)
 
     def _delete(self, request: Request) -> Answer:
         self.server.objects.pop((request.bucket, request.key), None)
@@ -190,31 +245,135 @@ class Handler(BaseHTTPRequestHandler):
         return _xml(200, f"<DeleteResult><EncodingType>url</EncodingType>{deleted}</DeleteResult>")
 
     def _list(self, request: Request) -> Answer:
-        prefix = request.parameter("prefix") or ""
+        prefix, delimiter = request.parameter("prefix") or "", request.parameter("delimiter") or ""
         token = request.parameter("continuation-token")
         after = base64.b64decode(token).decode() if token else ""
         most = int(request.parameter("max-keys") or 100)
-        if request.parameter("list-type") != "2" or request.parameter("delimiter") or not 1 <= most <= 1000:
-            raise Refusal(400, "InvalidArgument", "This stand-in lists by version 2, flat, 1 to 1000 at a time.")
-        keys = sorted(
-            key
-            for bucket, key in self.server.objects
-            if bucket == request.bucket and key.startswith(prefix) and key > after
-        )
-        page = [(key, *self.server.objects[request.bucket, key]) for key in keys[:most]]
-        more = len(keys) > most
-        following = base64.b64encode(page[-1][0].encode()).decode() if more else ""
-        contents = "".join(
-            f"<Contents><Key>{quote(key)}</Key><LastModified>{_moment(modified)}</LastModified><ETag>&quot;&quot;</ETag>"
-            f"<Type>Normal</Type><Size>{len(body)}</Size><StorageClass>Standard</StorageClass></Contents>"
-            for key, body, modified in page
-        )
+        if request.parameter("list-type") != "2" or delimiter not in ("", "/") or not 1 <= most <= 1000:
+            raise Refusal(400, "InvalidArgument", "This stand-in lists by version 2, 1 to 1000 at a time.")
+        keys = (key for bucket, key in self.server.objects if bucket == request.bucket and key.startswith(prefix))
+        folded = sorted({_folded(key, prefix, delimiter) for key in keys})
+        names = [name for name in folded if name > after]
+        page, more = names[:most], len(names) > most
+        following = base64.b64encode(page[-1].encode()).decode() if more else ""
+        contents, folders = "", ""
+        for name in page:
+            found = self.server.objects.get((request.bucket, name))
+            if found is None or (delimiter and name.endswith(delimiter) and name != prefix):
+                folders += f"<CommonPrefixes><Prefix>{quote(name)}</Prefix></CommonPrefixes>"
+                continue
+            contents += (
+                f"<Contents><Key>{quote(name)}</Key><LastModified>{_moment(found.modified)}</LastModified>"
+                f"<ETag>{escape(found.etag)}</ETag><Type>Normal</Type><Size>{len(found.body)}</Size>"
+                "<StorageClass>Standard</StorageClass></Contents>"
+            )
         return _xml(
             200,
             f"<ListBucketResult><Name>{request.bucket}</Name><Prefix>{quote(prefix)}</Prefix><MaxKeys>{most}</MaxKeys>"
-            f"<EncodingType>url</EncodingType><IsTruncated>{str(more).lower()}</IsTruncated>{contents}"
+            f"<EncodingType>url</EncodingType><IsTruncated>{str(more).lower()}</IsTruncated>{contents}{folders}"
             f"<NextContinuationToken>{following}</NextContinuationToken><KeyCount>{len(page)}</KeyCount>"
             "</ListBucketResult>",
+        )
+
+    def _lifecycle(self, request: Request) -> Answer:
+        rules = self.server.settings.rules.get(request.bucket, [])
+        if not rules:
+            raise Refusal(404, "NoSuchLifecycle", "No Row found in Lifecycle Table.")
+        return _xml(200, "<LifecycleConfiguration>" + "".join(rules) + "</LifecycleConfiguration>")
+
+    # -- uploads in parts -----------------------------------------------------------------------------------------
+
+    def _begin_upload(self, request: Request) -> Answer:
+        upload = secrets.token_hex(16).upper()
+        self.server.uploads[upload] = Upload(bucket=request.bucket, key=request.key, meta=_meta(request))
+        return _xml(
+            200,
+            f"<InitiateMultipartUploadResult><Bucket>{request.bucket}</Bucket><Key>{escape(request.key)}</Key>"
+            f"<UploadId>{upload}</UploadId></InitiateMultipartUploadResult>",
+        )
+
+    def _upload(self, request: Request) -> Upload:
+        name = request.parameter("uploadId") or ""
+        found = self.server.uploads.get(name)
+        if found is None or (found.bucket, found.key) != (request.bucket, request.key):
+            message = (
+                "The specified upload does not exist. The upload ID may be invalid, or the upload may have been "
+                "aborted or completed."
+            )
+            raise Refusal(404, "NoSuchUpload", message, {"UploadId": name})
+        return found
+
+    def _upload_part(self, request: Request) -> Answer:
+        number = int(request.parameter("partNumber") or 0)
+        if not 1 <= number <= 10_000:
+            raise Refusal(400, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive.")
+        etag = f'"{hashlib.md5(request.body).hexdigest().upper()}"'
+        self._upload(request).parts[number] = (etag, request.body)
+        return Answer(200, headers={"ETag": etag})
+
+    def _complete_upload(self, request: Request) -> Answer:
+        upload = self._upload(request)
+        asked = [
+            (int(each.findtext("PartNumber") or 0), (each.findtext("ETag") or "").strip('"'))
+            for each in ET.fromstring(request.body).iter("Part")
+        ]
+        if [number for number, _ in asked] != sorted({number for number, _ in asked}):
+            raise Refusal(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
+        if not asked or any(upload.parts.get(number, ("",))[0].strip('"') != etag for number, etag in asked):
+            message = (
+                "One or more of the specified parts could not be found or the specified entity tag might not match."
+            )
+            raise Refusal(400, "InvalidPart", message)
+        bodies = [upload.parts[number][1] for number, _ in asked]
+        if any(len(body) < SMALLEST_PART for body in bodies[:-1]):
+            raise Refusal(400, "EntityTooSmall", "Your proposed upload smaller than the minimum allowed size.")
+        self._require_absent(request)
+        etag = f'"{hashlib.md5(b"".join(bodies)).hexdigest().upper()}-{len(bodies)}"'
+        self.server.objects[request.bucket, request.key] = Stored(body=b"".join(bodies), etag=etag, meta=upload.meta)
+        del self.server.uploads[request.parameter("uploadId") or ""]
+        answer = _xml(
+            200,
+            f"<CompleteMultipartUploadResult><Bucket>{request.bucket}</Bucket><Key>{escape(request.key)}</Key>"
+            f"<ETag>{escape(etag)}</ETag></CompleteMultipartUploadResult>",
+        )
+        answer.headers["ETag"] = etag
+        return answer
+
+    def _abort_upload(self, request: Request) -> Answer:
+        self._upload(request)
+        del self.server.uploads[request.parameter("uploadId") or ""]
+        return Answer(204)
+
+    def _list_parts(self, request: Request) -> Answer:
+        parts = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(etag)}</ETag><Size>{len(body)}</Size>"
+            f"<LastModified>{_moment(time.time())}</LastModified></Part>"
+            for number, (etag, body) in sorted(self._upload(request).parts.items())
+        )
+        return _xml(200, f"<ListPartsResult><IsTruncated>false</IsTruncated>{parts}</ListPartsResult>")
+
+    def _list_uploads(self, request: Request) -> Answer:
+        prefix = request.parameter("prefix") or ""
+        most = int(request.parameter("max-uploads") or 1000)
+        after = (request.parameter("key-marker") or "", request.parameter("upload-id-marker") or "\x7f")
+        found = sorted(
+            (upload.key, name)
+            for name, upload in self.server.uploads.items()
+            if upload.bucket == request.bucket and upload.key.startswith(prefix) and (upload.key, name) > after
+        )
+        more = len(found) > most
+        page = found[:most]
+        key, name = page[-1] if more else ("", "")
+        uploads = "".join(
+            f"<Upload><Key>{quote(key)}</Key><UploadId>{name}</UploadId><Initiated>{_moment(time.time())}</Initiated>"
+            "</Upload>"
+            for key, name in page
+        )
+        return _xml(
+            200,
+            f"<ListMultipartUploadsResult><Bucket>{request.bucket}</Bucket><EncodingType>url</EncodingType>"
+            f"<NextKeyMarker>{quote(key)}</NextKeyMarker><NextUploadIdMarker>{name}</NextUploadIdMarker>"
+            f"<IsTruncated>{str(more).lower()}</IsTruncated>{uploads}</ListMultipartUploadsResult>",
         )
 
     def _control(self, request: Request) -> Answer:
@@ -243,6 +402,16 @@ class Handler(BaseHTTPRequestHandler):
     def _hang_up(self) -> None:
         self.close_connection = True
         self.connection.close()
+
+
+def _meta(request: Request) -> dict[str, str]:
+    return {name: value for name, value in request.headers.items() if name.startswith("x-oss-meta-")}
+
+
+def _folded(key: str, prefix: str, delimiter: str) -> str:
+    """The key, or what it has in common with others up to the next delimiter."""
+    rest = key.removeprefix(prefix)
+    return prefix + rest.partition(delimiter)[0] + delimiter if delimiter and delimiter in rest else key
 
 
 def _refused(refusal: Refusal) -> Answer:

@@ -95,7 +95,10 @@ class LocalFileStorage(BlobStorage):
             _write(path, pieces)
         except FileNotFoundError:
             self._require_namespace()
-            _make_folders(os.path.dirname(path))
+            drafts = os.path.dirname(path)
+            _make_folders(os.path.dirname(drafts))
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(drafts)  # what comes to lie there has another name before it counts
             _write(path, pieces)
 
     def _require_namespace(self) -> None:

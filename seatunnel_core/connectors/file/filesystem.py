@@ -133,6 +133,9 @@ class FileSystem(ABC):
     gives_receipts: ClassVar[bool] = False
     """Whether ``publish`` needs what ``StagedOutput.finish`` told."""
 
+    publishes_at_once: ClassVar[int] = 1
+    """How many files are published at the same time: behind a network each waits for an answer, or two."""
+
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that it imports in tasks beyond pyarrow."""
 

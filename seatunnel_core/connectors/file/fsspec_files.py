@@ -9,18 +9,16 @@ import errno
 import importlib
 import os
 import shutil
-import tempfile
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connectors.file.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
-from seatunnel_core.connectors.file.remote import RemoteFileSystem, RemoteOpenFile
+from seatunnel_core.connectors.file.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.file.rename import TargetExistsError
 from seatunnel_core.errors import SourceError, UsageError
 
@@ -39,6 +37,9 @@ class Protocol:
     package: str = "fsspec"
     """What has to be installed, by the name of its module."""
 
+    login: str = "user and password"
+    """The options that let somebody in."""
+
     shared: bool = True
     """Whether threads may use one connection at the same time. A file may be begun in one and finished in another."""
 
@@ -53,6 +54,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
         kind="SFTPFileSystem",
         rename=lambda client, old, new: client.ftp.posix_rename(old, new),
         package="paramiko",
+        login="user, password and private_key_path",
     ),
     "ftp": Protocol(
         module="fsspec.implementations.ftp",
@@ -127,6 +129,8 @@ class FsspecFileSystem(RemoteFileSystem):
                 _connected.__dict__.pop(self._key, None)
             known = isinstance(error, OSError) and error.errno == number
             words = os.strerror(number) if known else _first_line(error)
+            if path == self.top:  # nothing was asked for yet but to come in
+                words += f". Correct {PROTOCOLS[self.protocol].login if number == errno.EACCES else 'host and port'}"
             raise OSError(number, words, path) from error
 
     # -- listing and reading --------------------------------------------------------------------------------------
@@ -227,10 +231,16 @@ class FsspecFileSystem(RemoteFileSystem):
 
     def stage(self, staged: str, target: str) -> StagedOutput:
         if not PROTOCOLS[self.protocol].shared:
-            return _CopiedOutput(self, staged)
+            return CopiedOutput(lambda copy, size: self._send(staged, copy))
         client = self.client
         with self._told(staged):
             return _FsspecOutput(self, staged, client.open(self.within(staged), "wb"))
+
+    def _send(self, staged: str, copy: BinaryIO) -> Receipt:
+        client = self.client
+        with self._told(staged), client.open(self.within(staged), "wb") as content:
+            shutil.copyfileobj(copy, content, 1 << 20)
+        return Receipt(size=self.size(staged))
 
     def size(self, path: str) -> int:
         """Of a file that has just been written, in bytes."""
@@ -322,24 +332,6 @@ class _FsspecOutput(StagedOutput):
         return Receipt(size=self._files.size(self._path))
 
 
-class _CopiedOutput(StagedOutput):
-    """Gathered on the task's machine, and sent when it is complete."""
-
-    def __init__(self, files: FsspecFileSystem, path: str) -> None:
-        self._files = files
-        self._path = path
-        self._copy = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, self._copy.close)  # also where it is given up
-        self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
-
-    def finish(self) -> Receipt:
-        client = self._files.client
-        with self._copy, self._files._told(self._path), client.open(self._files.within(self._path), "wb") as content:
-            self._copy.seek(0)
-            shutil.copyfileobj(self._copy, content, 1 << 20)
-        return Receipt(size=self._files.size(self._path))
-
-
 def _version(path: str, info: Mapping[str, Any]) -> FileVersion:
     moment = next((info[key] for key in ("mtime", "modified", "modify", "LastModified", "created") if key in info), 0)
     etag = info.get("ETag") or info.get("etag") or ""
@@ -359,6 +351,8 @@ def _number(error: Exception) -> int:
     """``EIO`` for what may be gone when it is tried again, as after a connection that was closed."""
     if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
         return errno.EACCES
+    if str(error).startswith("530") or "private key" in str(error):  # of FTP, and of paramiko
+        return errno.EACCES
     if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
         return max(error.errno or 0, 0) or errno.EIO  # the numbers of a name that is not known are below 0
     return errno.EIO
@@ -367,4 +361,4 @@ def _number(error: Exception) -> int:
 def _first_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")

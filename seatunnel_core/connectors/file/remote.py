@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import tempfile
+import weakref
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion, OpenFile
+from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 
 AHEAD_BYTES = 8 << 20
@@ -200,6 +201,22 @@ class RemoteOpenFile(OpenFile):
         return SourceChangedError(
             f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
         )
+
+
+class CopiedOutput(StagedOutput):
+    """Gathered on the task's machine, and sent when it is complete."""
+
+    def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
+        """``send`` gets the file, at its beginning, and its bytes."""
+        self._send = send
+        self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
+        weakref.finalize(self, self._copy.close)  # also where it is given up
+        self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
+
+    def finish(self) -> Receipt:
+        with self._copy:
+            self._copy.seek(0)
+            return self._send(self._copy, os.fstat(self._copy.fileno()).st_size)
 
 
 class _Ranges(io.RawIOBase):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from seatunnel_core.connectors.file.filesystem import FileSystem, StagedOutput
 from seatunnel_core.connectors.file.local import LocalFileSystem
 from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.file.published import retract
-from seatunnel_core.connectors.file.staging import Target, unique_name
+from seatunnel_core.connectors.file.staging import StagedFile, Target, unique_name
 from seatunnel_core.connectors.file.style import style_of
 from seatunnel_core.connectors.file.table_names import (
     any_folders,
@@ -172,12 +173,26 @@ class FileSink(Sink):
         files = [file for committable in committables for file in named(committable, target)]
         touched: set[str] = set()
         try:
-            for file in files:
-                touched.add(target.publish(file, again=again))
+            for folder in self._published(target, files, again=again):
+                touched.add(folder)
         finally:
             for folder in touched:
                 with suppress(FileNotFoundError):  # published before, and taken away since
                     self.files.sync_folder(folder)
+
+    def _published(self, target: Target, files: Sequence[StagedFile], *, again: bool) -> Iterator[str]:
+        """Publish all files, and give the folder of each. No new one is begun after the first error, and none is on its
+        way any more when that is raised."""
+        workers = min(self.files.publishes_at_once, len(files))
+        if workers <= 1:
+            yield from (target.publish(file, again=again) for file in files)
+            return
+        with ThreadPoolExecutor(workers, thread_name_prefix="publish") as pool:
+            waiting = [pool.submit(target.publish, file, again=again) for file in files]
+            try:
+                yield from (each.result() for each in waiting)
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
         return self.target(place).sweep(place.epoch + final, keep)

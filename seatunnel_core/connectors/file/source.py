@@ -6,6 +6,7 @@ holds ``path``, ``size``, ``mtime_ns`` and what the format says of its place in 
 declares none, and ``keys`` when folders give columns.
 """
 
+import errno
 import logging
 import re
 import time
@@ -242,7 +243,10 @@ class FileSource(Source):
         try:
             yield
         except SourceError as error:
-            if isinstance(error.__cause__, re.error):  # the other option, of which it says everything
+            cause = error.__cause__
+            if isinstance(cause, re.error):  # the other option, of which it says everything
+                raise
+            if isinstance(cause, OSError) and cause.errno not in (errno.ENOENT, errno.ENOTDIR):
                 raise
             raise SourceError(f"{error}. Write the path of a file or a folder, or a pattern that names some") from error
 

@@ -211,6 +211,14 @@ class Target:
         except OSError as error:
             raise self.failed("cannot be swept", error, self._pipeline_folder) from error
 
+    def staged(self, below: int) -> int:
+        """How many files of this sink are staged in epochs smaller than ``below``."""
+        found = 0
+        for epoch in (epoch for epoch in self._epochs() if epoch < below):
+            units = (owner(entry.name, self.job_id) for entry in self.files.entries(self.staging(epoch)))
+            found += sum(unit is not None and int(unit["sink"]) == self.sink_ordinal for unit in units)
+        return found
+
     def clear(self) -> None:
         """Remove the empty folders that the sweeps leave; one that is not empty stays, and so does what holds it."""
         for epoch in self._epochs():

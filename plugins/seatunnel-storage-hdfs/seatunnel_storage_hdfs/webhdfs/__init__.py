@@ -12,7 +12,7 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_hdfs.backends import DEFAULT_FS
 from seatunnel_storage_hdfs.probe import closed_on_failure
-from seatunnel_storage_hdfs.webhdfs.address import cluster
+from seatunnel_storage_hdfs.webhdfs.address import Cluster, cluster
 from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
 from seatunnel_storage_hdfs.webhdfs.site import PROXY_USER, USER, properties
 from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
@@ -38,22 +38,39 @@ def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
         StorageUnavailableError: it does not answer, is in safe mode, has no active NameNode or no DataNode.
     """
     namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
-    known = properties(configuration)
-    found = cluster(configuration[DEFAULT_FS], known)
-    webhdfs = WebHdfs(
-        found.urls,
-        session=_session(configuration, known),
-        proxy_user=known.get(PROXY_USER) or os.environ.get("HADOOP_PROXY_USER"),
-        creation={parameter: known[name] for name, parameter in _CREATION.items() if name in known},
-    )
-    make = functools.partial(
-        WebHdfsStorage, webhdfs, address=found.name, namespace=namespace, max_retained=max_retained
-    )
+    address, webhdfs = address_of(configuration).name, connect(configuration)
+    make = functools.partial(WebHdfsStorage, webhdfs, address=address, namespace=namespace, max_retained=max_retained)
     with closed_on_failure(webhdfs):
         trial, storage = make(backoff=Backoff()), make(backoff=FAILOVER)
         trial.read_only = storage.read_only = shared.read_only(configuration)
         trial.probe()
     return storage
+
+
+def address_of(configuration: Mapping[str, str]) -> Cluster:
+    """The cluster that a configuration names. Nothing is asked.
+
+    Raises:
+        StorageConfigurationError: it cannot be found in the configuration.
+    """
+    return cluster(configuration[DEFAULT_FS], properties(configuration))
+
+
+def connect(configuration: Mapping[str, str]) -> WebHdfs:
+    """The client of a cluster, which has asked nothing yet but for a ticket of Kerberos. Connectors have it, too.
+
+    Raises:
+        StorageConfigurationError: the cluster cannot be found in the configuration, or a keytab does not do.
+        StorageAccessError: the KDC refuses.
+        StorageUnavailableError: no KDC answers.
+    """
+    known = properties(configuration)
+    return WebHdfs(
+        cluster(configuration[DEFAULT_FS], known).urls,
+        session=_session(configuration, known),
+        proxy_user=known.get(PROXY_USER) or os.environ.get("HADOOP_PROXY_USER"),
+        creation={parameter: known[name] for name, parameter in _CREATION.items() if name in known},
+    )
 
 
 def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requests.Session:

@@ -1,11 +1,11 @@
-"""Six verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
+"""Seven verbs of HDFS over WebHDFS, with the cluster's answers sorted into what may pass and what will not."""
 
 import contextlib
 import socket
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import hdfs
@@ -56,8 +56,9 @@ class WebHdfs:
         self._creation = dict(creation or {})
         self._lost = _LostDataNodes()
 
-    def create(self, path: str, body: bytes) -> None:
+    def create(self, path: str, body: bytes | BinaryIO) -> None:
         """Writes a new file, and the folders above it; its bytes are on the disks of the DataNodes when this returns.
+        Those of a file object go out as they are read, from where it is.
 
         Anybody may see it half written; the path is one that nobody used before. Two requests: the NameNode's answer
         says which DataNode takes the bytes.
@@ -86,11 +87,22 @@ class WebHdfs:
                 raise NotWebHdfs(answer)
         return done.is_set
 
-    def read(self, path: str) -> bytes | None:
-        """All bytes of a file; ``None`` if there is none."""
-        with self._sorted_out(), _unless(_ABSENT), self._namenodes._open(path, **self._lost.parameters()) as answer:
-            body: bytes = answer.content
+    def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
+        """The bytes of a file from one place on, so many or all; ``None`` if there is none."""
+        wanted = {"offset": str(start), "length": str(length)} if length is not None else {}
+        with self._sorted_out(), _unless(_ABSENT):
+            with self._namenodes._open(path, **wanted, **self._lost.parameters()) as answer:
+                body: bytes = answer.content
             return body
+        return None
+
+    def status(self, path: str) -> dict[str, Any] | None:
+        """The status of a file or a folder; ``None`` if there is none."""
+        with self._sorted_out(), _unless(_ABSENT):
+            answer = self._namenodes._get_file_status(path)
+            with _webhdfs(answer):
+                status: dict[str, Any] = answer.json()["FileStatus"]
+            return status
         return None
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
@@ -105,12 +117,16 @@ class WebHdfs:
     def make_folder(self, path: str) -> None:
         """Makes a folder and those above it; one that is there is no error."""
         with self._sorted_out():
-            _require_boolean(self._namenodes._mkdirs(path))
+            _boolean(self._namenodes._mkdirs(path))
 
-    def delete(self, path: str) -> None:
-        """Removes a file or an empty folder; an absent one is no error."""
+    def delete(self, path: str, *, recursive: bool = False) -> bool:
+        """Removes a file or a folder, an empty one unless ``recursive``; an absent one is no error.
+
+        Returns:
+            Whether there was something.
+        """
         with self._sorted_out():
-            _require_boolean(self._namenodes._delete(path))
+            return _boolean(self._namenodes._delete(path, recursive=recursive))
 
     def close(self) -> None:
         self._session.close()
@@ -182,9 +198,9 @@ def _unwritten(answer: requests.Response) -> hdfs.HdfsError | StorageUnavailable
     )
 
 
-def _require_boolean(answer: requests.Response) -> None:
+def _boolean(answer: requests.Response) -> bool:
     with _webhdfs(answer):
-        answer.json()["boolean"]
+        return bool(answer.json()["boolean"])
 
 
 class _Done:

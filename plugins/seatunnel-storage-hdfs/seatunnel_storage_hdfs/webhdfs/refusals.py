@@ -125,8 +125,8 @@ def _no_namenode(cause: BaseException, place: Place, who: str) -> StorageFailure
             "9870 unless it was changed"
         )
     return StorageUnavailableError(
-        f"{who} did not answer: {words(cause)}. Check that it is up, and that nothing between it and this machine "
-        "stops HTTP"
+        f"{who} did not answer: {words(cause)}. Check that it is up, that this is the port of its web server, not that "
+        "of RPC, and that nothing between it and this machine stops HTTP"
     )
 
 

@@ -24,8 +24,8 @@ SESSION_TOKEN = "fs.s3a.session.token"
 DEFAULT_REGION = "us-east-1"
 CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60
-ATTEMPTS = 5
-"""How often a request is sent that the server could not answer."""
+CONNECTIONS = 32
+"""Kept open; more threads than these open one for each request."""
 
 _CHAINS: Mapping[str, tuple[str, ...]] = {
     "EnvironmentVariableCredentialsProvider": ("env",),
@@ -73,11 +73,15 @@ class Connection:
         Raises:
             OSError: there are no credentials.
         """
-        key = repr((os.getpid(), astuple(self)))
         with _making:
-            if key not in _clients:
-                _clients[key] = _made(self)
-            return _clients[key]
+            if self.key not in _clients:
+                _clients[self.key] = _made(self)
+            return _clients[self.key]
+
+    @property
+    def key(self) -> str:
+        """Of a client: a process that was forked must not go on with that of the other."""
+        return repr((os.getpid(), astuple(self)))
 
     def check(self) -> None:
         """Raise ``UsageError`` for what cannot work, as far as it can be told without asking anybody."""
@@ -150,7 +154,8 @@ def _made(connection: Connection) -> Any:
         signature_version=botocore.UNSIGNED if connection.provider.startswith("Anonymous") else None,
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
-        retries={"total_max_attempts": ATTEMPTS, "mode": "standard"},
+        max_pool_connections=CONNECTIONS,
+        retries={"total_max_attempts": 1},
         s3={"addressing_style": {"true": "path", "false": "virtual"}.get(style, "auto")},
         request_checksum_calculation="when_required",  # not every server knows chunked bodies
         response_checksum_validation="when_required",
@@ -193,6 +198,23 @@ class _Fixed:
         return self._credentials
 
 
+_REMEDIES = {
+    "SignatureDoesNotMatch": ". secret_key is not the one that belongs to access_key",
+    "InvalidAccessKeyId": ". Correct access_key, or fs.s3a.endpoint",
+    "InvalidTokenId": ". Correct fs.s3a.session.token in hadoop_s3_properties",
+    "ExpiredToken": ". Write a fresh fs.s3a.session.token into hadoop_s3_properties",
+    "AccessDenied": ". Let this key list the bucket and its uploads, and get, put and delete objects",
+    "RequestTimeTooSkewed": ". Set the clock of this machine",
+}
+"""By the server's code."""
+
+_CONNECTING = {
+    "SSLError": ". Name the certificate's file as fs.s3a.ssl.ca-file in hadoop_s3_properties; a server without TLS has "
+    "http:// in fs.s3a.endpoint",
+    "EndpointConnectionError": ". Correct fs.s3a.endpoint, or start the server",
+}
+"""By botocore's class."""
+
 # -- what a server says -----------------------------------------------------------------------------------------------
 
 
@@ -215,23 +237,24 @@ def told(path: str) -> Iterator[None]:
     except (BotoCoreError, OSError) as error:  # urllib3's are among botocore's
         if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE, errno.ECONNRESET):
             raise
-        words = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        raise OSError(errno.EIO, words, path) from error
+        words = (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
+        remedy = next((told for kind, told in _CONNECTING.items() if kind in type(error).__name__), "")
+        raise OSError(errno.EIO, f"{words}{remedy}", path) from error
 
 
 def _meaning(error: Any, path: str) -> OSError:
     answer = error.response.get("Error", {})
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = str(answer.get("Code", "")) or str(status)
-    words = f"{code}: {answer.get('Message', '')}"[:300].rstrip(": ")
+    words = f"{code}: {answer.get('Message', '')}"[:300].rstrip(":. ")
     if code == "NoSuchBucket":
-        return OSError(errno.ENODEV, "there is no such bucket", path)
+        return OSError(errno.ENODEV, "there is no such bucket; create it, or correct bucket and fs.s3a.endpoint", path)
     if status == 404 or code in ("NoSuchKey", "NoSuchUpload"):
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if status == 412:
         return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     if status in (401, 403):
-        return PermissionError(errno.EACCES, f"the server refuses it: {words}", path)
+        return PermissionError(errno.EACCES, f"the server refuses it: {words}{_REMEDIES.get(code, '')}", path)
     if status in _PASSING or code in ("SlowDown", "RequestTimeout", "ConditionalRequestConflict", "OperationAborted"):
         return OSError(errno.EIO, words, path)
     return OSError(errno.EINVAL, words, path)

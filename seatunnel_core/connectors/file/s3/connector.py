@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 from seatunnel_core.config.option import ENUM, MAP, STRING, Option, Options
 from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.filesystem import FileSystem
+from seatunnel_core.connectors.file.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.file.s3.client import Connection, endpoint_of, provider_of
-from seatunnel_core.connectors.file.s3.files import S3FileSystem
+from seatunnel_core.connectors.file.s3.store import S3Store
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.tables import TABLES
@@ -46,7 +47,7 @@ OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECR
 _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 
 
-def file_system(options: Options) -> S3FileSystem:
+def file_system(options: Options) -> ObjectFileSystem:
     """The bucket of a source or a sink."""
     match = _BUCKET.fullmatch(options[BUCKET] or "")
     if match is None:
@@ -63,9 +64,8 @@ def file_system(options: Options) -> S3FileSystem:
         properties=properties,
     )
     connection.check()
-    return S3FileSystem(
-        bucket=match[1], connection=connection, gone_is_published=options.get("missing_upload") == "published"
-    )
+    store = S3Store(bucket=match[1], connection=connection)
+    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_upload") == "published")
 
 
 class S3FileSource(FileSource):

@@ -6,51 +6,45 @@ import errno
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any, ClassVar
 
 from attrs import frozen
 
 from seatunnel_core.connectors.file.filesystem import Entry, FileVersion, OpenFile, StagedOutput
+from seatunnel_core.connectors.file.objects.store import Found, ObjectStore, Page
+from seatunnel_core.connectors.file.objects.uploads import Upload, UploadOutput, mark, uploads_of
 from seatunnel_core.connectors.file.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.file.rename import TargetExistsError
-from seatunnel_core.connectors.file.s3.client import Connection, told
-from seatunnel_core.connectors.file.s3.uploads import MARK, S3Output, Upload, mark, uploads_of
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 logger = logging.getLogger("seatunnel.connectors")
 
-_MOST_DELETED = 1000
-"""In one request."""
-
-_FETCHES = 3
-"""How often a range is asked for whose bytes do not come to an end."""
-
 
 @frozen(kw_only=True)
-class S3FileSystem(RemoteFileSystem):
+class ObjectFileSystem(RemoteFileSystem):
     """One bucket, as one user."""
 
-    bucket: str
-    connection: Connection
+    store: ObjectStore
     gone_is_published: bool = False
     """What the user says of an upload and an object that are both gone."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
-    task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
+    publishes_at_once: ClassVar[int] = 16
+
+    @property
+    def task_modules(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.store.task_modules
 
     @property
     def top(self) -> str:  # type: ignore[override]
-        return f"s3://{self.bucket}"
+        return f"{self.store.schemes[0]}://{self.store.bucket}"
 
     @property
     def schemes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return f"s3a://{self.bucket}", f"s3n://{self.bucket}"
-
-    @property
-    def client(self) -> Any:
-        return self.connection.client()
+        return tuple(f"{scheme}://{self.store.bucket}" for scheme in self.store.schemes[1:])
 
     def key(self, path: str) -> str:
         return path[len(self.top) + 1 :]
@@ -66,39 +60,38 @@ class S3FileSystem(RemoteFileSystem):
         if not key or key.endswith("/"):
             return None
         try:
-            with told(path):
-                found = self.client.head_object(Bucket=self.bucket, Key=key)
+            found = self.store.head(key)
         except FileNotFoundError:
             return None
         except PermissionError:  # without a word: a listing that is refused says why
             self.is_folder(path)
             raise
-        return _version(path, found["ContentLength"], found)
+        return self._version(found)
 
     def versions(self, folder: str, *, recursive: bool) -> Iterator[FileVersion]:
-        for page in self._pages(folder, recursive=recursive):
-            for found in page.get("Contents", ()):
-                if not found["Key"].endswith("/"):  # what some programs leave in the place of a folder
-                    yield _version(f"{self.top}/{found['Key']}", found["Size"], found)
+        for page in self._pages(folder, deep=recursive):
+            for found in page.objects:
+                if not found.key.endswith("/"):  # what some programs leave in the place of a folder
+                    yield self._version(found)
 
-    def _pages(self, folder: str, *, recursive: bool) -> Iterator[Mapping[str, Any]]:
-        asked = {"Bucket": self.bucket, "Prefix": self._prefix(folder), **({} if recursive else {"Delimiter": "/"})}
-        more: dict[str, Any] | None = {}
-        while more is not None:
-            with told(folder):
-                page = self.client.list_objects_v2(**asked, **more)
+    def _version(self, found: Found) -> FileVersion:
+        mtime_ns = found.modified_s * 1_000_000_000
+        return FileVersion(path=f"{self.top}/{found.key}", size=found.size, mtime_ns=mtime_ns, etag=found.etag)
+
+    def _pages(self, folder: str, *, deep: bool) -> Iterator[Page]:
+        page = self.store.page(self._prefix(folder), deep=deep)
+        yield page
+        while page.more is not None:
+            page = self.store.page(self._prefix(folder), deep=deep, more=page.more)
             yield page
-            more = {"ContinuationToken": page["NextContinuationToken"]} if page.get("IsTruncated") else None
 
     def open(self, version: FileVersion) -> OpenFile:
-        return _S3OpenFile(self, version)
+        return _OpenObject(self, version)
 
     # -- a target -------------------------------------------------------------------------------------------------
 
     def is_folder(self, path: str) -> bool:
-        with told(path):
-            found = self.client.list_objects_v2(Bucket=self.bucket, Prefix=self._prefix(path), MaxKeys=1)
-        return bool(found.get("Contents"))
+        return bool(self.store.page(self._prefix(path), deep=True, most=1).objects)
 
     def exists(self, path: str) -> bool:
         return self.version(path) is not None
@@ -106,9 +99,9 @@ class S3FileSystem(RemoteFileSystem):
     def entries(self, folder: str) -> Sequence[Entry]:
         """Of a folder that is not there nothing: it would be one that holds nothing yet."""
         found: list[Entry] = []
-        for page in self._pages(folder, recursive=False):
-            keys = [(each["Prefix"].rstrip("/"), True) for each in page.get("CommonPrefixes", ())]
-            keys += [(each["Key"], False) for each in page.get("Contents", ()) if not each["Key"].endswith("/")]
+        for page in self._pages(folder, deep=False):
+            keys = [(prefix.rstrip("/"), True) for prefix in page.folders]
+            keys += [(each.key, False) for each in page.objects if not each.key.endswith("/")]
             found += [_entry(f"{self.top}/{key}", is_folder=is_folder) for key, is_folder in keys]
         return found
 
@@ -122,58 +115,34 @@ class S3FileSystem(RemoteFileSystem):
 
     def remove(self, path: str) -> bool:
         """The server does not say whether there was something; who asks has just seen it."""
-        with told(path):
-            self.client.delete_object(Bucket=self.bucket, Key=self.key(path))
+        self.store.delete([self.key(path)])
         return True
 
     def remove_folder(self, path: str) -> None:
-        for page in self._pages(path, recursive=True):
-            keys = [found["Key"] for found in page.get("Contents", ())]
-            for start in range(0, len(keys), _MOST_DELETED):
-                self._delete(path, keys[start : start + _MOST_DELETED])
-
-    def _delete(self, path: str, keys: Sequence[str]) -> None:
-        with told(path):
-            wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
-            found = self.client.delete_objects(Bucket=self.bucket, Delete=wanted)
-        for refused in found.get("Errors", ()):  # of which botocore raises nothing
-            words = f"the server refuses it: {refused.get('Code')}: {refused.get('Message', '')}"
-            raise PermissionError(errno.EACCES, words, f"{self.top}/{refused.get('Key')}")
+        for page in self._pages(path, deep=True):
+            if page.objects:
+                self.store.delete([found.key for found in page.objects])
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
         """There is nothing to make; but the bucket has to be there, and a rule of it may take what is staged away."""
-        self.is_folder(folder)
-        for days in self._days_of_uploads(self._prefix(root)):
+        self.store.require_writable(self._prefix(folder))
+        for days in self.store.days_of_uploads(self._prefix(root)):
             logger.warning(
                 "the bucket %s has a rule that ends uploads %d days after they began: what is staged for longer than "
                 "that, because a job stands still, is lost. Let the rule leave out %s, or wait for longer",
-                self.bucket,
+                self.store.bucket,
                 days,
                 root,
             )
 
-    def _days_of_uploads(self, prefix: str) -> list[int]:
-        try:
-            with told(self.top):
-                rules = self.client.get_bucket_lifecycle_configuration(Bucket=self.bucket).get("Rules", ())
-        except OSError:  # there are none, or it may not be asked, or the server does not know them
-            return []
-        found = []
-        for rule in rules:
-            covered = str(rule.get("Filter", {}).get("Prefix", rule.get("Prefix", "")))
-            ends = rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation")
-            if ends and rule.get("Status") == "Enabled" and (prefix.startswith(covered) or covered.startswith(prefix)):
-                found.append(int(ends))
-        return found
-
     def leave_note(self, path: str) -> None:
-        with told(path):
-            self.client.put_object(Bucket=self.bucket, Key=self.key(path), Body=b"")
+        """With a byte in it, which a bucket whose quota is used up does not take."""
+        self.store.put(self.key(path), b"\n")
 
     def stage(self, staged: str, target: str) -> StagedOutput:
-        return S3Output(self.client, self.bucket, self.key(target), self.key(staged), staged)
+        return UploadOutput(self.store, self.key(target), self.key(staged), staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """The note says whether something is staged: of an upload that is gone some servers say that it was completed,
@@ -184,16 +153,8 @@ class S3FileSystem(RemoteFileSystem):
         if self.version(staged) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
         upload = Upload.of(receipt)
-        parts = [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(upload.etags, 1)]
         try:
-            with told(target):
-                self.client.complete_multipart_upload(
-                    Bucket=self.bucket,
-                    Key=self.key(target),
-                    UploadId=upload.id,
-                    MultipartUpload={"Parts": parts},
-                    IfNoneMatch="*",
-                )
+            self.store.complete(self.key(target), upload.id, upload.etags)
         except (FileExistsError, FileNotFoundError) as error:
             if not self._is(staged, target, upload):
                 if isinstance(error, FileNotFoundError):
@@ -207,11 +168,10 @@ class S3FileSystem(RemoteFileSystem):
     def _is(self, staged: str, target: str, upload: Upload) -> bool | None:
         """Whether the object is what was staged; ``None`` when there is none."""
         try:
-            with told(target):
-                found = self.client.head_object(Bucket=self.bucket, Key=self.key(target))
+            found = self.store.head(self.key(target))
         except FileNotFoundError:
             return None
-        return bool(found.get("Metadata", {}).get(MARK) == mark(staged) and found["ContentLength"] == upload.size)
+        return found.mark == mark(staged) and found.size == upload.size
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
         upload = Upload.of(receipt)
@@ -227,29 +187,21 @@ class S3FileSystem(RemoteFileSystem):
         return f"{target} is there and is another object than the one that was staged as {staged}; move it away"
 
     def discard(self, staged: str) -> bool:
-        client, note = self.client, self.key(staged)
+        note = self.key(staged)
         try:
-            with told(staged):
-                content = client.get_object(Bucket=self.bucket, Key=note)["Body"].read()
+            content = self.store.read(note)
         except FileNotFoundError:
             return False
-        with told(staged):
-            for key, upload in list(uploads_of(client, self.bucket, note, content)):
-                self._abort(key, upload)
+        for key, upload in list(uploads_of(self.store, note, content)):
+            with suppress(FileNotFoundError):  # it was completed, or another process was faster
+                self.store.abort(key, upload)
         return self.remove(staged)
 
-    def _abort(self, key: str, upload: str) -> None:
-        try:
-            with told(f"{self.top}/{key}"):
-                self.client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload)
-        except FileNotFoundError:  # it was completed, or another process was faster
-            return
 
-
-class _S3OpenFile(RemoteOpenFile):
+class _OpenObject(RemoteOpenFile):
     """Every range is asked for with the ETag of the listing, so no byte of another version is ever read."""
 
-    def __init__(self, files: S3FileSystem, version: FileVersion) -> None:
+    def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:
         super().__init__(version)
         self._files = files
         try:
@@ -258,22 +210,12 @@ class _S3OpenFile(RemoteOpenFile):
             raise self._failed(error) from error
 
     def fetch(self, start: int, end: int) -> bytes:
-        for attempt in range(1, _FETCHES + 1):
-            try:
-                with told(self.version.path):
-                    found = self._files.client.get_object(
-                        Bucket=self._files.bucket,
-                        Key=self._files.key(self.version.path),
-                        Range=f"bytes={start}-{end - 1}",
-                        IfMatch=self.version.etag,
-                    )
-                    return bytes(found["Body"].read())
-            except FileExistsError:
-                raise self.changed("it was written again") from None
-            except OSError as error:
-                if attempt == _FETCHES or error.errno != errno.EIO:
-                    raise self._failed(error) from error
-        raise AssertionError("the last attempt raises")
+        try:
+            return self._files.store.get(self._files.key(self.version.path), start, end, self.version.etag)
+        except FileExistsError:
+            raise self.changed("it was written again") from None
+        except OSError as error:
+            raise self._failed(error) from error
 
     def check(self) -> None:
         """Each range was of the version."""
@@ -290,12 +232,6 @@ class _S3OpenFile(RemoteOpenFile):
         found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
         found.retryable = error.errno == errno.EIO
         return found
-
-
-def _version(path: str, size: int, found: Mapping[str, Any]) -> FileVersion:
-    # A listing may have parts of a second, and what tells of one object has none.
-    seconds = int(found["LastModified"].timestamp())
-    return FileVersion(path=path, size=size, mtime_ns=seconds * 1_000_000_000, etag=found["ETag"])
 
 
 def _entry(path: str, *, is_folder: bool) -> Entry:

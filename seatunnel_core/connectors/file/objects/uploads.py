@@ -1,4 +1,4 @@
-"""How a file is staged in S3: as an upload in parts, which becomes an object in the one step that completes it.
+"""How a file is staged in an object store: as an upload in parts, which becomes an object when it is completed.
 
 Not every server lists uploads by the beginning of their keys (MinIO lists those of one key only). So each upload has a
 note, a small object where other file systems have the staged file itself: ``<target>/.seatunnel/<job>/…/<name>``. It is
@@ -15,14 +15,12 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connectors.file.filesystem import Receipt, StagedOutput
-from seatunnel_core.connectors.file.s3.client import told
+from seatunnel_core.connectors.file.objects.store import ObjectStore
 from seatunnel_core.errors import StoredValueError
 
 PART_BYTES = 8 << 20
-"""Of the first thousand parts of an upload; of each thousand that follows, twice as much as before. S3 takes 10,000."""
-
-MARK = "seatunnel-staged"
-"""The metadata of an object that tells as what it was staged."""
+"""Of the first thousand parts of an upload; of each thousand that follows, twice as much as before. Stores take 10,000
+parts."""
 
 
 @frozen(kw_only=True)
@@ -53,22 +51,19 @@ def mark(staged: str) -> str:
     return blake2b(staged.encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
-class S3Output(StagedOutput):
+class UploadOutput(StagedOutput):
     """Sends a part whenever one is full, so that no more than that is held."""
 
-    def __init__(self, client: Any, bucket: str, key: str, note: str, staged: str) -> None:
+    def __init__(self, store: ObjectStore, key: str, note: str, staged: str) -> None:
         """``note`` is the key of the note, and ``staged`` its path."""
-        self._client, self._bucket, self._key, self._path = client, bucket, key, staged
+        self._store, self._key = store, key
         self._held = bytearray()
         self._etags: list[str] = []
         self._size = 0
-        is_ours = note.rpartition("/")[2] == key.rpartition("/")[2]
-        with told(staged):
-            write_note(client, bucket, note, key, None)
-            found = client.create_multipart_upload(Bucket=bucket, Key=key, Metadata={MARK: mark(staged)})
-            self._id = found["UploadId"]
-            if not is_ours:  # another job may upload to the same key
-                write_note(client, bucket, note, key, self._id)
+        write_note(store, note, key, None)
+        self._id = store.begin(key, mark(staged))
+        if note.rpartition("/")[2] != key.rpartition("/")[2]:  # another job may upload to the same key
+            write_note(store, note, key, self._id)
         self.stream = pa.PythonFile(_Sink(self), mode="w")
 
     def take(self, data: bytes) -> None:
@@ -78,12 +73,7 @@ class S3Output(StagedOutput):
             del self._held[:size]
 
     def _send(self, part: bytes) -> None:
-        number = len(self._etags) + 1
-        with told(self._path):
-            found = self._client.upload_part(
-                Bucket=self._bucket, Key=self._key, UploadId=self._id, PartNumber=number, Body=part
-            )
-        self._etags.append(found["ETag"])
+        self._etags.append(self._store.send(self._key, self._id, len(self._etags) + 1, part))
         self._size += len(part)
 
     def finish(self) -> Receipt:
@@ -96,7 +86,7 @@ class S3Output(StagedOutput):
 class _Sink:
     """No file object of Python, which would close itself when it is given up."""
 
-    def __init__(self, output: S3Output) -> None:
+    def __init__(self, output: UploadOutput) -> None:
         self._output = output
         self._place = 0
         self.closed = False
@@ -115,19 +105,18 @@ class _Sink:
         self.closed = True
 
 
-def write_note(client: Any, bucket: str, note: str, key: str, upload: str | None) -> None:
-    client.put_object(Bucket=bucket, Key=note, Body=json.dumps({"key": key, "upload": upload}).encode())
+def write_note(store: ObjectStore, note: str, key: str, upload: str | None) -> None:
+    store.put(note, json.dumps({"key": key, "upload": upload}).encode())
 
 
-def uploads_of(client: Any, bucket: str, note: str, content: bytes) -> Iterator[tuple[str, str]]:
+def uploads_of(store: ObjectStore, note: str, content: bytes) -> Iterator[tuple[str, str]]:
     """The key and the id of each upload that a note tells of. One without an id has a key that nobody else writes, or
     was left before there was an upload."""
-    if not content:  # of a probe
+    if not content.strip():  # of a probe
         return
     told_of = stored.parse(content)
     key, upload = stored.text(told_of, "key"), stored.member(told_of, "upload")
     if isinstance(upload, str):
         yield key, upload
     elif note.rpartition("/")[2] == key.rpartition("/")[2]:
-        for page in client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key):
-            yield from ((key, each["UploadId"]) for each in page.get("Uploads", ()) if each["Key"] == key)
+        yield from ((key, each) for each in store.uploads(key))

@@ -1,0 +1,1 @@
+"""``HdfsFile``: files of HDFS, over WebHDFS."""

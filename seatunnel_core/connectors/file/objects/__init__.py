@@ -1,0 +1,1 @@
+"""Files in object stores: what is equal for all of them."""

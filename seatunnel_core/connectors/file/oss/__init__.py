@@ -1,0 +1,1 @@
+"""``OssFile``: objects of Alibaba Cloud OSS as files."""
