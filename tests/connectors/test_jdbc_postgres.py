@@ -218,6 +218,7 @@ def test_a_server_that_was_started_again_costs_the_state_and_no_row(server: Post
     with pytest.raises(SourceError) as caught:
         read(in_task, found)
     assert caught.value.retryable, caught.value
+    assert caught.value.needs_restart, "another attempt of the unit would find no snapshot either"
     of.open(restored=False)
     assert sorted(row["id"] for row in read(of, found)) == list(range(1, 301))
     of.close()

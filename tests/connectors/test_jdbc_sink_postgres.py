@@ -26,6 +26,7 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from tests.servers.connections import owners
 from tests.servers.postgres import PASSWORD, Postgres
+from tests.servers.process import require, unavailable
 
 pytestmark = pytest.mark.servers
 
@@ -220,6 +221,71 @@ def test_upserts_and_deletes_in_their_order(server: Postgres, database: Any, exa
 
     commit(of, [stage_of(writer.finish())], here)
     assert database.execute("SELECT * FROM people ORDER BY id").fetchall() == [(1, "a2"), (3, "c2"), (4, "d2")]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("INSERT INTO people (name, id) VALUES (upper(:name), :id::int * 10);", [(10, "NAME 1"), (20, "NAME 2")]),
+        ("insert into people (id, name)\nvalues (?, 'it''s ? (' || ?)", [(1, "it's ? (name 1"), (2, "it's ? (name 2")]),
+        ("INSERT INTO people VALUES (?, ?) ON CONFLICT (id) DO NOTHING", [(1, "name 1"), (2, "name 2")]),
+    ],
+)
+def test_a_statement_takes_the_columns_of_the_rows(
+    server: Postgres, database: Any, query: str, found: Any, exact: bool
+) -> None:
+    database.execute("CREATE TABLE people (id bigint PRIMARY KEY, name text)")
+    of, here = sink(server, query=query, is_exactly_once=exact), place()
+    of.prepare(sink_place(here))
+    commit(of, [stage(of, SCHEMA, [numbered(1, 2)], here)], here)
+    assert database.execute("SELECT * FROM people ORDER BY id").fetchall() == found
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_geometry_of_postgis_goes_in_and_comes_back_as_a_text(server: Postgres, database: Any, exact: bool) -> None:
+    try:
+        database.execute("CREATE EXTENSION postgis SCHEMA public")
+    except psycopg.errors.FeatureNotSupported:
+        unavailable("PostGIS is not installed: apt-get install postgresql-15-postgis-3")
+    database.execute("CREATE TABLE places (id bigint, at geometry(Point, 4326), area geography)")
+    columns = pa.schema([("id", pa.int64()), ("at", pa.string()), ("area", pa.string())])
+    values = [{"id": 1, "at": "SRID=4326;POINT(1 2)", "area": "POINT(3 4)"}, {"id": 2, "at": None, "area": None}]
+    rows = pa.RecordBatch.from_pylist(values, schema=columns)
+    of, here = sink(server, generate_sink_sql=True, is_exactly_once=exact, table="places"), place()
+    of.prepare(sink_place(here))
+    commit(of, [stage(of, TableSchema(table="places", columns=columns), [rows], here)], here)
+    assert database.execute("SELECT ST_AsEWKT(at), ST_AsText(area) FROM places ORDER BY id").fetchall() == [
+        ("SRID=4326;POINT(1 2)", "POINT(3 4)"),
+        (None, None),
+    ]
+    back = JdbcSource(options_of(JdbcSource, {**server.options(), "table_path": "places"}))
+    found = sorted(read(back, plan(back)), key=lambda row: row["id"])
+    text = database.execute("SELECT at::text, area::text FROM places WHERE id = 1").fetchone()
+    assert found == [{"id": 1, "at": text[0], "area": text[1]}, {"id": 2, "at": None, "area": None}]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_disk_that_is_full_costs_a_try_and_no_row(server: Postgres, database: Any, exact: bool) -> None:
+    require("prlimit")
+    of, here = sink(server, generate_sink_sql=True, is_exactly_once=exact, table="people"), place()
+    of.prepare(sink_place(here))
+    rows = pa.RecordBatch.from_pylist(
+        [{"id": number, "name": os.urandom(1000).hex()} for number in range(16_000)], schema=SCHEMA.columns
+    )
+    forget()
+    server.let_files_grow_to(20 << 20)
+    try:
+        with pytest.raises(SinkError, match="could not extend file") as caught:
+            stage(of, SCHEMA, [rows], here)
+    finally:
+        server.let_files_grow_to(None)
+        forget()
+    assert caught.value.retryable
+    assert database.execute("SELECT count(*) FROM people").fetchone() == (0,)
+    assert database.execute(STAGED).fetchall() == []
+    commit(of, [stage(of, SCHEMA, [rows], here)], here)
+    assert database.execute("SELECT count(*) FROM people").fetchone() == (16_000,)
 
 
 def test_a_commit_waits_for_a_newer_engine_and_then_stops(server: Postgres, database: Any) -> None:

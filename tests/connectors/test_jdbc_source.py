@@ -197,6 +197,23 @@ def test_a_check_says_what_does_not_hold_after_a_restart(shop: str, capsys: pyte
     assert "people: id bigint, name string, born date" in said
 
 
+def test_options_for_drivers_of_java_are_taken_and_a_note_says_that_they_do_nothing(
+    shop: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from seatunnel_core.cli.main import main
+
+    job = Path(shop.removeprefix("jdbc:sqlite:")).with_name("job.conf")
+    options = f'url = "{shop}", driver = "org.sqlite.JDBC"'
+    job.write_text(
+        f'source {{ Jdbc {{ {options}, table_path = people, "split.string_split_mode" = charset_based }} }}\n'
+        f"sink {{ Jdbc {{ {options}, generate_sink_sql = true, table = copy, use_copy_statement = true }} }}\n"
+    )
+    assert main(["-c", str(job), "--check"]) == 0
+    said = " ".join((capsys.readouterr().out + caplog.text).split())
+    for option in ("driver", "split.string_split_mode", "use_copy_statement"):
+        assert f"{option} has no effect" in said or f"'{option}' has no effect" in said, said
+
+
 def test_a_value_that_does_not_fit_its_column_is_named(shop: str) -> None:
     with closing(sqlite3.connect(shop.removeprefix("jdbc:sqlite:"))) as database:
         database.execute("UPDATE people SET born = 'yesterday' WHERE id = 17")

@@ -76,6 +76,12 @@ class Postgres:
             host="127.0.0.1", port=self.port, user=USER, password=PASSWORD, dbname=database, autocommit=True
         )
 
+    def let_files_grow_to(self, most_bytes: int | None) -> None:
+        """What a full disk is for connections that are opened from now on: a file does not become larger."""
+        said = "unlimited" if most_bytes is None else str(most_bytes)
+        pid = (self.folder / "data" / "postmaster.pid").read_text("utf-8").splitlines()[0]
+        subprocess.run([*self._as_user(), "prlimit", f"--pid={pid}", f"--fsize={said}:"], check=True)
+
     def kill(self) -> None:
         """All its processes at once, as a power failure does. Each has a process group of its own."""
         children = self._children()

@@ -27,6 +27,12 @@ class Column:
     """The type into which a text has to be converted before the column takes it; ``""`` where it does so by itself. It
     has no length: a cast would cut what is too long, and the column refuses it."""
 
+    collation: str = ""
+    """How the database compares its texts, where a column that is made like it would not get that by itself."""
+
+    in_utc: bool = False
+    """Whether it has no time zone and takes moments that have one, as they are in UTC."""
+
     nullable: bool = True
     filled: bool = False
     """Whether the database has a value for it when an inserted row brings none: a default, a generated number."""
@@ -40,6 +46,12 @@ class DatabaseTable:
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
     """The columns of each unique index or constraint, the primary key included."""
+
+    others_unique: bool = False
+    """Whether there are several keys, where the database cannot be told by which of them a row is replaced."""
+
+    transactional: bool = True
+    """Whether rows that come in a transaction go when it is rolled back."""
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)

@@ -12,7 +12,7 @@ import pyarrow.types as of
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
-from seatunnel_core.errors import ConnectorError, UsageError
+from seatunnel_core.errors import ConnectorError
 
 E = TypeVar("E", bound=ConnectorError)
 
@@ -20,10 +20,14 @@ TablePath = tuple[str, ...]
 """The schema, where the database has some, and the name of a table."""
 
 _CLASSES = {
+    "duckdb": "seatunnel_core.connectors.jdbc.duckdb:DuckDB",
+    "mysql": "seatunnel_core.connectors.jdbc.mysql:MySQL",
     "postgresql": "seatunnel_core.connectors.jdbc.postgresql:PostgreSQL",
     "sqlite": "seatunnel_core.connectors.jdbc.sqlite:SQLite",
 }
 TASK_MODULES = {
+    "duckdb": ("duckdb",),
+    "mysql": ("sqlalchemy", "asyncmy", "pymysql"),
     "postgresql": ("sqlalchemy", "adbc_driver_postgresql", "psycopg"),
     "sqlite": ("sqlalchemy",),
 }
@@ -39,6 +43,16 @@ class Dialect(ABC):
     shares_snapshots: ClassVar[bool] = False
     """Whether several connections can see the same state of the database."""
 
+    ddl_commits: ClassVar[bool] = False
+    """Whether a statement that makes or drops a table ends the transaction."""
+
+    not_written: ClassVar[str] = ""
+    """Why no sink writes into it, and what to do instead; ``""`` where one does. What stands under writing below is
+    not asked then."""
+
+    table_options: ClassVar[str] = ""
+    """What stands behind the columns of a table of our own."""
+
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
         self._pool_size = pool_size
@@ -50,9 +64,10 @@ class Dialect(ABC):
 
     # -- connections ----------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def engine(self) -> Any:
-        """SQLAlchemy's engine, whose connections are closed when they are given back."""
+        """SQLAlchemy's engine, whose connections are closed when they are given back. Not asked where ``open`` is the
+        dialect's own."""
+        raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
         """A connection of a kind: SQLAlchemy's, unless the dialect has another one for rows."""
@@ -133,9 +148,9 @@ class Dialect(ABC):
     def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
         """What a table has; ``None`` when there is none."""
 
-    @abstractmethod
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
         """The names of the tables of a schema that begin so; ``None`` for the one where new tables go."""
+        raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
         """How many rows a table has, as far as the database knows it without counting."""
@@ -195,9 +210,9 @@ class Dialect(ABC):
         """The statement that removes all rows in a transaction."""
         return f"DELETE FROM {self.quoted(*path)}"
 
-    @abstractmethod
     def begin(self, connection: Any) -> None:
         """Begin a transaction in which other writers of the same rows wait."""
+        raise NotImplementedError(self.not_written)
 
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, where it does not begin by itself."""
@@ -205,25 +220,43 @@ class Dialect(ABC):
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         """Let statements of this transaction fail that wait longer for what others have locked."""
 
-    @abstractmethod
     def lock_row(self, statement: str) -> str:
         """A SELECT whose row nobody else changes until the transaction ends."""
+        raise NotImplementedError(self.not_written)
 
-    @abstractmethod
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
         """Add rows to a table, by the names of the columns. ``connection`` is one for rows, in a transaction."""
+        raise NotImplementedError(self.not_written)
 
-    @abstractmethod
     def execute(self, connection: Any, statement: str) -> None:
         """Run a statement on a connection for rows, in its transaction."""
+        raise NotImplementedError(self.not_written)
 
-    @abstractmethod
     def first_value(self, connection: Any, statement: str) -> Any:
         """What a statement gives on a connection for rows: the first column of its row, ``None`` without one."""
+        raise NotImplementedError(self.not_written)
 
-    @abstractmethod
-    def upsert(self, keys: Sequence[str], others: Sequence[str]) -> str:
-        """What stands behind an INSERT so that it replaces a row with the same key."""
+    def drop_temporary(self, table: str) -> str:
+        """The statement that drops a temporary table in a transaction."""
+        return f"DROP TABLE {table}"
+
+    def delete(self, table: str, rows: str, same: str) -> str:
+        """The statement that removes the rows of a table for which there is one in ``rows`` where ``same`` holds."""
+        return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
+
+    def upsert(
+        self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
+    ) -> Iterator[str]:
+        """The statements that insert rows, each in the place of the one with its key.
+
+        Args:
+            rows: a SELECT that gives them, each key once.
+            others_unique: as of ``DatabaseTable``.
+        """
+        shown, target = (", ".join(self.quoted(name) for name in some) for some in (names, keys))
+        changes = ", ".join(f"{self.quoted(name)} = excluded.{self.quoted(name)}" for name in names if name not in keys)
+        then = f"UPDATE SET {changes}" if changes else "NOTHING"
+        yield f"INSERT INTO {table} ({shown}) {rows} ON CONFLICT ({target}) DO {then}"
 
     # -- failures -------------------------------------------------------------------------------------------------
 
@@ -231,28 +264,29 @@ class Dialect(ABC):
     def may_pass(self, error: BaseException) -> bool:
         """Whether the same thing, tried again later, may work."""
 
+    def said(self, error: BaseException) -> str:
+        """What an error of the driver says."""
+        return str(error)
+
+    def has_lost_snapshot(self, error: BaseException) -> bool:
+        """Whether a statement failed because nobody holds the exported state any more."""
+        return False
+
     def is_missing_table(self, error: BaseException) -> bool:
         """Whether a statement failed because a table is not there."""
         return False
 
     def failed(self, kind: Callable[[str], E], what: str, error: BaseException) -> E:
         """An error for a person, without the password."""
-        text = " ".join(str(getattr(error, "orig", None) or error).split())
+        cause = getattr(error, "orig", None) or error
+        text = " ".join(self.said(cause).split())
         found = kind(f"{what}: {self.address.hide(text)}")
-        found.retryable = self.may_pass(getattr(error, "orig", None) or error)
+        found.retryable, found.needs_restart = self.may_pass(cause), self.has_lost_snapshot(cause)
         return found
 
 
 def dialect_of(address: Address, pool_size: int) -> Dialect:
-    """The dialect of a database.
-
-    Raises:
-        UsageError: this version has none.
-    """
-    if address.kind not in _CLASSES:
-        raise UsageError(
-            f"option 'url': jdbc:{address.kind} is planned, and not here yet; here are {', '.join(sorted(_CLASSES))}"
-        )
+    """The dialect of a database."""
     module, _, name = _CLASSES[address.kind].partition(":")
     made: Dialect = getattr(importlib.import_module(module), name)(address, pool_size)
     return made

@@ -90,6 +90,17 @@ ALLOW_SAMPLING = Option(
 SAMPLING_RATE = Option(
     "split.inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="One row of so many is in the sample."
 )
+_BY_ORDER = "texts are divided by their order in the database"
+STRING_MODE = Option(
+    "split.string_split_mode",
+    ENUM("sample", "charset_based"),
+    default="sample",
+    no_effect=_BY_ORDER,
+    doc="How texts are divided.",
+)
+STRING_COLLATE = Option(
+    "split.string_split_mode_collate", STRING, no_effect=_BY_ORDER, doc="The order of texts that are divided."
+)
 SELECT_COUNT = Option(
     "use_select_count",
     BOOLEAN,
@@ -102,6 +113,13 @@ FETCH_SIZE = Option(
     default=0,
     unit="rows",
     doc="How many rows a batch has at most; 0 leaves it to the engine.",
+)
+
+INT_NARROWING = Option(
+    "int_type_narrowing",
+    BOOLEAN,
+    default=True,
+    doc="Whether tinyint(1) of MySQL is a boolean; a value that is neither 0 nor 1 is an error then.",
 )
 
 CONNECTION: tuple[Option[Any], ...] = (URL, DRIVER, USER, PASSWORD, PROPERTIES, TIMEOUT, POOL)
@@ -119,6 +137,8 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     THRESHOLD,
     ALLOW_SAMPLING,
     SAMPLING_RATE,
+    STRING_MODE,
+    STRING_COLLATE,
     SELECT_COUNT,
 )
 TABLE_LIST = Option(
@@ -144,8 +164,11 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     THRESHOLD,
     ALLOW_SAMPLING,
     SAMPLING_RATE,
+    STRING_MODE,
+    STRING_COLLATE,
     SELECT_COUNT,
     FETCH_SIZE,
+    INT_NARROWING,
     Option(
         "decimal_type_narrowing", BOOLEAN, default=True, no_effect="a type stays what it is", doc="Of Oracle's numbers."
     ),
@@ -157,7 +180,7 @@ GENERATE = Option(
 DATABASE = Option(
     "database",
     STRING,
-    doc="The database of the table. On PostgreSQL it has to be that of url, because no other is open.",
+    doc="The database of the table, that of url without it. On PostgreSQL it has to be that, because no other is open.",
 )
 TABLE = Option(
     "table",
@@ -249,7 +272,11 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     DATA_SAVE_MODE,
     CUSTOM_SQL,
     Option(
-        "use_copy_statement", BOOLEAN, default=True, no_effect="PostgreSQL always gets COPY", doc="Write with COPY."
+        "use_copy_statement",
+        BOOLEAN,
+        default=True,
+        no_effect="PostgreSQL always gets COPY, and MySQL INSERT with many rows",
+        doc="Write with COPY.",
     ),
     Option("xa_data_source_class_name", STRING, no_effect=_IN_A_TRANSACTION, doc="A class in Java."),
     Option("transaction_timeout_sec", STRING, no_effect=_IN_A_TRANSACTION, doc="How long a transaction may take."),

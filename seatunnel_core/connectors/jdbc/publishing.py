@@ -4,8 +4,8 @@ Whoever commits locks the row of its pipeline first and compares the epoch. An e
 one there, or waits until the newer one has written it, and stops. So nobody commits behind a newer engine's back.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from attrs import frozen
@@ -52,7 +52,7 @@ class Publishing:
             SinkError: a newer engine has the pipeline.
         """
         for statement in TABLES:
-            self._make(statement)
+            self._make(statement + self.dialect.table_options)
         with self.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
@@ -121,13 +121,22 @@ class Publishing:
                     f"{self.who}: {COMMITS} has {min(done)} already, which nobody has committed yet: does another job "
                     "use the same id?"
                 )
-            unique: dict[tuple[TablePath, tuple[str, ...]], bool] = {}
+            unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]] = {}
             for committable in committables:
                 if committable.id not in done:
                     for part in self._parts(committable):
                         self._move(connection, committable, part, unique)
                     values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.place.epoch})"
                     self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
+            connection.commit()
+        if self.dialect.ddl_commits:
+            self._drop(part["staging"] for committable in committables for part in self._parts(committable))
+
+    def _drop(self, names: Iterable[str]) -> None:
+        """Tables of which no row is needed any more; one that cannot be dropped now is swept."""
+        with suppress(Exception), self.transaction() as connection:
+            for name in names:
+                self._run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
             connection.commit()
 
     def _done(self, connection: Any, ids: Sequence[str]) -> set[str]:
@@ -158,7 +167,7 @@ class Publishing:
         connection: Any,
         committable: Committable,
         part: Mapping[str, Any],
-        unique: dict[tuple[TablePath, tuple[str, ...]], bool],
+        unique: dict[tuple[TablePath, tuple[str, ...]], tuple[bool, bool]],
     ) -> None:
         staging = self.dialect.quoted(part["staging"])
         path, keys = tuple(part["target"]), tuple(part["keys"])
@@ -173,19 +182,22 @@ class Publishing:
             raise
         if keys and (path, keys) not in unique:
             table = self.dialect.table(connection, path)
-            unique[path, keys] = table is not None and table.is_unique(keys)
+            unique[path, keys] = (table.is_unique(keys), table.others_unique) if table is not None else (False, False)
+        is_unique, others_unique = unique.get((path, keys), (False, False))
         target = Target(
             named=".".join(path),
             path=path,
             columns=tuple(Column(name=name, declared="", arrow=None, read="{}") for name in names),
             keys=keys,
             upserts=self.upserts,
-            unique=unique.get((path, keys), False),
+            unique=is_unique,
+            others_unique=others_unique,
             statement=self.statement,
         )
         for statement in target.moves(self.dialect, staging, changes=part["changes"]):
             self._run(connection, statement)
-        self._run(connection, f"DROP TABLE {staging}")
+        if not self.dialect.ddl_commits:
+            self._run(connection, f"DROP TABLE {staging}")
 
     def _columns(self, connection: Any, staging: str) -> list[str]:
         cursor = self.dialect.cursor(connection)

@@ -13,7 +13,7 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
-from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, can_divide, condition
+from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, bound_of, can_divide, condition
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -54,7 +54,9 @@ class Reading:
         table = None if self.path is None else self.dialect.table(connection, self.path)
         if self.query is None:
             if table is None:
-                raise SourceError(f"there is no table {self.options[opt.TABLE_PATH]} in {self.dialect.address}")
+                address = self.dialect.address
+                hidden = f", or {address.user or 'its user'} may not see it" if address.host else ""
+                raise SourceError(f"there is no table {self.options[opt.TABLE_PATH]} in {address}{hidden}")
             columns = table.columns
         else:
             columns = self.dialect.columns(connection, self.query)
@@ -62,10 +64,16 @@ class Reading:
             doubled = sorted({name for name in names if names.count(name) > 1})
             if doubled:
                 raise SourceError(f"two columns of the query are called {doubled[0]!r}; give one another name with AS")
+        if self.options[opt.INT_NARROWING]:
+            columns = tuple(_narrowed(column) for column in columns)
         if self.where:
             everything = f"SELECT * FROM {self.relation} WHERE ({self.where})"
             self.dialect.columns(connection, everything)
-        return Found(reading=self, columns=columns, split_column=self._split_column(columns, table), table=table)
+        split_column = self._split_column(columns, table)
+        for bound in (opt.LOWER, opt.UPPER):
+            if split_column is not None:
+                bound_of(self.options, bound, split_column)
+        return Found(reading=self, columns=columns, split_column=split_column, table=table)
 
     def _split_column(self, columns: tuple[Column, ...], table: DatabaseTable | None) -> Column | None:
         by_name = {column.name: column for column in columns}
@@ -89,6 +97,10 @@ class Reading:
         keys = (table.primary_key, *table.unique_keys)
         usable = (by_name[key[0]] for key in keys if key and can_divide(by_name[key[0]].arrow))
         return next(usable, None)
+
+
+def _narrowed(column: Column) -> Column:
+    return evolve(column, arrow=pa.bool_()) if column.declared == "tinyint(1)" else column
 
 
 @frozen(kw_only=True)

@@ -51,6 +51,10 @@ class JdbcSink(Sink):
         address = address_of(options)
         self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
         self._dialect = dialect_of(address, options[opt.POOL])
+        if self._dialect.not_written:
+            raise UsageError(
+                f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {self._dialect.not_written}"
+            )
         self._stages: bool = options[opt.EXACTLY_ONCE]
         self._batch_rows: int = options[opt.BATCH_SIZE]
         self._statement = None if options[opt.GENERATE] else statement_of(_query(options))
@@ -116,6 +120,11 @@ class JdbcSink(Sink):
             connection.commit()
             if table is None:
                 raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by somebody else")
+            if self._stages and not table.transactional:
+                raise SinkError(
+                    f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot come exactly "
+                    "once: give it ENGINE=InnoDB, or write is_exactly_once = false"
+                )
             upserts = self.options[opt.UPSERT]
             return target_table(self._dialect, table, path, schema, names=names, keys=keys, upserts=upserts)
 
@@ -174,8 +183,12 @@ class JdbcSink(Sink):
         cursor, tried = self._dialect.cursor(connection), ("seatunnel_tried",)
         columns = new_columns(self._dialect, target.rows(), {name: name for name in target.names})
         cursor.execute(self._dialect.create_table(tried, columns, (), temporary=True))
-        for statement in target.moves(self._dialect, self._dialect.quoted(*tried), changes=False):
-            cursor.execute(f"EXPLAIN {statement}")
+        try:
+            for statement in target.moves(self._dialect, self._dialect.quoted(*tried), changes=False):
+                cursor.execute(f"EXPLAIN {statement}")
+        finally:
+            if self._dialect.ddl_commits:
+                cursor.execute(self._dialect.drop_temporary(self._dialect.quoted(*tried)))
         connection.rollback()
         return target
 

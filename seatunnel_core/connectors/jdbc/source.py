@@ -45,6 +45,11 @@ class JdbcSource(Source):
         self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
         self._dialect = dialect_of(address, options[opt.POOL])
         self._readings = readings_of(self._dialect, options)
+        if not self._dialect.shares_snapshots:
+            self.caveat = (
+                f"Not so for tables that are changed while the job runs: {address.kind} cannot share one state, so "
+                "each split sees that of the moment in which it is read"
+            )
         self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
         self._found: tuple[Found, ...] = ()
         self._snapshot: str | None = None
@@ -99,7 +104,10 @@ class JdbcSource(Source):
 
     def open(self, *, restored: bool) -> None:
         self._look()
-        if not self._dialect.shares_snapshots or self._holds():
+        if not self._dialect.shares_snapshots:
+            _log.info("the source Jdbc: each split sees %s as it is when the split is read", self._dialect.address)
+            return
+        if self._holds():
             return
         with self._told("no state of it can be shared"):
             holder = self._dialect.pool.take(CONTROL)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.types as of
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
+from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.dialect import Dialect
@@ -90,16 +90,7 @@ class Divided:
         )
 
     def _written(self, option: Any) -> Any:
-        text = self.options[option]
-        if text is None:
-            return None
-        try:
-            return value_of(text.strip(), self.column.arrow)
-        except (ValueError, InvalidOperation) as error:
-            raise SourceError(
-                f"option {option.key!r}: {text!r} is no value of {self.column.name}, whose type is "
-                f"{self.column.declared}"
-            ) from error
+        return bound_of(self.options, option, self.column)
 
     def _bounds(self) -> tuple[Any, Any]:
         low, high = self._written(opt.LOWER), self._written(opt.UPPER)
@@ -154,6 +145,23 @@ def condition(dialect: Dialect, column: str, body: Mapping[str, Any], where: str
         joined = " AND ".join(sides)
         parts.append(f"({joined} OR {name} IS NULL)" if body["nulls"] else joined)
     return f" WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def bound_of(options: Options, option: Option[str], column: Column) -> Any:
+    """A bound as a value of the split column, ``None`` without one.
+
+    Raises:
+        SourceError: it is no such value.
+    """
+    text: str | None = options[option]
+    if text is None:
+        return None
+    try:
+        return value_of(text.strip(), column.arrow)
+    except (ValueError, InvalidOperation) as error:
+        raise SourceError(
+            f"option {option.key!r}: {text!r} is no value of {column.name}, whose type is {column.declared}"
+        ) from error
 
 
 def can_divide(arrow: pa.DataType) -> bool:

@@ -1,7 +1,7 @@
 """SQLite, through Python's own module. A file that tasks and driver share; a writer waits for the other."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -141,13 +141,6 @@ class SQLite(Dialect):
     def first_value(self, connection: Any, statement: str) -> Any:
         row = self.cursor(connection).execute(statement).fetchone()
         return row[0] if row else None
-
-    def upsert(self, keys: Sequence[str], others: Sequence[str]) -> str:
-        target = ", ".join(self.quoted(name) for name in keys)
-        if not others:
-            return f"ON CONFLICT ({target}) DO NOTHING"
-        changes = ", ".join(f"{self.quoted(name)} = excluded.{self.quoted(name)}" for name in others)
-        return f"ON CONFLICT ({target}) DO UPDATE SET {changes}"
 
     # -- failures -------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,9 @@ class Target:
     unique: bool = False
     """Whether the database keeps the keys unique."""
 
+    others_unique: bool = False
+    """As of ``DatabaseTable``."""
+
     statement: "Statement | None" = None
 
     @property
@@ -83,16 +86,12 @@ class Target:
             same = " AND ".join(
                 f"seatunnel_ranked.{dialect.quoted(key)} = {table}.{dialect.quoted(key)}" for key in self.keys
             )
-            yield (
-                f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {ranked} WHERE seatunnel_last = 1 AND {same}"
-                f"{gone.format(kind=kind)})"
-            )
-        others = [name for name in self.names if name not in self.keys]
-        behind = f" {dialect.upsert(self.keys, others)}" if self.upserts and self.unique else ""
-        yield (
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM {ranked} WHERE seatunnel_last = 1 "
-            f"AND {kind} IN (0, 2){behind}"
-        )
+            yield dialect.delete(table, ranked, f"seatunnel_last = 1 AND {same}{gone.format(kind=kind)}")
+        rows = f"SELECT {names} FROM {ranked} WHERE seatunnel_last = 1 AND {kind} IN (0, 2)"
+        if self.upserts and self.unique:
+            yield from dialect.upsert(table, rows, self.names, self.keys, others_unique=self.others_unique)
+        else:
+            yield f"INSERT INTO {table} ({names}) {rows}"
 
     def _gone(self, changes: bool) -> str | None:
         """Which rows of the table go before others come, as a condition on the last row of a key; ``None`` for none."""
@@ -243,6 +242,7 @@ def target_table(
         keys=tuple(keys),
         upserts=upserts,
         unique=table.is_unique(tuple(keys)),
+        others_unique=table.others_unique,
     )
 
 
@@ -251,8 +251,10 @@ def fits(have: pa.DataType, column: Column) -> bool:
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):
         return True
+    if of.is_boolean(have) and of.is_integer(want):
+        return True
     if of.is_timestamp(have) and of.is_timestamp(want):
-        return (have.tz is None) == (want.tz is None)
+        return (have.tz is None) == (want.tz is None) or column.in_utc
     if of.is_list(have) and of.is_list(want):
         return bool(have.value_type == want.value_type or of.is_string(want.value_type))
     if of.is_string(want) and column.direct:

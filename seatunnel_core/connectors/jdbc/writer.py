@@ -44,7 +44,8 @@ class _Table:
 
 
 class JdbcWriter(SinkWriter):
-    """One transaction of one connection: a writer that is killed leaves nothing."""
+    """One transaction of one connection: a writer that is killed leaves nothing, unless a table that is made ends the
+    transaction. Then it leaves that, and it is swept."""
 
     def __init__(
         self,
@@ -97,8 +98,18 @@ class JdbcWriter(SinkWriter):
     def abort(self) -> None:
         if self._lent is not None:
             with suppress(Exception):
+                self._drop_staged()
+            with suppress(Exception):
                 self._dialect.pool.discard(self._lent)
             self._lent = None
+
+    def _drop_staged(self) -> None:
+        """Where a table is there as soon as it is made. Those of a writer that is killed are swept."""
+        if self._stages and self._dialect.ddl_commits:
+            for table in self._tables.values():
+                if table.place:
+                    gone = f"DROP TABLE IF EXISTS {self._dialect.quoted(*table.place)}"
+                    self._dialect.execute(self._connection(), gone)
 
     # -- sending --------------------------------------------------------------------------------------------------
 
@@ -144,14 +155,15 @@ class JdbcWriter(SinkWriter):
     def _like_target(self, name: str, target: Target) -> str:
         """Columns of the target's own types, so that what does not fit is found here and not when it is committed."""
         quoted = self._dialect.quoted
-        columns = [
-            f"{quoted(column.name)} {column.declared}"
-            + ("" if column.nullable or (target.keys and column.name not in target.keys) else " NOT NULL")
-            for column in target.columns
-        ]
+        columns = []
+        for column in target.columns:
+            collated = f" COLLATE {column.collation}" if column.collation else ""
+            nullable = column.nullable or (target.keys and column.name not in target.keys)
+            columns.append(f"{quoted(column.name)} {column.declared}{collated}{' NULL' if nullable else ' NOT NULL'}")
         if target.keys:
             columns += [f"{quoted(KIND)} smallint", f"{quoted(NUMBER)} bigint"]
-        return f"CREATE {'' if self._stages else 'TEMPORARY '}TABLE {quoted(name)} ({', '.join(columns)})"
+        made = f"{quoted(name)} ({', '.join(columns)}){self._dialect.table_options}"
+        return f"CREATE {'' if self._stages else 'TEMPORARY '}TABLE {made}"
 
     def _copy_as_texts(self, table: _Table, rows: pa.RecordBatch) -> None:
         """Through a table of plain types, from which the database converts what it alone can read."""
@@ -165,7 +177,7 @@ class JdbcWriter(SinkWriter):
             f"CAST({quoted(name)} AS {casts[name]})" if name in casts else quoted(name) for name in rows.schema.names
         )
         dialect.execute(connection, f"INSERT INTO {quoted(*table.place)} ({names}) SELECT {values} FROM {quoted(*raw)}")
-        dialect.execute(connection, f"DROP TABLE {quoted(*raw)}")
+        dialect.execute(connection, dialect.drop_temporary(quoted(*raw)))
 
     def _move(self, table: _Table) -> None:
         """Out of a temporary table, at once."""
@@ -173,7 +185,7 @@ class JdbcWriter(SinkWriter):
             staging = self._dialect.quoted(*table.place)
             for statement in table.target.moves(self._dialect, staging, changes=table.changes):
                 self._dialect.execute(self._connection(), statement)
-            self._dialect.execute(self._connection(), f"DROP TABLE {staging}")
+            self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _refuse_stale(self) -> None:
         """What an engine stages that was replaced would only have to be swept."""

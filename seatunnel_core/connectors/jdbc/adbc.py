@@ -1,0 +1,75 @@
+"""A connection that moves rows, by ADBC's own interface.
+
+The one of the DB-API, above it, imports pandas and polars wherever they are installed: half a second for each process
+of a job.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+
+class AdbcConnection:
+    """One connection to PostgreSQL, in a transaction from its first statement on."""
+
+    def __init__(self, address: str) -> None:
+        """``address`` is a connection string of libpq."""
+        import adbc_driver_manager as adbc
+        import adbc_driver_postgresql
+
+        self._adbc = adbc
+        self._database = adbc_driver_postgresql.connect(address)
+        try:
+            self._connection = adbc.AdbcConnection(self._database)
+            self._connection.set_autocommit(False)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def execute(self, statement: str) -> None:
+        """A statement without rows that matter."""
+        with self._statement() as made:
+            made.set_sql_query(statement)
+            made.execute_update()
+
+    def read(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """The rows that a statement gives, while the server still sends."""
+        from adbc_driver_manager._reader import AdbcRecordBatchReader  # that of pyarrow loses what the server said
+
+        with self._statement() as made:
+            made.set_sql_query(statement)
+            handle, _ = made.execute_query()
+            with closing(AdbcRecordBatchReader._import_from_c(handle.address)) as reader:
+                yield from reader
+
+    def add(self, rows: pa.RecordBatch, table: str, *, schema: str | None, temporary: bool) -> None:
+        """Add rows to a table with ``COPY``, by the names of the columns."""
+        of = self._adbc.StatementOptions
+        options = {
+            self._adbc.INGEST_OPTION_TARGET_TABLE: table,
+            self._adbc.INGEST_OPTION_MODE: self._adbc.INGEST_OPTION_MODE_APPEND,
+            of.INGEST_TEMPORARY.value: "true" if temporary else "false",
+        }
+        if schema is not None:
+            options[of.INGEST_TARGET_DB_SCHEMA.value] = schema
+        with self._statement() as made:
+            made.set_options(**options)
+            made.bind(rows)
+            made.execute_update()
+
+    def commit(self) -> None:
+        self._connection.commit()
+
+    def rollback(self) -> None:
+        self._connection.rollback()
+
+    def close(self) -> None:
+        self._connection.close()
+        self._database.close()
+
+    @contextmanager
+    def _statement(self) -> Iterator[Any]:
+        with closing(self._adbc.AdbcStatement(self._connection)) as made:
+            yield made
