@@ -1,0 +1,103 @@
+"""Messages that tell changes of a database's table: what Canal, Debezium, Maxwell and OGG write, as rows with kinds."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from seatunnel_core.rows.kind import RowKind
+
+Change = tuple[RowKind, Mapping[str, Any]]
+Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
+"""The rows of a message, and what ``debezium_record_table_filter`` says."""
+
+
+def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
+    """``{data: […], old: […], type: UPDATE}``: ``old`` has those columns that were others before."""
+    if message.get("isDdl"):
+        return []
+    kind = message["type"]
+    rows = message["data"]
+    rows = [rows] if isinstance(rows, Mapping) else rows or []
+    if kind == "UPDATE":
+        old = message.get("old") or [{}] * len(rows)
+        return [change for row, before in zip(rows, old, strict=True) for change in _updated({**row, **before}, row)]
+    if kind in ("INSERT", "DELETE"):
+        return [(RowKind[kind], row) for row in rows]
+    if kind in _NO_ROWS:
+        return []
+    raise ValueError(f"'type' is INSERT, UPDATE or DELETE, found {str(kind)[:40]!r}")
+
+
+def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
+    """``{before, after, op}``, alone or as the ``payload`` beside a ``schema``."""
+    if "payload" in message:
+        message = message["payload"]
+    kind = message["op"]
+    if wanted and not _is_of(message.get("source") or {}, wanted):
+        return []
+    if kind in ("c", "r"):
+        return [(RowKind.INSERT, _there(message, "after"))]
+    if kind == "u":
+        return _updated(_there(message, "before"), _there(message, "after"))
+    if kind == "d":
+        return [(RowKind.DELETE, _there(message, "before"))]
+    if kind in ("t", "m"):  # a table was emptied; somebody left a note
+        return []
+    raise ValueError(f"'op' is c, r, u or d, found {str(kind)[:40]!r}")
+
+
+def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
+    """``{type: update, data: {…}, old: {…}}``."""
+    kind = str(message["type"])
+    if kind in ("insert", "bootstrap-insert"):
+        return [(RowKind.INSERT, message["data"])]
+    if kind == "update":
+        return _updated({**message["data"], **(message.get("old") or {})}, message["data"])
+    if kind == "delete":
+        return [(RowKind.DELETE, message["data"])]
+    if kind.startswith(("table-", "database-", "bootstrap-")):
+        return []
+    raise ValueError(f"'type' is insert, update or delete, found {kind[:40]!r}")
+
+
+def _ogg(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
+    """``{op_type: U, before: {…}, after: {…}}``."""
+    kind = message["op_type"]
+    if kind == "I":
+        return [(RowKind.INSERT, _there(message, "after"))]
+    if kind == "U":
+        return _updated(_there(message, "before"), _there(message, "after"))
+    if kind == "D":
+        return [(RowKind.DELETE, _there(message, "before"))]
+    if kind == "T":
+        return []
+    raise ValueError(f"'op_type' is I, U or D, found {str(kind)[:40]!r}")
+
+
+CHANGES: Mapping[str, Changed] = {
+    "canal_json": _canal,
+    "debezium_json": _debezium,
+    "maxwell_json": _maxwell,
+    "ogg_json": _ogg,
+}
+
+_NO_ROWS = {"CREATE", "ALTER", "ERASE", "QUERY", "TRUNCATE", "RENAME", "CINDEX", "DINDEX"}
+
+
+def _updated(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    return [(RowKind.UPDATE_BEFORE, before), (RowKind.UPDATE_AFTER, after)]
+
+
+def _there(message: Mapping[str, Any], side: str) -> Mapping[str, Any]:
+    row = message.get(side)
+    if not isinstance(row, Mapping):
+        raise ValueError(
+            f"{side!r} is not there: the database does not log it (PostgreSQL: REPLICA IDENTITY FULL)"
+            if side == "before"
+            else f"{side!r} is not there"
+        )
+    return row
+
+
+def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    keys = {"database_name": "db", "schema_name": "schema", "table_name": "table"}
+    return all(source.get(keys[name]) == value for name, value in wanted.items() if value is not None)

@@ -1,0 +1,316 @@
+"""The brokers, as one source or sink reaches them: its clients, what the driver asks, and what their errors mean."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.kafka.settings import secrets
+from seatunnel_core.errors import ConnectorError, UsageError
+
+LOOK_S = 10.0
+"""How long brokers may be out of reach until an error says so."""
+
+_STEP_S = 1.0
+TASK_MODULES = ("confluent_kafka",)
+
+E = TypeVar("E", bound=ConnectorError)
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+@frozen(kw_only=True)
+class Cluster:
+    """Picklable; has no connection of its own."""
+
+    servers: str
+    settings: Mapping[str, str] = field(repr=False)
+    """Of librdkafka, beside the servers."""
+
+    @property
+    def names(self) -> str:
+        return f"Kafka at {self.servers}"
+
+    def hide(self, text: str) -> str:
+        """The text without any secret, wherever it stands in it."""
+        for secret in sorted(secrets(self.settings), key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+    # -- clients --------------------------------------------------------------------------------------------------
+
+    def consumer(self, told: "Told", **more: Any) -> Any:
+        """A consumer that commits nothing. ``told`` hears of what goes wrong in its background."""
+        import confluent_kafka
+
+        more = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", **more}
+        return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, told)
+
+    def producer(self, told: "Told", **more: Any) -> Any:
+        import confluent_kafka
+
+        more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}
+        return self._made(confluent_kafka.Producer, more, told)
+
+    def admin(self, told: "Told") -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return self._made(AdminClient, {}, told)
+
+    def _made(self, client: Callable[[Mapping[str, Any]], Any], ours: Mapping[str, Any], told: "Told") -> Any:
+        import confluent_kafka
+
+        try:
+            return client(
+                {
+                    **_QUIET,
+                    "logger": _log,
+                    **ours,
+                    **self.settings,
+                    "bootstrap.servers": self.servers,
+                    "error_cb": told.append,
+                }
+            )
+        except (confluent_kafka.KafkaException, ValueError, TypeError) as error:
+            raise UsageError(f"option 'kafka.config': {self.hide(_reason(error))}") from None
+
+    # -- what went wrong ------------------------------------------------------------------------------------------
+
+    def failed(self, kind: Callable[[str], E], what: str, error: BaseException, told: "Told | None" = None) -> E:
+        """The error for what a client says; retryable when it may pass."""
+        why = told.worst if told is not None and told.worst is not None else _error(error)
+        told_reason = _reason(error) if why is None else _advice(why)
+        found = kind(f"{self.names}: {what}: {self.hide(told_reason)}")
+        found.retryable = why is not None and _may_pass(why)
+        return found
+
+    # -- what the driver asks -------------------------------------------------------------------------------------
+
+    def topics(self) -> Mapping[str, Any]:
+        """What the brokers tell of all topics, by name.
+
+        Raises:
+            ConnectorError: they cannot be reached, or do not take us; says why.
+        """
+        return self._told_in_time()
+
+    def topic(self, name: str) -> Any:
+        """What the brokers tell of one topic; ``None`` when it is not there."""
+        import confluent_kafka
+
+        found = self._told_in_time().get(name)  # of all of them: some brokers make a topic that is asked for by name
+        if found is None or (
+            found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
+        ):
+            return None
+        if found.error is not None:
+            raise self.failed(
+                ConnectorError, f"the topic {name} cannot be seen", confluent_kafka.KafkaException(found.error)
+            )
+        return found
+
+    def _told_in_time(self) -> Mapping[str, Any]:
+        import confluent_kafka
+
+        told = Told()
+        admin = self.admin(told)
+        deadline = time.monotonic() + LOOK_S
+        while True:
+            try:
+                found: Mapping[str, Any] = admin.list_topics(timeout=_STEP_S).topics
+                return found
+            except confluent_kafka.KafkaException as error:
+                admin.poll(0)
+                final = told.worst is not None and not _may_pass(told.worst)
+                if final or time.monotonic() > deadline or not _may_pass(error.args[0]):
+                    raise self.failed(ConnectorError, "it cannot be reached", error, told) from None
+
+    def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
+        """The offsets of partitions, by what is asked of each (an ``OffsetSpec``). -1: none is as late."""
+        return _patiently(lambda: self._offsets(asked, committed=committed))
+
+    def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
+        from confluent_kafka import IsolationLevel
+
+        admin = self.admin(Told())  # what it was asked goes with it
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
+        return {
+            (place.topic, place.partition): self._answer(future, f"the offsets of {place.topic}").offset
+            for place, future in futures.items()
+        }
+
+    def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        """The offsets that a group has, of the partitions of which it has any. A group that is asked for the first time
+        has nobody yet who answers for it, for some seconds."""
+        return _patiently(lambda: self._committed(group, places))
+
+    def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        import confluent_kafka
+
+        told = Told()
+        consumer = self.consumer(told, **{"group.id": group})
+        try:
+            asked = [confluent_kafka.TopicPartition(topic, partition) for topic, partition in places]
+            found = consumer.committed(asked, timeout=LOOK_S)
+        except confluent_kafka.KafkaException as error:
+            raise self.failed(ConnectorError, f"the offsets of group {group} cannot be had", error, told) from None
+        finally:
+            consumer.close()
+        for each in found:
+            if each.error is not None:
+                raise self.failed(
+                    ConnectorError,
+                    f"the offsets of group {group} cannot be had",
+                    confluent_kafka.KafkaException(each.error),
+                )
+        return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+
+    def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Move the offsets of a group."""
+        _patiently(lambda: self._commit(group, offsets))
+
+    def _commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        import confluent_kafka
+
+        told = Told()
+        consumer = self.consumer(told, **{"group.id": group})
+        places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
+        try:
+            consumer.commit(offsets=places, asynchronous=False)
+        except confluent_kafka.KafkaException as error:
+            raise self.failed(ConnectorError, f"the offsets of group {group} stay", error, told) from None
+        finally:
+            consumer.close()
+
+    def setting(self, topic: str, name: str) -> str | None:
+        """A setting of a topic; ``None`` when the brokers do not tell us."""
+        from confluent_kafka.admin import ConfigResource
+
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        admin = self.admin(Told())
+        try:
+            found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
+            value: str = found[name].value
+            return value
+        except Exception as error:  # it may be forbidden, and only serves to tell earlier what is wrong
+            _log.debug("the setting %s of %s is not known: %s", name, topic, error)
+            return None
+
+    def _answer(self, future: "Future[Any]", what: str) -> Any:
+        try:
+            return future.result(LOOK_S)
+        except Exception as error:
+            raise self.failed(ConnectorError, f"{what} cannot be had", error) from None
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """Ask again for a while where what stands in the way may pass."""
+    deadline = time.monotonic() + LOOK_S
+    while True:
+        try:
+            return ask()
+        except ConnectorError as error:
+            if not error.retryable or time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
+
+
+class Told(list[Any]):
+    """The errors that a client met in its background, in order."""
+
+    @property
+    def worst(self) -> Any:
+        """The one that says why nothing goes on: one that will not pass, else the last that names a reason."""
+        final = [error for error in self if not _may_pass(error)]
+        named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
+        return (final or named[-1:] or [None])[0]
+
+
+_QUIET = {"log_level": 0, "log.connection.close": False, "client.id": "seatunnel"}
+
+_PASSING = {
+    "_TRANSPORT",
+    "_ALL_BROKERS_DOWN",
+    "_TIMED_OUT",
+    "_RESOLVE",
+    "_MSG_TIMED_OUT",
+    "_TIMED_OUT_QUEUE",
+    "_WAIT_COORD",
+    "_IN_PROGRESS",
+    "_PURGE_QUEUE",
+    "_PURGE_INFLIGHT",
+    "_STATE",
+    "_FENCED",
+    "_UNKNOWN_PARTITION",
+    "_LEADER_NOT_AVAILABLE",
+    "LEADER_NOT_AVAILABLE",
+    "NOT_LEADER_FOR_PARTITION",
+    "REQUEST_TIMED_OUT",
+    "BROKER_NOT_AVAILABLE",
+    "REPLICA_NOT_AVAILABLE",
+    "NETWORK_EXCEPTION",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR",
+    "NOT_ENOUGH_REPLICAS",
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+    "NOT_CONTROLLER",
+    "KAFKA_STORAGE_ERROR",
+    "CONCURRENT_TRANSACTIONS",
+    "INVALID_PRODUCER_EPOCH",
+    "INVALID_PRODUCER_ID_MAPPING",
+    "UNKNOWN_PRODUCER_ID",
+    "PRODUCER_FENCED",
+    "INVALID_TXN_STATE",
+    "THROTTLING_QUOTA_EXCEEDED",
+    "OFFSET_NOT_AVAILABLE",
+    "UNSTABLE_OFFSET_COMMIT",
+    "FENCED_LEADER_EPOCH",
+    "UNKNOWN_LEADER_EPOCH",
+}
+
+_UNREACHABLE = "look at bootstrap.servers, whether a broker listens there, and security.protocol in kafka.config"
+_ADVICE = {
+    "_RESOLVE": "look at the host in bootstrap.servers",
+    "_TRANSPORT": _UNREACHABLE,
+    "_ALL_BROKERS_DOWN": _UNREACHABLE,
+    "_AUTHENTICATION": "look at sasl.mechanism, sasl.username and sasl.password in kafka.config",
+    "SASL_AUTHENTICATION_FAILED": "look at sasl.mechanism, sasl.username and sasl.password in kafka.config",
+    "_SSL": "look at security.protocol and ssl.ca.location in kafka.config",
+    "TOPIC_AUTHORIZATION_FAILED": "this user may not do that with the topic",
+    "GROUP_AUTHORIZATION_FAILED": "this user may not use consumer.group; write another one",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "this user may not use transactions of that name: see transaction_prefix",
+    "CLUSTER_AUTHORIZATION_FAILED": "this user may not do that",
+    "MSG_SIZE_TOO_LARGE": "raise message.max.bytes of the topic and max.request.size in kafka.config",
+    "INVALID_TRANSACTION_TIMEOUT": "write transaction.timeout.ms in kafka.config, no larger than the brokers' "
+    "transaction.max.timeout.ms",
+}
+
+
+def _may_pass(error: Any) -> bool:
+    """Whether what a ``KafkaError`` tells may be gone when it is tried again."""
+    return bool(error.retriable()) or error.name() in _PASSING
+
+
+def _error(error: BaseException) -> Any:
+    """The ``KafkaError`` in an exception of the client, if there is one."""
+    found = error.args[0] if error.args else None
+    return found if hasattr(found, "retriable") else None
+
+
+def _reason(error: BaseException) -> str:
+    found = _error(error)
+    return str(error) if found is None else found.str()
+
+
+def _advice(error: Any) -> str:
+    advice = _ADVICE.get(error.name())
+    return f"{error.str()} ({error.name()})" + (f"; {advice}" if advice else "")
+
+
+def places_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
+    return [(topic, partition) for partition in sorted(partitions)]

@@ -1,0 +1,193 @@
+"""Makes messages of rows: their values in a format, their keys, and into which partition they go."""
+
+import io
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.file.writer import FileStyle
+from seatunnel_core.connectors.kafka.avro import avro_schema
+from seatunnel_core.errors import ConnectorError, RowError, SinkError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
+
+Message = tuple[str, int, bytes | None, bytes]
+"""Topic, partition (-1: the client chooses), key and value."""
+
+_OVERHEAD = 200
+"""Bytes of a batch of one message beside key and value, at most: a message that is as large as the limit is refused."""
+
+_ADDED: dict[str, tuple[bytes, bytes]] = {
+    "canal_json": (b'{"data":[', b'],"type":"INSERT"}'),
+    "debezium_json": (b'{"before":null,"after":', b',"op":"c"}'),
+    "maxwell_json": (b'{"data":', b',"type":"insert"}'),
+    "ogg_json": (b'{"before":null,"after":', b',"op_type":"I"}'),
+}
+_TAKEN: dict[str, tuple[bytes, bytes]] = {
+    "canal_json": (b'{"data":[', b'],"type":"DELETE"}'),
+    "debezium_json": (b'{"before":', b',"after":null,"op":"d"}'),
+    "maxwell_json": (b'{"data":', b',"type":"delete"}'),
+    "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
+}
+"""What stands around a row that was inserted or is new, and around one that was deleted or is old: an update is two
+messages."""
+
+
+@frozen(kw_only=True)
+class Encoder:
+    """As the options of a sink say. Picklable."""
+
+    topic: str
+    topic_column: str | None
+    """``topic`` is the topic's name unless this names a column that has it."""
+
+    format: str
+    delimiter: str
+    key_columns: tuple[str, ...]
+    partition: int | None
+    assigned: tuple[str, ...]
+    largest: Mapping[str, int] = field(factory=dict)
+    """How many bytes a message may have, of topics that are known; those of ``""`` for all others."""
+
+    partitions: Mapping[str, int] = field(factory=dict)
+    """How many partitions a topic has, of those that are known."""
+
+    def check(self, schema: TableSchema) -> None:
+        """Raise ``SinkError`` unless the columns are there and fit."""
+        names = schema.columns.names
+        for option, column in (
+            *(("partition_key_fields", name) for name in self.key_columns),
+            *((("topic", self.topic_column),) if self.topic_column is not None else ()),
+        ):
+            if column not in names:
+                meant = nearest(column, names)
+                raise SinkError(
+                    f"option {option!r}: the table {schema.table} has no column {column!r}; it has {', '.join(names)}"
+                    + (f"; did you mean {meant}?" if meant else "")
+                )
+        if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
+            raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is no text")
+        try:
+            if self.format == "avro":
+                avro_schema(schema.columns)
+            elif self.format == "text":
+                FileStyle(format="text").writer.refuse(schema.columns)
+        except ConnectorError as error:
+            raise SinkError(f"the table {schema.table}: {error}") from None
+
+    def messages(self, batch: Batch) -> list[Message]:
+        """The messages of some rows, in order.
+
+        Raises:
+            RowError: a row cannot be one; names it.
+        """
+        rows = batch.rows
+        if not rows.num_rows:
+            return []
+        values = self._values(batch)
+        keys: Sequence[bytes | None] = [None] * rows.num_rows
+        if self.key_columns:
+            keys = _lines("json", ",", rows.select(list(self.key_columns)))
+        topics = self._topics(batch)
+        found = [
+            (topic, self._partition(topic, value), key, value)
+            for topic, key, value in zip(topics, keys, values, strict=True)
+        ]
+        self._check_size(batch.table, found)
+        return found
+
+    def _topics(self, batch: Batch) -> Sequence[str]:
+        if self.topic_column is None:
+            return [self.topic] * batch.rows.num_rows
+        names = batch.rows.column(self.topic_column)
+        if names.null_count:
+            raise RowError(f"table {batch.table}: column {self.topic_column!r} names the topic, and is null in a row")
+        return names.to_pylist()  # type: ignore[no-any-return]
+
+    def _partition(self, topic: str, value: bytes) -> int:
+        if self.partition is not None:
+            return self.partition
+        if not self.assigned:
+            return -1
+        for number, text in enumerate(self.assigned):
+            if text.encode() in value:
+                return number
+        left = self.partitions.get(topic, 0) - len(self.assigned)
+        if left <= 0:
+            raise RowError(
+                f"a message has none of the texts of assign_partitions, and topic {topic} has no partition that is left"
+            )
+        return zlib.crc32(value) % left + len(self.assigned)
+
+    def _check_size(self, table: str, found: Sequence[Message]) -> None:
+        for topic, _, key, value in found:
+            size = len(key or b"") + len(value) + _OVERHEAD
+            largest = self.largest.get(topic, self.largest.get("", size))
+            if size > largest:
+                raise RowError(
+                    f"table {table}: a row is a message of {size:,} bytes for topic {topic}, which takes {largest:,}: "
+                    "raise max.message.bytes of the topic and max.request.size in kafka.config"
+                )
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def _values(self, batch: Batch) -> Sequence[bytes]:
+        if self.format in _ADDED:
+            return self._changes(batch)
+        old = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+        if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(old, pa.int8()))).as_py():
+            raise RowError(
+                f"table {batch.table}: rows are deleted or updated, which {self.format} cannot say; write format = "
+                "debezium_json or canal_json, or choose the rows to keep with the transform FilterRowKind"
+            )
+        if self.format == "avro":
+            return self._avro(batch.rows)
+        return _lines(self.format, self.delimiter, batch.rows)
+
+    def _changes(self, batch: Batch) -> Sequence[bytes]:
+        rows = _lines("json", ",", batch.rows)
+        before, behind = _ADDED[self.format]
+        if batch.kinds is None:
+            return [before + row + behind for row in rows]
+        around = (_ADDED[self.format], _TAKEN[self.format])
+        gone = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+        sides = [around[kind in gone] for kind in batch.kinds.to_pylist()]
+        return [before + row + behind for (before, behind), row in zip(sides, rows, strict=True)]
+
+    def _avro(self, rows: pa.RecordBatch) -> Sequence[bytes]:
+        import fastavro
+
+        schema = fastavro.parse_schema(avro_schema(rows.schema))
+        found = []
+        for row in rows.to_pylist():
+            stream = io.BytesIO()
+            try:
+                fastavro.schemaless_writer(stream, schema, _of_maps(row, rows.schema))
+            except (ValueError, TypeError, OverflowError) as error:
+                raise RowError(f"a row cannot be written as avro: {str(error)[:200]}") from None
+            found.append(stream.getvalue())
+        return found
+
+
+def _of_maps(row: dict[str, Any], columns: pa.Schema) -> dict[str, Any]:
+    """Arrow gives a map as a list of pairs."""
+    return {
+        column.name: dict(row[column.name]) if pa.types.is_map(column.type) and row[column.name] else row[column.name]
+        for column in columns
+    }
+
+
+def _lines(format: str, delimiter: str, rows: pa.RecordBatch) -> list[bytes]:
+    """One text for each row: neither format has a line end inside of one."""
+    stream = pa.BufferOutputStream()
+    writer = FileStyle(format=format, delimiter=delimiter).open(stream, rows.schema)
+    writer.write(rows)
+    writer.close()
+    found: list[bytes] = stream.getvalue().to_pybytes().split(b"\n")[:-1]
+    assert len(found) == rows.num_rows, "a row is a line"
+    return found

@@ -1,0 +1,337 @@
+"""Sends what is staged, in transactions that also write down which files they sent.
+
+A sink of a pipeline has a topic of its own for that, and one transactional id. Whoever begins to use the id ends what
+another one had under way with it, and shuts that one out. Then it reads the topic: it knows what was sent, and whether
+an engine with a newer epoch goes on with the job.
+"""
+
+import hashlib
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, evolve, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.connectors.file.committed import staged_files
+from seatunnel_core.connectors.file.staged_name import committable_id, owner
+from seatunnel_core.connectors.file.staging import StagedFile, Target
+from seatunnel_core.connectors.kafka.cluster import LOOK_S, Cluster, Told
+from seatunnel_core.connectors.kafka.reading import Range, messages
+from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+
+TIMEOUT_MS = 600_000
+"""After so long brokers end a transaction, which has some seconds to do. They allow 15 minutes by default."""
+
+_AT_ONCE = 300_000
+"""Messages of a transaction, as far as whole files allow: those of a file are sent together."""
+
+MARKS = 10_000
+"""So many transactions of an engine stay written down, at least."""
+
+_PATIENCE_S = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+@frozen(kw_only=True)
+class Mark:
+    """What one transaction wrote down."""
+
+    offset: int
+    epoch: int
+    """Of the engine that sent it."""
+
+    files: tuple[str, ...]
+    """Names of staged files; none when the engine only began."""
+
+
+@define
+class _Engine:
+    """What a process has while it is the one that sends for a sink."""
+
+    producer: Any
+    told: Told
+    sent: set[str]
+    """The names of the files that were sent when the topic was read."""
+
+    marks: list[Mark]
+    own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
+    """Where the last marks of this engine are."""
+
+    count: int = 0
+    """How many transactions it has sent."""
+
+
+@frozen(kw_only=True)
+class Publishing:
+    """A sink of one pipeline, in the driver."""
+
+    cluster: Cluster
+    target: Target
+    place: SinkPlace
+    prefix: str
+
+    @property
+    def who(self) -> str:
+        return f"pipeline {self.place.pipeline_id}, sink Kafka"
+
+    @property
+    def name(self) -> str:
+        """Of the topic and of the transactions."""
+        key = f"{self.place.job_id}/{self.place.pipeline_id}/{self.place.sink_ordinal}"
+        return f"{self.prefix}-commits-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+    # -- who sends ------------------------------------------------------------------------------------------------
+
+    def make_topic(self) -> None:
+        """Make the topic if it is not there.
+
+        Raises:
+            SinkError: it cannot be made, or it was there before and is gone.
+        """
+        from confluent_kafka import KafkaError
+        from confluent_kafka.admin import NewTopic
+
+        if self.cluster.topic(self.name) is not None:
+            return
+        if staged := self.target.staged(self.place.epoch):
+            raise SinkError(
+                f"{self.who}: the topic {self.name} is gone, which tells what was sent, and {staged} files wait in "
+                f"{self.target.root}, which may have been sent or not: look whether their rows are there, and begin a "
+                "new job"
+            )
+        admin = self.cluster.admin(Told())
+        kept = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+        try:
+            admin.create_topics([NewTopic(self.name, 1, -1, config=kept)])[self.name].result(3 * LOOK_S)
+        except Exception as error:
+            problem = error.args[0] if error.args else None
+            if getattr(problem, "code", lambda: None)() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise self.cluster.failed(SinkError, f"the topic {self.name} cannot be made", error) from None
+        deadline = time.monotonic() + LOOK_S
+        while self.cluster.topic(self.name) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def begin(self) -> _Engine:
+        """Shut out who was there before, and learn what was sent.
+
+        Raises:
+            CommitError: a newer engine goes on with the job, or its job has ended.
+        """
+        from confluent_kafka import KafkaException
+
+        if self.cluster.topic(self.name) is None:
+            raise CommitError(
+                f"{self.who}: the topic {self.name} is gone, which tells what was sent: the job has ended, or somebody "
+                "removed it"
+            )
+        told = Told()
+        settings = {"transactional.id": self.name, "transaction.timeout.ms": TIMEOUT_MS, "linger.ms": 20}
+        producer = self.cluster.producer(told, **settings)
+        try:
+            producer.init_transactions(_PATIENCE_S)
+        except KafkaException as error:
+            raise self._failed("no transaction can be begun", error, told) from None
+        marks = list(self.marks())
+        newest = max((mark.epoch for mark in marks), default=0)
+        if newest > self.place.epoch:
+            raise CommitError(
+                f"{self.who}: another engine goes on with this job: its epoch is {newest}, and this one has "
+                f"{self.place.epoch}"
+            )
+        engine = _Engine(producer, told, {name for mark in marks for name in mark.files}, marks)
+        if newest < self.place.epoch:
+            self._in_transaction(engine, [], ())
+        return engine
+
+    def marks(self) -> Iterator[Mark]:
+        """What is written down and committed, in order."""
+        settings = {key: value for key, value in self.cluster.settings.items() if key != "isolation.level"}
+        cluster = evolve(self.cluster, settings=settings)
+        first, end = self._bounds(cluster)
+        if first == end:
+            return
+        wanted = Range(topic=self.name, partition=0, start=first, end=end)
+        for some in messages(cluster, wanted, _PATIENCE_S):
+            for message in some:
+                try:
+                    body = stored.parse(message.value())
+                    files = tuple(stored.texts(body, "files"))
+                    yield Mark(offset=message.offset(), epoch=stored.number(body, "epoch"), files=files)
+                except StoredValueError as error:
+                    raise CommitError(
+                        f"{self.who}: the topic {self.name} has something at offset {message.offset()} that this sink "
+                        f"did not write: {error}"
+                    ) from error
+
+    def _bounds(self, cluster: Cluster) -> tuple[int, int]:
+        from confluent_kafka import TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        place = TopicPartition(self.name, 0)
+        found = [cluster.offsets({place: each})[self.name, 0] for each in (OffsetSpec.earliest(), OffsetSpec.latest())]
+        return found[0], found[1]
+
+    # -- sending --------------------------------------------------------------------------------------------------
+
+    def commit(self, engine: _Engine, committables: Sequence[Committable], *, again: bool) -> None:
+        """Send what has not been sent yet, and remove it from the staging folder.
+
+        Raises:
+            CommitError: what stands in the way.
+        """
+        files = [file for committable in committables for file in staged_files(committable, self.target)]
+        done, left = self._sorted(engine, files, again=again)
+        self._discard(done)
+        for group in _groups(left):
+            self._in_transaction(engine, [path for _, path in group], [file.name for file, _ in group])
+            self._discard(file for file, _ in group)
+
+    def _sorted(
+        self, engine: _Engine, files: Sequence[StagedFile], *, again: bool
+    ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
+        """Those that were sent, and those that were not with where they are."""
+        done: list[StagedFile] = []
+        left: list[tuple[StagedFile, str]] = []
+        for file in files:
+            if file.name in engine.sent:
+                if not again:
+                    raise CommitError(
+                        f"{self.who}: {self.name} says that {file.name} was sent, which nobody has committed yet: does "
+                        "another job use the same id?"
+                    )
+                done.append(file)
+            else:
+                path = self.target.waiting(file.epoch, file.name, again=False)
+                assert path is not None
+                left.append((file, path))
+        return done, left
+
+    def _discard(self, files: Any) -> None:
+        for file in files:
+            self.target.discard(file.epoch, file.name)
+
+    def _in_transaction(self, engine: _Engine, paths: Sequence[str], names: Sequence[str]) -> None:
+        from confluent_kafka import KafkaException
+
+        producer, told = engine.producer, engine.told
+        told.clear()
+        mark = json.dumps({"epoch": self.place.epoch, "files": list(names)}).encode()
+        try:
+            producer.begin_transaction()
+            for path in paths:
+                for message in _staged(path):
+                    _produce(producer, *message)
+            _produce(producer, self.name, 0, None, mark, on_delivery=_noting(engine.own))
+            producer.commit_transaction(TIMEOUT_MS / 1000)
+            producer.poll(0)  # tells the places of marks
+        except (KafkaException, OSError, pa.ArrowInvalid) as error:
+            self._give_up(producer)
+            raise self._failed("staged rows cannot be sent", error, told) from None
+        self._trim(engine)
+
+    def _give_up(self, producer: Any) -> None:
+        """The next one who begins ends the transaction, too."""
+        from confluent_kafka import KafkaException
+
+        try:
+            producer.purge()
+            producer.abort_transaction(5.0)
+        except KafkaException as error:
+            _log.debug("%s: a transaction is left to the brokers: %s", self.who, error)
+
+    def _failed(self, what: str, error: BaseException, told: Told) -> CommitError:
+        if isinstance(error, OSError | pa.ArrowInvalid):
+            return CommitError(f"{self.who}: a staged file cannot be read: {error}")
+        return self.cluster.failed(CommitError, f"{self.who}: {what}", error, told)
+
+    # -- forgetting -----------------------------------------------------------------------------------------------
+
+    def sweep(self, engine: _Engine, keep: frozenset[str]) -> None:
+        """Forget what was sent before, as far as no checkpoint names it."""
+        needed = [
+            mark.offset
+            for mark in engine.marks
+            if any((unit := owner(name, self.place.job_id)) and committable_id(unit) in keep for name in mark.files)
+        ]
+        if engine.marks:
+            self._forget_below(min([*needed, engine.marks[-1].offset]))
+
+    def _trim(self, engine: _Engine) -> None:
+        """In an engine that runs for months."""
+        engine.count += 1
+        if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
+            self._forget_below(engine.own[0])
+
+    def _forget_below(self, offset: int) -> None:
+        from confluent_kafka import TopicPartition
+
+        admin = self.cluster.admin(Told())
+        place = TopicPartition(self.name, 0, offset)
+        try:
+            admin.delete_records([place])[place].result(LOOK_S)
+        except Exception as error:  # it only takes room
+            _log.debug("%s: what was sent before stays written down: %s", self.who, error)
+
+    def remove_topic(self) -> None:
+        """The job is recorded as ended."""
+        admin = self.cluster.admin(Told())
+        try:
+            admin.delete_topics([self.name])[self.name].result(LOOK_S)
+        except Exception as error:
+            _log.warning("%s: the topic %s is of no use now, and cannot be removed: %s", self.who, self.name, error)
+
+
+def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
+    """Files that are sent together, in order: a transaction must not take long."""
+    group: list[tuple[StagedFile, str]] = []
+    rows = 0
+    for file, path in left:
+        more = _count(path)
+        if group and rows + more > _AT_ONCE:
+            yield group
+            group, rows = [], 0
+        group.append((file, path))
+        rows += more
+    if group:
+        yield group
+
+
+def _count(path: str) -> int:
+    """How many messages a file has; 0 for one that cannot be read, which its transaction will tell."""
+    try:
+        with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
+            return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+    except (OSError, pa.ArrowInvalid):
+        return 0
+
+
+def _staged(path: str) -> Iterator[tuple[str, int, bytes | None, bytes]]:
+    with pa.OSFile(path) as source, pa.ipc.open_file(source) as file:
+        for number in range(file.num_record_batches):
+            columns = [column.to_pylist() for column in file.get_batch(number).columns]
+            yield from zip(*columns, strict=True)
+
+
+def _produce(producer: Any, topic: str, partition: int, key: bytes | None, value: bytes, **more: Any) -> None:
+    while True:
+        try:
+            producer.produce(topic, value, key, partition, **more)
+            return
+        except BufferError:
+            producer.poll(0.1)
+
+
+def _noting(places: deque[int]) -> Any:
+    def delivered(error: Any, message: Any) -> None:
+        if error is None:
+            places.append(message.offset())
+
+    return delivered

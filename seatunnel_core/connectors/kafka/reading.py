@@ -1,0 +1,157 @@
+"""Reads the messages of a range of offsets of one partition, the same ones each time."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+
+from seatunnel_core.connectors.kafka.cluster import Cluster, Told
+from seatunnel_core.errors import SourceChangedError, SourceError
+
+_AT_ONCE = 5_000
+"""How many messages are asked of the client at a time."""
+
+_WAIT_S = 0.25
+_MOST_IDLE = 8
+"""So many consumers are kept for the next ranges."""
+
+
+@frozen(kw_only=True)
+class Range:
+    """Offsets of one partition, from ``start`` to below ``end``. Not every offset has a message: the marks of
+    transactions have none, nor what compaction took away."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
+
+
+@define
+class _Idle:
+    """The consumers of this process that nobody uses now."""
+
+    lock: threading.Lock = field(factory=threading.Lock)
+    kept: list[tuple[Any, Any, Told]] = field(factory=list)
+
+    def take(self, cluster: Cluster) -> tuple[Any, Told]:
+        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
+        with self.lock:
+            for number, (of, consumer, told) in enumerate(self.kept):
+                if of == key:
+                    del self.kept[number]
+                    told.clear()
+                    return consumer, told
+        told = Told()
+        return cluster.consumer(told, **_READING), told
+
+    def give_back(self, cluster: Cluster, consumer: Any, told: Told) -> None:
+        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
+        consumer.unassign()
+        with self.lock:
+            self.kept.append((key, consumer, told))
+            gone = self.kept.pop(0)[1] if len(self.kept) > _MOST_IDLE else None
+        if gone is not None:
+            gone.close()
+
+
+_READING = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 100}
+_idle = _Idle()
+
+
+def forget() -> None:
+    """Close what is kept, as the end of the process does."""
+    with _idle.lock:
+        kept, _idle.kept = _idle.kept, []
+    for _, consumer, _ in kept:
+        consumer.close()
+
+
+def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
+    """The messages of a range, some at a time, in order.
+
+    Raises:
+        SourceChangedError: the first of them are not there any more.
+        SourceError: they cannot be had; retryable when that may pass.
+    """
+    consumer, told = _idle.take(cluster)
+    done = False
+    try:
+        yield from _read(cluster, consumer, told, wanted, patience_s)
+        done = True
+    finally:
+        if done:
+            _idle.give_back(cluster, consumer, told)
+        else:
+            consumer.close()
+
+
+def _read(cluster: Cluster, consumer: Any, told: Told, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
+    from confluent_kafka import KafkaException, TopicPartition
+
+    at = wanted.start
+    try:
+        consumer.assign([TopicPartition(wanted.topic, wanted.partition, at)])
+    except KafkaException as error:
+        raise cluster.failed(SourceError, f"{wanted} cannot be read", error, told) from None
+    deadline = time.monotonic() + patience_s
+    while at < wanted.end:
+        some = consumer.consume(min(_AT_ONCE, wanted.end - at), _WAIT_S)
+        found = []
+        for message in some:
+            problem = message.error()
+            if problem is None and message.offset() < wanted.end:
+                found.append(message)
+            elif problem is not None:
+                _look(cluster, wanted, problem)
+            at = max(at, _next(message, problem))
+        if found:
+            yield found
+        if some and (found or at >= wanted.end):
+            deadline = time.monotonic() + patience_s
+        elif time.monotonic() > deadline:
+            raise _late(cluster, wanted, at, told)
+
+
+def _next(message: Any, error: Any) -> int:
+    """The offset behind a message, or where the partition ends as far as it can be read now."""
+    from confluent_kafka import KafkaError
+
+    if error is None:
+        return int(message.offset()) + 1
+    return int(message.offset() or 0) if error.code() == KafkaError._PARTITION_EOF else 0
+
+
+def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
+    """Whether an error in the place of a message ends the reading."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    if error.code() == KafkaError._PARTITION_EOF:
+        return
+    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+        raise SourceChangedError(
+            f"{cluster.names}: {wanted}: they are not all there any more: the topic's retention removed them, or "
+            "the topic was made anew. Begin a new job, or keep messages for longer than a job may stand still"
+        )
+    found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(error))
+    if not found.retryable:
+        raise found
+
+
+def _late(cluster: Cluster, wanted: Range, at: int, told: Told) -> SourceError:
+    from confluent_kafka import KafkaException
+
+    if told.worst is not None:
+        found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(told.worst), told)
+    else:
+        found = SourceError(
+            f"{cluster.names}: {wanted}: nothing came for poll.timeout behind offset {at - 1}; a broker is slow, or a "
+            "transaction stays open there"
+        )
+        found.retryable = True
+    return found

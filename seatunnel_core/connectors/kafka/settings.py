@@ -1,0 +1,119 @@
+"""``kafka.config`` as librdkafka understands it: names of Kafka's client in Java are translated, or refused by name."""
+
+import re
+from collections.abc import Mapping
+
+from seatunnel_core.errors import UsageError
+
+_RENAMED = {
+    "max.request.size": "message.max.bytes",
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+    "sasl.mechanisms": "sasl.mechanism",
+}
+
+WITHOUT_EFFECT = {
+    "max.poll.records",
+    "max.block.ms",
+    "default.api.timeout.ms",
+    "enable.auto.commit",
+    "auto.commit.interval.ms",
+    "key.serializer",
+    "value.serializer",
+    "key.deserializer",
+    "value.deserializer",
+    "fetch.max.bytes",
+    "ssl.truststore.type",
+    "ssl.truststore.password",
+    "ssl.keystore.type",
+    "java.security.krb5.conf",
+    "exclude.internal.topics",
+    "allow.auto.create.topics",
+    "auto.offset.reset",  # the source looks for it by itself
+}
+"""What only Kafka's client in Java knows, or what the engine does in its own way."""
+
+_REFUSED = {
+    "group.id": "write consumer.group beside kafka.config",
+    "bootstrap.servers": "write it beside kafka.config",
+    "transactional.id": "it is made of job, pipeline and sink; write transaction_prefix beside kafka.config",
+    "interceptor.classes": "classes in Java cannot run here",
+    "partitioner.class": "classes in Java cannot run here; write partition, assign_partitions or partition_key_fields",
+    "partition.assignment.strategy": "partitions are divided by the engine",
+    "sasl.client.callback.handler.class": "classes in Java cannot run here",
+    "sasl.login.callback.handler.class": "classes in Java cannot run here",
+    "metric.reporters": "classes in Java cannot run here",
+    "config.providers": "classes in Java cannot run here",
+    "ssl.engine.factory.class": "classes in Java cannot run here",
+}
+
+_SECRET = re.compile(r"(?i)(password|secret|jaas|\.key$|\.pem$|token)")
+_ENTRY = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\s;]+))")
+
+
+def translated(written: Mapping[str, str]) -> dict[str, str]:
+    """The settings of librdkafka.
+
+    Raises:
+        UsageError: names one that cannot be had here, and says what to write.
+    """
+    found: dict[str, str] = {}
+    for key, value in written.items():
+        if key in _REFUSED:
+            raise UsageError(f"option 'kafka.config': {key}: {_REFUSED[key]}")
+        if key == "sasl.jaas.config":
+            found.update(_login(value))
+        elif key == "buffer.memory":
+            found["queue.buffering.max.kbytes"] = str(max(1, _number(key, value) // 1024))
+        elif key in ("ssl.truststore.location", "ssl.ca.location"):
+            found["ssl.ca.location"] = _pem(key, value)
+        elif key == "ssl.endpoint.identification.algorithm":
+            found[key] = value or "none"
+        elif key in ("security.protocol", "isolation.level"):
+            found[key] = value.lower()
+        elif key not in WITHOUT_EFFECT:
+            found[_RENAMED.get(key, key)] = value
+    if found.get("sasl.mechanism") == "AWS_MSK_IAM":
+        raise UsageError("option 'kafka.config': sasl.mechanism AWS_MSK_IAM is not there; write SCRAM-SHA-512")
+    return found
+
+
+def secrets(settings: Mapping[str, str]) -> list[str]:
+    """The values that no message may show."""
+    return [value for key, value in settings.items() if _SECRET.search(key) and value]
+
+
+def _number(key: str, value: str) -> int:
+    if not value.strip().isascii() or not value.strip().isdigit():
+        raise UsageError(f"option 'kafka.config': {key} is a whole number, found {value!r}")
+    return int(value)
+
+
+def _pem(key: str, value: str) -> str:
+    if value.lower().endswith((".jks", ".keystore", ".truststore", ".p12", ".pfx")):
+        raise UsageError(
+            f"option 'kafka.config': {key}: {value} is a store of Java; write ssl.ca.location = \"/path/ca.pem\" with "
+            "the certificates in PEM, as keytool -exportcert -rfc gives them"
+        )
+    return value
+
+
+def _login(jaas: str) -> dict[str, str]:
+    """What ``sasl.jaas.config`` says. Its text is a secret, so no message has any of it."""
+    entries = {
+        found[1].lower(): re.sub(r"\\(.)", r"\1", next(each for each in found.groups()[1:] if each is not None))
+        for found in _ENTRY.finditer(jaas)
+    }
+    if "Krb5LoginModule" in jaas:
+        kerberos = {"keytab": "sasl.kerberos.keytab", "principal": "sasl.kerberos.principal"}
+        return {kerberos[key]: value for key, value in entries.items() if key in kerberos}
+    if ("PlainLoginModule" in jaas or "ScramLoginModule" in jaas) and {"username", "password"} <= set(entries):
+        return {"sasl.username": entries["username"], "sasl.password": entries["password"]}
+    raise UsageError(
+        "option 'kafka.config': sasl.jaas.config is not understood: it is no PlainLoginModule or ScramLoginModule with "
+        "username and password, and no Krb5LoginModule; write sasl.username and sasl.password instead"
+    )

@@ -1,0 +1,238 @@
+"""The sink ``Kafka``: rows become messages of topics."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.file.local import absolute, local_path
+from seatunnel_core.connectors.file.staging import Target
+from seatunnel_core.connectors.kafka import options as opt
+from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
+from seatunnel_core.connectors.kafka.encoding import Encoder
+from seatunnel_core.connectors.kafka.publishing import Publishing
+from seatunnel_core.connectors.kafka.settings import translated
+from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+
+_COLUMN = re.compile(r"\$\{([^{}]+)\}")
+_LEGAL = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_LARGEST = 1_000_000
+"""What librdkafka sends at most, unless ``message.max.bytes`` says otherwise."""
+
+
+class KafkaSink(Sink):
+    """With ``semantics = EXACTLY_ONCE`` rows are staged in files, and sent in transactions that also write down which
+    files they sent. Otherwise tasks send them at once."""
+
+    identifier: ClassVar[str] = "Kafka"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
+    guarantee = Guarantee.EXACTLY_ONCE
+    task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
+    example = """
+        bootstrap.servers = "localhost:9092"
+        topic = "people"
+        format = json
+        semantics = EXACTLY_ONCE
+        staging_path = "/data/staging"
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._cluster = Cluster(servers=options[opt.SERVERS], settings=translated(options[opt.CONFIG] or {}))
+        self._encoder = _encoder(options)
+        self._stages = options[opt.SEMANTICS] == "EXACTLY_ONCE"
+        self.root = _root(options) if self._stages else ""
+        self._prefix: str = options[opt.PREFIX]
+        if not _LEGAL.fullmatch(self._prefix):
+            raise UsageError("option 'transaction_prefix': it has letters, digits, points, _ and -, 200 at most")
+        if self._encoder.format == "avro":
+            self.task_modules = (*TASK_MODULES, "fastavro")  # type: ignore[misc]
+        if not self._stages:
+            self.guarantee = Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
+            self.weakness = "sends at once; write semantics = EXACTLY_ONCE and staging_path to send each row once"
+        self._driver: _Driver | None = _Driver()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_driver": None, "options": None}
+
+    @property
+    def target_folder(self) -> str | None:
+        return self.root or None
+
+    def check_schema(self, schema: TableSchema) -> None:
+        self._encoder.check(schema)
+
+    # -- at the start ---------------------------------------------------------------------------------------------
+
+    def prepare(self, place: SinkPlace) -> None:
+        """The brokers take us, and the topic is there, before any row moves."""
+        with self._told(place, SinkError):
+            self._look()
+            if self._stages:
+                self._target(place).create(place.epoch)
+                self._publishing(place).make_topic()
+                self._of_driver.forget_older(place)
+                self._engine(place)
+
+    def _look(self) -> None:
+        largest = int(self._cluster.settings.get("message.max.bytes", _LARGEST))
+        if self._encoder.topic_column is not None:
+            self._cluster.topics()
+            self._encoder = evolve(self._encoder, largest={"": largest})
+            return
+        name = self._encoder.topic
+        found = self._cluster.topic(name)
+        if found is None:
+            raise SinkError(f"{self._cluster.names}: there is no topic {name!r}; make it, or look at the option topic")
+        partitions = len(found.partitions)
+        if self._encoder.partition is not None and self._encoder.partition >= partitions:
+            raise SinkError(
+                f"option 'partition': topic {name} has {partitions} partitions, so {partitions - 1} is the last one"
+            )
+        if len(self._encoder.assigned) > partitions:
+            raise SinkError(
+                f"option 'assign_partitions': it has {len(self._encoder.assigned)} texts, and topic {name} "
+                f"{partitions} partitions"
+            )
+        allowed = self._cluster.setting(name, "max.message.bytes")
+        limit = min(largest, int(allowed)) if allowed is not None else largest
+        self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit})
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        for schema in schemas:
+            with self._told(place, SinkError):
+                self._encoder.check(schema)
+
+    def probe(self, place: SinkPlace, token: str) -> None:
+        if self._stages:
+            self._target(place).probe(place.epoch, token)
+
+    def prove(self, place: SinkPlace, token: str) -> None:
+        if self._stages:
+            self._target(place).prove(place.epoch, token)
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        if self._stages:
+            return StagingWriter(self._target(place), self._cluster, self._encoder, place)
+        return DirectWriter(f"pipeline {place.pipeline_id}, sink Kafka", self._cluster, self._encoder)
+
+    # -- committing and sweeping ----------------------------------------------------------------------------------
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        if not self._stages:
+            return
+        driver = self._of_driver
+        with driver.lock, self._told(place, CommitError):
+            if again:
+                driver.engines.pop(place, None)  # what was sent, and by whom, is read anew
+            try:
+                self._publishing(place).commit(self._engine(place), committables, again=again)
+            except BaseException:
+                driver.engines.pop(place, None)
+                raise
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        if not self._stages:
+            return 0
+        removed = self._target(place).sweep(place.epoch + final, keep)
+        if not final:
+            with self._of_driver.lock, self._told(place, SinkError):
+                self._publishing(place).sweep(self._engine(place), keep)
+        return removed
+
+    def clear(self, place: SinkPlace) -> None:
+        if self._stages:
+            self._of_driver.engines.pop(place, None)
+            self._target(place).clear()
+            self._publishing(place).remove_topic()
+
+    def _engine(self, place: SinkPlace) -> Any:
+        engines = self._of_driver.engines
+        if place not in engines:
+            engines[place] = self._publishing(place).begin()
+        return engines[place]
+
+    def _publishing(self, place: SinkPlace) -> Publishing:
+        return Publishing(cluster=self._cluster, target=self._target(place), place=place, prefix=self._prefix)
+
+    def _target(self, place: SinkPlace | StagingPlace) -> Target:
+        return Target.of(self.root, place, self.identifier)
+
+    @property
+    def _of_driver(self) -> "_Driver":
+        assert self._driver is not None, "a task asks for what only the driver has"
+        return self._driver
+
+    @contextmanager
+    def _told(self, place: SinkPlace, kind: Callable[[str], SinkError]) -> Iterator[None]:
+        """What goes wrong, as an error of this sink."""
+        who = f"pipeline {place.pipeline_id}, sink Kafka"
+        try:
+            yield
+        except UsageError:
+            raise
+        except ConnectorError as error:
+            if isinstance(error, SinkError) and who in str(error):
+                raise
+            found = kind(f"{who}: {error}")
+            found.retryable = error.retryable
+            raise found from error
+
+
+class _Driver:
+    """What only the driver's process has, where several threads use it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.engines: dict[SinkPlace, Any] = {}
+        """The producer of each pipeline and epoch."""
+
+    def forget_older(self, place: SinkPlace) -> None:
+        """The producers of earlier epochs, which the next one shuts out."""
+        with self.lock:
+            for each in [each for each in self.engines if evolve(each, epoch=place.epoch) == place]:
+                del self.engines[each]
+
+
+def _encoder(options: Options) -> Encoder:
+    format = options[opt.FORMAT].replace("-", "_")
+    if format in opt.REFUSED:
+        raise UsageError(f"option 'format': {format} is not written here; write json, text, avro or debezium_json")
+    topic: str = options[opt.SINK_TOPIC]
+    column = _COLUMN.fullmatch(topic)
+    if column is None and not _LEGAL.fullmatch(topic):
+        raise UsageError(
+            f"option 'topic': {topic!r} is no name of a topic, which has letters, digits, points, _ and -; ${{column}} "
+            "alone takes it from a column"
+        )
+    if options[opt.PARTITION] is not None and options[opt.ASSIGN]:
+        raise UsageError("option 'assign_partitions': it stands beside partition; write one of them")
+    return Encoder(
+        topic="" if column else topic,
+        topic_column=column[1] if column else None,
+        format=format,
+        delimiter=options[opt.DELIMITER],
+        key_columns=options[opt.KEY_FIELDS] or (),
+        partition=options[opt.PARTITION],
+        assigned=options[opt.ASSIGN] or (),
+    )
+
+
+def _root(options: Options) -> str:
+    written = options[opt.STAGING_PATH]
+    if not written:
+        raise UsageError(
+            "option 'staging_path': semantics is EXACTLY_ONCE, and it is missing; write a folder that all workers "
+            "share with the driver, in which rows wait for their checkpoint"
+        )
+    return absolute(local_path(written))

@@ -1,0 +1,267 @@
+"""The source ``Kafka``: the messages of topics, divided by ranges of offsets."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.kafka import options as opt
+from seatunnel_core.connectors.kafka.changes import CHANGES
+from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
+from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
+from seatunnel_core.connectors.kafka.reading import Range, messages
+from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
+from seatunnel_core.connectors.kafka.starting import Place, Starting
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.errors import ConnectorError, SourceError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.schema_block import described_table, table_schema
+
+MOST_OFFSETS = 100_000
+"""Of a range."""
+
+LEAST_OFFSETS = 1_000
+"""Below this a partition is not divided, unless a speed limit asks for it."""
+
+MOST_RANGES = 1_000
+"""So many ranges are found by one look: until they are emitted, they are part of every checkpoint."""
+
+LOOK_MS = 300
+_MESSAGE_BYTES = 300
+"""A guess: what a split weighs decides about packing only."""
+
+_log = logging.getLogger(__name__)
+
+
+class KafkaSource(Source):
+    """In a batch job it ends where the topics ended when it began. In a streaming job it never ends."""
+
+    identifier: ClassVar[str] = "Kafka"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
+    task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
+    ordered = True
+    beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
+    caveat = (
+        "Not so for topics that are compacted or whose messages expire while the job stands still: expired ones are "
+        "an error, and those that compaction took are not read again"
+    )
+    example = """
+        bootstrap.servers = "localhost:9092"
+        topic = "people"
+        start_mode = earliest
+        format = json
+        schema { fields { id = bigint, name = string } }
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        written = options[opt.CONFIG] or {}
+        self._cluster = Cluster(servers=options[opt.SERVERS], settings=translated(written))
+        self._starting = Starting.of(options, self._cluster)
+        self._decoder = _decoder(options, self._starting)
+        self._schema: TableSchema = self._decoder.schema
+        self.acknowledges = options[opt.COMMIT]
+        self._committed: dict[Place, int] = {}
+        """What the group was told last."""
+
+        self._patience_s: float = options[opt.POLL] / 1000
+        if self._decoder.format == "avro":
+            self.task_modules = (*TASK_MODULES, "fastavro")  # type: ignore[misc]
+        for key in sorted(WITHOUT_EFFECT & set(written) - _USED):
+            _log.warning("the source Kafka: %s in kafka.config has no effect here", key)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "options": None}
+
+    @classmethod
+    def tables(cls, options: Options) -> Sequence[Options]:
+        """An entry takes the servers and ``kafka.config`` from beside, and has the name of its topic."""
+        shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
+        entries = []
+        for entry in super().tables(options):
+            own = {key: entry[key] for key in entry if entry.is_set(key)}
+            if opt.SERVERS.key not in {**shared, **own}:
+                raise UsageError("option 'bootstrap.servers': it is missing; write it beside tables_configs")
+            if opt.TOPIC.key not in own:
+                raise UsageError("option 'tables_configs': an entry has no topic")
+            schema = own.get(opt.SCHEMA_BLOCK.key) or {}
+            own[opt.SCHEMA_BLOCK.key] = {"table": own[opt.TOPIC.key], **schema}
+            entries.append(Options({**shared, **own}, opt.SOURCE_OPTIONS))
+        return entries
+
+    def run_in(self, *, streaming: bool) -> None:
+        self.bounded = not streaming
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        """Known without the brokers, who are asked all the same: ``--check`` is to tell what is wrong there."""
+        self.require_input()
+        return (self._schema,)
+
+    def require_input(self) -> None:
+        with _told():
+            self._starting.starts(self._starting.places())
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        if self.bounded:
+            with _told():
+                places = self._starting.places()
+                starts, ends = self._starting.starts(places), self._starting.last(places)
+            ranges = _divided({place: (starts[place], ends[place]) for place in places}, planning)
+        else:
+            ranges = [_range(item) for item in inspected]
+        splits = tuple(
+            Split(
+                index=index,
+                weight_bytes=(each.end - each.start) * _MESSAGE_BYTES,
+                rows=each.end - each.start,
+                body={"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end},
+            )
+            for index, each in enumerate(ranges)
+        )
+        return Enumeration(schemas=(self._schema,), splits=splits)
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        now_ms = int(time.time() * 1000)
+        with _told():
+            known, listed_ms = _known(memory) if memory else ({}, now_ms)
+            if not memory:
+                known = self._starting.starts(self._starting.places())
+            elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
+                new = [place for place in self._starting.places() if place not in known]
+                known, listed_ms = {**known, **self._starting.firsts(new)}, now_ms
+            ends = self._starting.ends(list(known))
+        new_ends = {place: (start, max(start, ends[place])) for place, start in known.items()}
+        ranges = _divided(new_ends, planning)
+        taken = ranges[:MOST_RANGES]
+        known = {**known, **{(each.topic, each.partition): each.end for each in taken}}
+        bodies = tuple(
+            {"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end} for each in taken
+        )
+        again_ms = 0 if len(ranges) > len(taken) else LOOK_MS
+        return News(items=bodies, memory=_remembered(known, listed_ms), again_ms=again_ms)
+
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+        """Where each partition goes on: at its first range that is not published, else behind all that was found."""
+        offsets: dict[Place, int] = _known(memory)[0] if memory else {}
+        for each in (_range(split.body) for split in planned):
+            place = (each.topic, each.partition)
+            offsets[place] = max(offsets.get(place, 0), each.end)
+        for each in (_range(split.body) for split in unread):
+            place = (each.topic, each.partition)
+            offsets[place] = min(offsets.get(place, each.start), each.start)
+        changed = {place: offset for place, offset in offsets.items() if self._committed.get(place) != offset}
+        if changed:
+            with _told():
+                self._cluster.commit(self._starting.group, changed)
+            self._committed.update(changed)
+
+    @property
+    def _discovers(self) -> bool:
+        return bool(self.options[opt.DISCOVERY] > 0)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        for some in messages(self._cluster, _range(split.body), self._patience_s):
+            yield from self._decoder.batches(some, context)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [str(_range(split.body)) for split in splits]
+
+
+_USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
+"""What the documentation of SeaTunnel writes down in each example, and what means nothing here."""
+
+
+def _decoder(options: Options, starting: Starting) -> Decoder:
+    format = options[opt.FORMAT].replace("-", "_")
+    if format in opt.REFUSED:
+        raise UsageError(f"option 'format': {format} is not read here; write json, text, avro or {', '.join(CHANGES)}")
+    block = options[opt.SCHEMA_BLOCK]
+    name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else "default"
+    block = {"table": name, **(block or {})}
+    try:
+        schema = table_schema(block)
+        if schema is None and format not in ("json", "text"):
+            raise UsageError(
+                f"option 'schema': format = {format} needs it; write schema {{ fields {{ id = bigint }} }}"
+            )
+        table_filter = {
+            key: str(value) for key, value in (options[opt.TABLE_FILTER] or {}).items() if value is not None
+        }
+        if unknown := set(table_filter) - {"database_name", "schema_name", "table_name"}:
+            raise UsageError(f"option 'debezium_record_table_filter': there is no {sorted(unknown)[0]}")
+        return Decoder(
+            schema=schema or described_table(block, CONTENT),
+            format=format,
+            declared=schema is not None,
+            delimiter=options[opt.DELIMITER],
+            table_filter=table_filter,
+        )
+    except ValueError as error:
+        raise UsageError(f"option 'schema': {error}") from None
+
+
+def _divided(bounds: Mapping[Place, tuple[int, int]], planning: Planning) -> list[Range]:
+    """Ranges of all partitions by turns, those of each in order."""
+    total = sum(end - start for start, end in bounds.values())
+    size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
+    if planning.rows_per_second:
+        size = min(size, planning.rows_per_second)
+    if planning.bytes_per_second:
+        size = min(size, max(1, planning.bytes_per_second // _MESSAGE_BYTES))
+    pieces = [
+        [Range(topic=topic, partition=partition, start=at, end=min(at + size, end)) for at in range(start, end, size)]
+        for (topic, partition), (start, end) in sorted(bounds.items())
+    ]
+    return [each for turn in zip_longest(*pieces) for each in turn if each is not None]
+
+
+def _range(body: Item) -> Range:
+    start = stored.number(body, "start")
+    return Range(
+        topic=stored.text(body, "topic"),
+        partition=stored.number(body, "partition"),
+        start=start,
+        end=stored.number(body, "end", least=start + 1),
+    )
+
+
+def _known(memory: Item) -> tuple[dict[Place, int], int]:
+    """Where each partition goes on, and when they were listed."""
+    topics = stored.below(memory, "topics")
+    known = {}
+    for topic in topics:
+        offsets = stored.below(topics, topic)
+        for partition in offsets:
+            if not partition.isdigit():
+                raise SourceError(f"what is remembered of topic {topic} names a partition {partition!r}")
+            known[topic, int(partition)] = stored.number(offsets, partition)
+    return known, stored.number(memory, "listed_ms")
+
+
+def _remembered(known: Mapping[Place, int], listed_ms: int) -> Item:
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(known.items()):
+        topics.setdefault(topic, {})[str(partition)] = offset
+    return {"topics": topics, "listed_ms": listed_ms}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong while brokers are asked, as an error of the source."""
+    try:
+        yield
+    except (SourceError, UsageError):
+        raise
+    except ConnectorError as error:
+        found = SourceError(str(error))
+        found.retryable = error.retryable
+        raise found from error

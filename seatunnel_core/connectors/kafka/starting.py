@@ -1,0 +1,206 @@
+"""Where in each partition a job begins and ends: what ``start_mode`` says, and what the brokers have."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.kafka import options as opt
+from seatunnel_core.connectors.kafka.cluster import Cluster
+from seatunnel_core.errors import SourceError, UsageError
+
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+
+@frozen(kw_only=True)
+class Starting:
+    """What the options say of topics, and of the first and the last message."""
+
+    cluster: Cluster
+    topics: tuple[str, ...]
+    """Names; one regular expression when ``pattern``."""
+
+    pattern: bool
+    mode: str
+    group: str
+    reset: str | None
+    """What ``auto.offset.reset`` says: where to begin without an offset of the group."""
+
+    timestamp_ms: int | None
+    end_timestamp_ms: int | None
+    offsets: Mapping[Place, int] = field(factory=dict)
+    without_leader: bool = False
+    """Whether partitions without a leader are left out."""
+
+    committed: bool = True
+    """Whether only what is committed is read."""
+
+    @classmethod
+    def of(cls, options: Options, cluster: Cluster) -> "Starting":
+        """As the options of a source say.
+
+        Raises:
+            UsageError: they do not go together.
+        """
+        mode, config = options[opt.START], options[opt.CONFIG] or {}
+        for needed, wanted in ((opt.START_TIMESTAMP, "timestamp"), (opt.START_OFFSETS, "specific_offsets")):
+            if mode == wanted and not options.is_set(needed):
+                raise UsageError(f"option {needed.key!r}: start_mode is {wanted}, and it is missing")
+        reset = config.get("auto.offset.reset")
+        if reset not in (None, "earliest", "latest", "none"):
+            raise UsageError(f"option 'kafka.config': auto.offset.reset is earliest, latest or none, found {reset!r}")
+        pattern: bool = options[opt.PATTERN]
+        written: str = options[opt.TOPIC]
+        names = (written,) if pattern else tuple(each.strip() for each in written.split(",") if each.strip())
+        if not names:
+            raise UsageError("option 'topic': it names no topic")
+        if pattern:
+            try:
+                re.compile(written)
+            except re.error as error:
+                raise UsageError(f"option 'topic': {written!r} is not a regular expression: {error}") from None
+        return cls(
+            cluster=cluster,
+            topics=names,
+            pattern=pattern,
+            mode=mode,
+            group=options[opt.GROUP],
+            reset=reset,
+            timestamp_ms=options[opt.START_TIMESTAMP],
+            end_timestamp_ms=options[opt.END_TIMESTAMP],
+            offsets=dict(map(_offset, (options[opt.START_OFFSETS] or {}).items())),
+            without_leader=options[opt.NO_LEADER],
+            committed=cluster.settings.get("isolation.level") != "read_uncommitted",
+        )
+
+    # -- partitions -----------------------------------------------------------------------------------------------
+
+    def places(self) -> list[Place]:
+        """All partitions of the topics, sorted.
+
+        Raises:
+            SourceError: a topic is not there, or a partition has no leader.
+        """
+        found = self.cluster.topics() if self.pattern else {name: self.cluster.topic(name) for name in self.topics}
+        if self.pattern:
+            expression = re.compile(self.topics[0])
+            inside = {"__consumer_offsets", "__transaction_state"}
+            found = {name: each for name, each in found.items() if expression.fullmatch(name) and name not in inside}
+            if not found:
+                raise SourceError(f"{self.cluster.names}: no topic has a name that matches {self.topics[0]!r}")
+        places = []
+        for name, topic in sorted(found.items()):
+            if topic is None:
+                raise SourceError(
+                    f"{self.cluster.names}: there is no topic {name!r}; make it, or look at the option topic"
+                )
+            for number, partition in sorted(topic.partitions.items()):
+                if partition.leader >= 0:
+                    places.append((name, number))
+                elif not self.without_leader:
+                    raise _without_leader(self.cluster, name, number)
+        return places
+
+    # -- offsets --------------------------------------------------------------------------------------------------
+
+    def starts(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Where each partition is begun at.
+
+        Raises:
+            SourceError: it cannot be begun there: names the partition, and where it begins and ends.
+        """
+        if self.mode == "earliest":
+            return self.firsts(places)
+        if self.mode == "latest":
+            return self.ends(places)
+        if self.mode == "timestamp":
+            return self._from(places, self.timestamp_ms)
+        firsts, ends = self.firsts(places), self.ends(places)
+        asked = self.offsets if self.mode == "specific_offsets" else self._of_group(places, firsts, ends)
+        return {place: self._checked(place, asked, firsts[place], ends[place]) for place in places}
+
+    def firsts(self, places: Sequence[Place]) -> dict[Place, int]:
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._asked(places, OffsetSpec.earliest())
+
+    def ends(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Behind the last message that is committed now."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._asked(places, OffsetSpec.latest())
+
+    def last(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Where a batch job ends."""
+        ends = self.ends(places)
+        if self.mode != "timestamp" or self.end_timestamp_ms is None:
+            return ends
+        return {place: min(ends[place], end) for place, end in self._from(places, self.end_timestamp_ms).items()}
+
+    def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
+        """The first message that is as late; where there is none, the end."""
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self._asked(places, OffsetSpec.for_timestamp(moment_ms or 0))
+        late = [place for place, offset in found.items() if offset < 0]
+        return {**found, **(self.ends(late) if late else {})}
+
+    def _asked(self, places: Sequence[Place], what: Any) -> dict[Place, int]:
+        from confluent_kafka import TopicPartition
+
+        if not places:
+            return {}
+        found = self.cluster.offsets({TopicPartition(*place): what for place in places}, committed=self.committed)
+        return {place: found[place] for place in places}
+
+    def _of_group(
+        self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
+    ) -> Mapping[Place, int]:
+        """The offsets of the group, and where it has none, what is said for that."""
+        found = dict(self.cluster.committed(self.group, places))
+        for place in places:
+            gone = place in found and not firsts[place] <= found[place] <= ends[place]
+            if place in found and not (gone and self.reset):
+                continue
+            if self.reset == "none":
+                raise SourceError(
+                    f"{self.cluster.names}: the group {self.group} has no offset in topic {place[0]}, partition "
+                    f"{place[1]}, and auto.offset.reset is none"
+                )
+            found[place] = ends[place] if self.reset == "latest" else firsts[place]
+        return found
+
+    def _checked(self, place: Place, asked: Mapping[Place, int], first: int, end: int) -> int:
+        topic, partition = place
+        if place not in asked:
+            raise SourceError(
+                f"option 'start_mode.offsets': it has no offset for topic {topic}, partition {partition}; write "
+                f'"{topic}-{partition}" = {first}, where it begins, or = {end}, where it ends'
+            )
+        if not first <= asked[place] <= end:
+            whose = f"of group {self.group}" if self.mode == "group_offsets" else "in start_mode.offsets"
+            raise SourceError(
+                f"{self.cluster.names}: topic {topic}, partition {partition}: the offset {asked[place]} {whose} is not "
+                f"there: it has {first} to {end - 1}; write another offset, or start_mode = earliest"
+            )
+        return asked[place]
+
+
+def _offset(written: tuple[str, str]) -> tuple[Place, int]:
+    name, value = written
+    topic, _, partition = name.rpartition("-")
+    if not topic or not partition.isdigit() or not value.isdigit():
+        raise UsageError(f"option 'start_mode.offsets': {name} = {value}: write it as \"topic-0\" = 50")
+    return (topic, int(partition)), int(value)
+
+
+def _without_leader(cluster: Cluster, topic: str, partition: int) -> SourceError:
+    error = SourceError(
+        f"{cluster.names}: topic {topic}, partition {partition} has no leader; wait until its brokers are back, or "
+        "write ignore_no_leader_partition = true"
+    )
+    error.retryable = True
+    return error

@@ -1,0 +1,211 @@
+"""What a task does with messages: send them at once, or keep them in files until their checkpoint is complete."""
+
+import os
+import threading
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, evolve, field
+
+from seatunnel_core.connectors.file.local import sync_file
+from seatunnel_core.connectors.file.staging import Target, unique_name
+from seatunnel_core.connectors.kafka.cluster import Cluster, Told
+from seatunnel_core.connectors.kafka.encoding import Encoder, Message
+from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import RowError, SinkError
+from seatunnel_core.rows.batch import Batch
+
+STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
+"""The columns of a staged file, whose rows are messages."""
+
+FILE_BYTES = 16 << 20
+"""A file of so much is closed, and the next one begun: a transaction sends whole files."""
+
+FILE_MESSAGES = 100_000
+
+
+class _Known:
+    """The topics that rows name: each is looked for once, before anything is sent to it."""
+
+    def __init__(self, cluster: Cluster, encoder: Encoder) -> None:
+        self._cluster = cluster
+        self._partitions = dict(encoder.partitions)
+        self.encoder = encoder
+
+    def messages(self, batch: Batch) -> list[Message]:
+        if self.encoder.topic_column is not None and self.encoder.topic_column in batch.rows.schema.names:
+            for name in batch.rows.column(self.encoder.topic_column).unique().to_pylist():
+                if name is not None and name not in self._partitions:
+                    self._learn(name)
+        return self.encoder.messages(batch)
+
+    def _learn(self, name: str) -> None:
+        found = self._cluster.topic(name)
+        if found is None:
+            raise RowError(
+                f"{self._cluster.names}: there is no topic {name!r}, which the column {self.encoder.topic_column!r} of "
+                "a row names; make it, or correct the row"
+            )
+        self._partitions[name] = len(found.partitions)
+        self.encoder = evolve(self.encoder, partitions=dict(self._partitions))
+
+
+class StagingWriter(SinkWriter):
+    """Files of messages in the staging folder."""
+
+    def __init__(self, target: Target, cluster: Cluster, encoder: Encoder, place: StagingPlace) -> None:
+        self._target = target
+        self._known = _Known(cluster, encoder)
+        self._place = place
+        self._names: list[str] = []
+        self._writer: Any = None
+        self._rows = self._bytes = 0
+        self._room = (0, 0)
+
+    def write(self, batch: Batch) -> None:
+        messages = self._known.messages(batch)
+        for start in range(0, len(messages), FILE_MESSAGES):
+            self._add(messages[start : start + FILE_MESSAGES])
+
+    def _add(self, messages: list[Message]) -> None:
+        columns = zip(*messages, strict=True)
+        arrays = [pa.array(values, kind.type) for kind, values in zip(STAGED, columns, strict=True)]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=STAGED)
+        count, size = self._room
+        if self._writer is not None and (count + rows.num_rows > FILE_MESSAGES or size + rows.nbytes > FILE_BYTES):
+            self._close()
+        try:
+            if self._writer is None:
+                self._begin()
+            self._writer.write_batch(rows)
+        except OSError as error:
+            raise self._target.failed("cannot be written", error, self._path(self._names[-1])) from error
+        self._room = (self._room[0] + rows.num_rows, self._room[1] + rows.nbytes)
+        self._rows += rows.num_rows
+
+    def _begin(self) -> None:
+        self._names.append(f"messages-{unique_name(self._place)}-{len(self._names)}.arrow")
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        self._writer = pa.ipc.new_file(self._path(self._names[-1]), STAGED, options=options)
+        self._room = (0, 0)
+
+    def _close(self) -> None:
+        path = self._path(self._names[-1])
+        try:
+            self._writer.close()
+            sync_file(path)
+            self._bytes += os.stat(path).st_size
+        except OSError as error:
+            raise self._target.failed("cannot be written", error, path) from error
+        self._writer = None
+
+    def finish(self) -> Staged:
+        if self._writer is not None:
+            self._close()
+        try:
+            if self._names:
+                self._target.make_durable(self._place.epoch)
+        except OSError as error:
+            raise self._target.failed("cannot be written", error, self._target.root) from error
+        return Staged(body={"files": [[name, ""] for name in self._names]}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        with suppress(Exception):
+            if self._writer is not None:
+                self._writer.close()
+        for name in self._names:
+            self._target.discard(self._place.epoch, name)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._target.staging(self._place.epoch), name)
+
+
+class DirectWriter(SinkWriter):
+    """Sends at once. ``finish`` returns when the brokers have all of it."""
+
+    def __init__(self, who: str, cluster: Cluster, encoder: Encoder) -> None:
+        self._who = who
+        self._cluster = cluster
+        self._known = _Known(cluster, encoder)
+        self._sending = _idle.take(cluster)
+        self._rows = self._bytes = 0
+
+    def write(self, batch: Batch) -> None:
+        for topic, partition, key, value in self._known.messages(batch):
+            self._sending.send(topic, partition, key, value)
+            self._bytes += len(value)
+        self._rows += batch.rows.num_rows
+        self._check()
+
+    def finish(self) -> Staged:
+        self._sending.producer.flush()  # every message is there or failed, in delivery.timeout.ms
+        self._check()
+        _idle.give_back(self._cluster, self._sending)
+        return Staged(body={}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        self._sending.producer.purge()
+
+    def _check(self) -> None:
+        from confluent_kafka import KafkaException
+
+        if self._sending.errors:
+            error = self._sending.errors[0]
+            raise self._cluster.failed(
+                SinkError, f"{self._who}: messages cannot be sent", KafkaException(error), self._sending.told_of(error)
+            )
+
+
+@define
+class Sending:
+    """A producer, and what became of its messages."""
+
+    producer: Any
+    told: Told
+    errors: list[Any] = field(factory=list)
+
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes) -> None:
+        while True:
+            try:
+                self.producer.produce(topic, value, key, partition, on_delivery=self._delivered)
+                return
+            except BufferError:
+                self.producer.poll(0.1)
+
+    def told_of(self, error: Any) -> Told | None:
+        """What the client met in its background, where the error says no more than that time is over."""
+        return self.told if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
+
+    def _delivered(self, error: Any, _: Any) -> None:
+        if error is not None and len(self.errors) < 10:
+            self.errors.append(error)
+
+
+@define
+class _Idle:
+    """The producers of this process that nobody uses now."""
+
+    lock: threading.Lock = field(factory=threading.Lock)
+    kept: list[tuple[Any, Sending]] = field(factory=list)
+
+    def take(self, cluster: Cluster) -> Sending:
+        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
+        with self.lock:
+            for number, (of, sending) in enumerate(self.kept):
+                if of == key:
+                    del self.kept[number]
+                    sending.told.clear()
+                    return sending
+        told = Told()
+        only_errors = {"delivery.report.only.error": True}  # a call in Python for each message is half of the work
+        return Sending(producer=cluster.producer(told, **only_errors), told=told)
+
+    def give_back(self, cluster: Cluster, sending: Sending) -> None:
+        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
+        with self.lock:
+            self.kept.append((key, sending))
+            del self.kept[:-4]
+
+
+_idle = _Idle()
