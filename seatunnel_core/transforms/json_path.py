@@ -5,10 +5,8 @@ Each row becomes a Python object on its way. The paths are those of the package 
 
 import base64
 import datetime as dt
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -17,6 +15,7 @@ from attrs import frozen
 from seatunnel_core.config.option import ENUM, LIST, NESTED, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.json_document import Number, compiled, parsed
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
 from seatunnel_core.rows.values import plain
 from seatunnel_core.transforms.columns import check_known, put, with_outputs, without_bad
@@ -53,20 +52,6 @@ class _Wanted:
     output: pa.Field
     way: str
     """``FAIL``, ``SKIP`` or ``SKIP_ROW``."""
-
-
-class _Number(float):
-    """A number with a point, as it is written: a decimal keeps its digits."""
-
-    text: str
-
-    def __new__(cls, text: str) -> "_Number":
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class JsonPath(Transform):
@@ -173,28 +158,18 @@ def _several(written: Any) -> list[Any]:
     return [part.strip() if isinstance(part, str) else part for part in parts]
 
 
-@cache
-def _compiled(path: str) -> Any:
-    import jsonpath
-
-    return jsonpath.compile(path)
-
-
 def _check_path(path: str) -> None:
-    from jsonpath import JSONPathError
-
     try:
-        _compiled(path)
-    except JSONPathError as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"option 'columns': the path {path!r} cannot be understood: {reason}") from None
+        compiled(path)
+    except ValueError as error:
+        raise UsageError(f"option 'columns': {error}") from None
 
 
 def _at(path: str, document: Any) -> Any:
     """The one value at a path that can only lead to one, or all that another path leads to."""
-    compiled = _compiled(path)
-    found = compiled.findall(document)
-    if not compiled.singular_query():
+    query = compiled(path)
+    found = query.findall(document)
+    if not query.singular_query():
         return found
     if not found:
         raise ValueError(f"there is nothing in {_shown(document)}")
@@ -210,16 +185,9 @@ def _documents(values: pa.Array) -> Sequence[Any]:
 
 def _parsed(text: str | bytes) -> Any:
     try:
-        return _DECODER.decode(text if isinstance(text, str) else text.decode())
-    except (ValueError, RecursionError) as error:
+        return parsed(text)
+    except ValueError as error:
         return ValueError(f"{_shown(text)} is not JSON: {error}")
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(parse_float=_Number, parse_constant=_no_number)
 
 
 def _as_json(value: Any, kind: pa.DataType) -> Any:
@@ -233,7 +201,7 @@ def _as_json(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_nested(kind):
         return [_as_json(each, kind.value_type) for each in value]
     if isinstance(value, Decimal):
-        return _Number(str(value))
+        return Number(str(value))
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     return value.isoformat() if isinstance(value, dt.date | dt.time) else value

@@ -20,8 +20,8 @@ from seatunnel_core.runtime.plan import plan_job
 from seatunnel_core.transforms.transform import Transform
 
 DOCS = Path(__file__).parents[2] / "docs"
-RUN_ELSEWHERE = ("DataFrame", "Python", "SparkSql")
-"""By Spark, or with a module of one's own."""
+RUN_ELSEWHERE = ("DataFrame", "Embedding", "LLM", "Python", "SparkSql")
+"""By Spark, with a module of one's own, or by a model that is asked."""
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
 

@@ -1,0 +1,385 @@
+"""Sends requests: repeats those that may work when they are sent again, and says of the others what is wrong.
+
+No message has a secret. What the package says of an error may have the whole url, so only its innermost reason is told.
+"""
+
+import json
+import socket
+import ssl
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from attrs import field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.errors import ConnectorError, UsageError
+
+if TYPE_CHECKING:
+    import requests
+
+MODULES = ("requests",)
+"""What tasks import to send a request."""
+
+_PACKAGES = ("requests", "urllib3")
+_REPEATED = (429, 502, 503, 504)
+_LONGEST_WAIT_S = 300
+"""However long a service asks to wait."""
+
+_MOST_REDIRECTS = 5
+_SHOWN = 200
+"""Characters of an answer in a message."""
+
+_SHORTEST_SECRET = 6
+_PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
+_SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
+
+_HINTS = {
+    400: "the request is not what the service expects: look at params and body",
+    401: "look at {credentials}",
+    403: "this is not allowed to who asks: look at {credentials}",
+    404: "there is nothing at this path: look at {url}",
+    405: "look at method",
+    429: "the quota is used up; ask less often, or later",
+}
+
+
+@frozen(kw_only=True)
+class Connection:
+    """How requests are sent."""
+
+    retries: int
+    backoff_ms: int
+    backoff_max_ms: int
+    connect_timeout_ms: int
+    socket_timeout_ms: int
+    ca_file: str | None
+    certificate: tuple[str, ...] = field(repr=False)
+    """A file with a certificate and its key, or one of each; none when there is none."""
+
+    hidden: tuple[str, ...] = field(repr=False)
+    """Texts that no message may have."""
+
+    credentials: str
+    """Which options say who asks, for messages."""
+
+    url_option: str = opt.URL.key
+    """Which options say where requests go."""
+
+    timeout_option: str = opt.SOCKET_TIMEOUT.key
+    """Which option says how long to wait for an answer."""
+
+    @classmethod
+    def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
+        """Raises ``UsageError`` when options do not go together."""
+        certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
+        if key and not certificate:
+            raise UsageError("option 'tls_key_file': it belongs to tls_certificate_file, which is missing")
+        return cls(
+            retries=options[opt.RETRY],
+            backoff_ms=options[opt.BACKOFF],
+            backoff_max_ms=options[opt.BACKOFF_MAX],
+            connect_timeout_ms=options[opt.CONNECT_TIMEOUT],
+            socket_timeout_ms=options[opt.SOCKET_TIMEOUT],
+            ca_file=options[opt.CA_FILE],
+            certificate=tuple(file for file in (certificate, key) if file),
+            hidden=tuple(hidden),
+            credentials=credentials,
+        )
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What a service said, with a status from 200 to 299."""
+
+    status: int
+    content: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    encoding: str | None
+
+    @property
+    def text(self) -> str:
+        """The content, with the encoding that its headers name, else UTF-8."""
+        if self.encoding and self.headers.get("Content-Type", "").lower().count("charset"):
+            return self.content.decode(self.encoding, errors="replace")
+        return self.content.decode("utf-8-sig", errors="replace")
+
+
+class Client:
+    """Sends requests one after the other, on connections that it keeps until it is closed."""
+
+    def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
+        """``failure`` makes the errors that are raised, of a message."""
+        self._connection = connection
+        self._failure = failure
+        self._session: requests.Session | None = None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def send(self, request: Request) -> Answer:
+        """Ask, and read the whole answer.
+
+        Raises:
+            ConnectorError: there is no answer, or it refuses; ``retryable`` when the same may work later.
+        """
+        with self._told(request), self._opened(request) as response:
+            return Answer(
+                status=response.status_code,
+                content=response.content,
+                headers=response.headers,
+                encoding=response.encoding,
+            )
+
+    def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
+        """The content in pieces of ``size`` bytes, each with the headers; at least one. Raises as ``send``."""
+        with self._told(request), self._opened(request) as response:
+            held = bytearray()
+            given = False
+            for block in response.iter_content(1 << 16):
+                held += block
+                while len(held) >= size:
+                    given = True
+                    yield response.headers, bytes(held[:size])
+                    del held[:size]
+            if held or not given:
+                yield response.headers, bytes(held)
+
+    def reach(self, request: Request) -> None:
+        """Find out whether the service can be reached, with its certificate, without asking for anything.
+
+        Raises:
+            ConnectorError: it cannot; ``retryable`` when it may be later.
+        """
+        with self._told(request):
+            self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
+
+    def refused(self, request: Request, status: int, reason: str, content: str) -> ConnectorError:
+        """The error for an answer that is none."""
+        connection = self._connection
+        hint = _HINTS.get(status, "").format(credentials=connection.credentials, url=connection.url_option)
+        said = self.scrubbed(content, request)
+        error = self._failure(
+            f"{request.shown} answered {status} {reason}".rstrip()
+            + (f": {hint}" if hint else "")
+            + (f". It said: {said}" if said else "")
+        )
+        error.retryable = status in (408, 425, 429) or status >= 500
+        return error
+
+    def scrubbed(self, content: str, request: Request) -> str:
+        """The first of an answer on one line, without the secrets of its request."""
+        text = " ".join(content[: 20 * _SHOWN].split())
+        for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, "***")
+        shown = "".join(sign if sign.isprintable() else "�" for sign in text)
+        return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _opened(self, request: Request) -> "requests.Response":
+        response = self._sent(request)
+        for _ in range(_MOST_REDIRECTS):
+            following = response.next if request.method == "GET" else None
+            if following is None or not same_host(request.url, str(following.url)):
+                break
+            response.close()
+            response = self._prepared(following)
+        if 200 <= response.status_code < 300:
+            return response
+        with response:
+            if response.is_redirect:
+                leads = urlsplit(response.headers["Location"])
+                where = f"{leads.scheme}://{leads.hostname}" if leads.hostname else "another path"
+                raise self._failure(
+                    f"{request.shown} answered {response.status_code} and leads to {where}: requests are not led to "
+                    "other hosts, and those with POST nowhere; write the url that is meant"
+                )
+            raise self.refused(request, response.status_code, response.reason or "", response.text)
+
+    def _sent(self, request: Request) -> "requests.Response":
+        """One request, and its answer, whatever it is; 429 and the like are answered again and again."""
+        return self._in_session().request(
+            request.method,
+            request.url,
+            params=None if request.as_form else dict(request.params),
+            data=request.data(),
+            headers=request.sent_headers(),
+            allow_redirects=False,
+            stream=True,
+            **self._how(),
+        )
+
+    def _prepared(self, prepared: "requests.PreparedRequest") -> "requests.Response":
+        session = self._in_session()
+        settings = session.merge_environment_settings(prepared.url or "", {}, True, self._how()["verify"], None)
+        return session.send(prepared, **{**settings, **self._how()}, allow_redirects=False)
+
+    def _how(self) -> dict[str, Any]:
+        connection = self._connection
+        certificate: Any = connection.certificate or None
+        if certificate and len(certificate) == 1:
+            (certificate,) = certificate
+        return {
+            "timeout": (max(connection.connect_timeout_ms, 1) / 1000, max(connection.socket_timeout_ms, 1) / 1000),
+            "verify": connection.ca_file or True,
+            "cert": certificate,
+        }
+
+    def _in_session(self) -> "requests.Session":
+        if self._session is None:
+            import requests
+
+            self._session = requests.Session()
+            self._session.headers["User-Agent"] = "seatunnel-core"
+            adapter = requests.adapters.HTTPAdapter(max_retries=self._retry())
+            self._session.mount("http://", adapter)
+            self._session.mount("https://", adapter)
+            self._session.auth = _in_url
+        return self._session
+
+    def _retry(self) -> Any:
+        from urllib3.util import Retry
+
+        connection = self._connection
+        return Retry(
+            total=connection.retries,
+            status_forcelist=_REPEATED,
+            allowed_methods=None,  # a source only reads, and a sink sends at least once
+            backoff_factor=connection.backoff_ms / 1000,
+            backoff_max=connection.backoff_max_ms / 1000,
+            retry_after_max=_LONGEST_WAIT_S,
+            raise_on_status=False,
+        )
+
+    def _told(self, request: Request) -> "_Told":
+        return _Told(request, self._connection, self._failure)
+
+
+class _Told:
+    """Says of what the package raises what it means."""
+
+    def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
+        self._request, self._connection, self._failure = request, connection, failure
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None or not isinstance(error, Exception):
+            return
+        if kind.__module__.partition(".")[0] not in _PACKAGES and not isinstance(error, OSError | UnicodeError):
+            return
+        reason, retryable = self._reason(error)
+        found = self._failure(f"{self._request.shown}: {reason}")
+        found.retryable = retryable
+        raise found from None  # what is beneath may show the whole url
+
+    def _reason(self, error: BaseException) -> tuple[str, bool]:
+        from requests import exceptions as of_requests
+        from urllib3 import exceptions as of_urllib3
+
+        chain, address, connection = list(_chain(error)), self._request.address, self._connection
+        tls = next((each for each in chain if isinstance(each, ssl.SSLError)), None)
+        if tls is not None or isinstance(error, of_requests.SSLError):
+            return f"no secure connection to {address}: {_of_tls(tls)}", False
+        if any(isinstance(each, of_urllib3.NameResolutionError | socket.gaierror) for each in chain):
+            return (
+                f"the host {urlsplit(self._request.url).hostname} is not known: look at {connection.url_option}",
+                True,
+            )
+        if isinstance(error, of_requests.ConnectTimeout):
+            return f"{address} does not answer within connect_timeout_ms = {connection.connect_timeout_ms}", True
+        if any(isinstance(each, of_requests.ReadTimeout | of_urllib3.ReadTimeoutError) for each in chain):
+            return f"no answer within {connection.timeout_option} = {connection.socket_timeout_ms}", True
+        if isinstance(error, of_requests.ProxyError):
+            return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
+        if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
+            return _of_usage(error), False
+        system = next((each for each in chain if isinstance(each, OSError) and each.errno is not None), None)
+        if system is None and str(error).startswith("Could not find"):
+            return str(error), False  # a file of a certificate
+        why = system.strerror if system is not None and system.strerror else "the connection broke"
+        if isinstance(system, ConnectionRefusedError):
+            why = f"nobody answers at {address}; look at host and port, and whether the service runs"
+        return why[:1].lower() + why[1:], True
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and all that are beneath it."""
+    seen: list[BaseException] = []
+    waiting: list[Any] = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, BaseException) and each not in seen:
+            seen.append(each)
+            yield each
+            waiting += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
+
+
+def _of_tls(error: ssl.SSLError | None) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not accepted ({error.verify_message}); tls_ca_file names a file with the certificates "
+            "that are trusted"
+        )
+    why = (error.reason or error.strerror or "") if error is not None else ""
+    return "it does not answer with TLS; is it http://?" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
+
+
+def _of_usage(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename}"
+    if isinstance(error, UnicodeError):
+        return "headers may only have signs of Latin-1"
+    return "url or headers have signs that no request may have"
+
+
+def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
+    """User and password of the url, and never those of ~/.netrc, which would replace a header of the job."""
+    from requests.auth import HTTPBasicAuth
+
+    parts = urlsplit(prepared.url or "")
+    if parts.username is not None:
+        HTTPBasicAuth(unquote(parts.username), unquote(parts.password or ""))(prepared)
+    return prepared
+
+
+def _secrets_in(request: Request) -> Iterator[str]:
+    """What may be a secret in a request."""
+    parts = urlsplit(request.url)
+    yield from (unquote(each) for each in (parts.username, parts.password) if each)
+    yield from (value for _, value in parse_qsl(parts.query))
+    yield from request.params.values()
+    if request.hides_path:
+        yield from parts.path.split("/")
+    for name, value in request.headers.items():
+        if name.lower() not in _PUBLIC_HEADERS:
+            yield from (value, value.rpartition(" ")[2])
+    try:
+        yield from _secret_members(json.loads(request.body or "null"))
+    except ValueError:
+        return
+
+
+def _secret_members(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        for key, value in document.items():
+            if isinstance(value, str) and any(word in str(key).lower() for word in _SECRET_NAMES):
+                yield value
+            yield from _secret_members(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from _secret_members(value)

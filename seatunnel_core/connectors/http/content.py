@@ -1,0 +1,232 @@
+"""The rows of an answer: JSON objects, alone, in arrays or one per line, at paths, or texts as they are."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError, SourceError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.json_document import compiled, divided, found, keys_of, parsed
+from seatunnel_core.rows.schema_block import described_table, table_schema
+from seatunnel_core.rows.values import plain
+
+BATCH_ROWS = 16_384
+CONTENT = pa.schema([("content", pa.string())])
+FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
+"""As the format ``binary`` of files has it, so that their sinks put the pieces together again."""
+
+_LINES = "the answer has several values of JSON: with enable_multi_lines = true each line stands for itself"
+
+
+@frozen(kw_only=True)
+class Content:
+    """How the rows lie in an answer, as the options say."""
+
+    format: str
+    schema: TableSchema
+    has_columns: bool
+    """Whether ``schema`` comes from the job; else there is one column, ``content``."""
+
+    path: str | None
+    fields: Mapping[str, str] = field(factory=dict)
+    missed_is_null: bool
+    multi_lines: bool
+
+    @classmethod
+    def of(cls, options: Options) -> "Content":
+        """Raises ``UsageError`` when options do not go together, or a path cannot be understood."""
+        block = options[opt.SCHEMA_BLOCK]
+        try:
+            declared = table_schema(block)
+        except ValueError as error:
+            raise UsageError(f"option 'schema': {error}") from None
+        format = options[opt.FORMAT] or ("json" if declared else "text")
+        if declared is not None and format != "json":
+            raise UsageError(f"option 'schema': format = {format} has columns of its own; write format = json")
+        columns = FILE if format == "binary" else CONTENT
+        content = cls(
+            format=format,
+            schema=declared or described_table(block, columns),
+            has_columns=declared is not None,
+            path=options[opt.CONTENT_FIELD],
+            fields=options[opt.JSON_FIELD] or {},
+            missed_is_null=options[opt.MISSED_IS_NULL],
+            multi_lines=options[opt.MULTI_LINES],
+        )
+        content._check(options)
+        return content
+
+    def _check(self, options: Options) -> None:
+        if self.path is not None:
+            checked_path("content_field", self.path)
+        for path in self.fields.values():
+            checked_path("json_field", path)
+        if self.fields and not self.has_columns:
+            raise UsageError("option 'json_field': it needs schema, which says the types of its columns")
+        unknown = [name for name in self.fields if name not in self.schema.columns.names]
+        if unknown:
+            raise UsageError(
+                f"option 'json_field': schema has no column {unknown[0]!r}; it has "
+                f"{', '.join(self.schema.columns.names)}"
+            )
+        asked = [o.key for o in (opt.CONTENT_FIELD, opt.MULTI_LINES, opt.PAGEING) if options[o]]
+        if self.format == "binary" and asked:
+            raise UsageError(f"option {asked[0]!r}: a file (format = binary) is taken as it is; leave it out")
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def documents(self, text: str, where: str) -> list[Any]:
+        """The JSON values of an answer: one, or one per line; none of an answer without content.
+
+        Raises:
+            SourceError: it is not JSON; says where.
+        """
+        lines = text.splitlines() if self.multi_lines else [text]
+        documents = []
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    documents.append(parsed(line))
+                except ValueError as error:
+                    place = f"{where}, line {number}" if self.multi_lines else where
+                    why = _LINES if str(error).startswith("Extra data") else f"the answer is not JSON: {error}"
+                    raise SourceError(f"{place}: {why}") from None
+        return documents
+
+    def counted(self, text: str, where: str) -> int:
+        """How many rows an answer has that is taken as text: the elements of its JSON arrays, or its lines.
+
+        Raises:
+            SourceError: as ``texts``.
+        """
+        if self.path is not None:
+            return sum(len(self._selected(document, where)) for document in self.documents(text, where))
+        try:
+            documents = self.documents(text, where)
+        except SourceError:
+            if self.format == "json":
+                raise
+            return len(text.splitlines()) if self.multi_lines else 0
+        return self.of_page(documents, len(documents))
+
+    def of_page(self, documents: Sequence[Any], rows: int) -> int:
+        """How many rows a page counts: an object that stands for itself says nothing about further pages."""
+        if self.path is not None or self.fields or self.multi_lines:
+            return rows
+        return sum(len(document) for document in documents if isinstance(document, list))
+
+    def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
+        """The rows of an answer when no columns are declared.
+
+        Raises:
+            SourceError: ``content_field`` finds nothing, or the answer is not JSON.
+        """
+        documents = self.documents(text, where) if self.path is not None or self.format == "json" else []
+        if self.path is not None:
+            selected = [self._selected(document, where) for document in documents]
+            rows = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in selected]
+        elif self.multi_lines:
+            rows = text.splitlines()
+        else:
+            rows = [text]
+        rows = [row for row in rows if row.strip()]
+        for start in range(0, len(rows), BATCH_ROWS):
+            yield pa.RecordBatch.from_pydict({"content": rows[start : start + BATCH_ROWS]}, schema=CONTENT)
+
+    def elements(self, documents: Sequence[Any], where: str) -> list[Any]:
+        """What becomes a row each: objects, or the values of ``json_field`` in the order of the columns.
+
+        Raises:
+            SourceError: a path finds nothing, or the answer has none of the columns.
+        """
+        some = documents if self.path is None else [self._selected(document, where) for document in documents]
+        if self.fields:
+            return [row for document in some for row in self._by_paths(document, where)]
+        elements = [row for document in some for row in (document if isinstance(document, list) else [document])]
+        named = [element for element in elements if isinstance(element, dict)]
+        names = set(self.schema.columns.names)
+        if named and not any(names & element.keys() for element in named):
+            raise SourceError(
+                f"{where}: no row has any of the columns {', '.join(self.schema.columns.names)}; the first is "
+                f"{keys_of(named[0])}. Correct schema, or say with content_field where the rows are"
+            )
+        return elements
+
+    def batches(self, elements: Sequence[Any], where: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
+        """The rows; those that are not what the schema says go to ``context.skip``."""
+        columns = self.schema.columns
+        for start in range(0, len(elements), BATCH_ROWS):
+            rows = []
+            for number, element in enumerate(elements[start : start + BATCH_ROWS], start + 1):
+                try:
+                    rows.append(self._row(element, f"{where}, row {number}"))
+                except RowError as error:
+                    context.skip(error)
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=columns)
+
+    def _row(self, element: Any, where: str) -> dict[str, Any]:
+        if not isinstance(element, dict):
+            raise RowError(f"{where}: expected a JSON object {{…}}, found {keys_of(element)}")
+        row = {}
+        for column in self.schema.columns:
+            try:
+                row[column.name] = plain(element.get(column.name), column.type)
+            except ValueError as error:
+                raise RowError(f"{where}, column {column.name!r}: {error}") from None
+            if row[column.name] is None and not column.nullable:
+                raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
+        return row
+
+    def _selected(self, document: Any, where: str) -> list[Any]:
+        """What ``content_field`` finds: the elements of an array, or all to which the path leads."""
+        assert self.path is not None
+        holder, each, _ = divided(self.path)
+        values = found(self.path, document)
+        if holder is None and values:
+            return values[0] if isinstance(values[0], list) else [each for each in values if each is not None]
+        if values or self.missed_is_null or (holder and found(holder, document) and not found(each, document)):
+            return values
+        raise SourceError(
+            f"{where}: content_field = {self.path!r} finds nothing; the answer is {keys_of(document)}. Where that "
+            "means no rows, write json_filed_missed_return_null = true"
+        )
+
+    def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
+        """A row for each of what stands up to the last ``[*]`` of the paths; a path without one gives each row the same
+        value."""
+        columns: dict[str, list[Any]] = {}
+        alone: dict[str, Any] = {}
+        for name, path in self.fields.items():
+            holder, each, rest = divided(path)
+            rows = [found(rest, element) for element in found(each, document)] if holder else [found(path, document)]
+            if rows and not any(rows) and not self.missed_is_null:
+                raise SourceError(
+                    f"{where}: json_field {name} = {path!r} finds nothing; the answer is {keys_of(document)}. Where "
+                    "that means null, write json_filed_missed_return_null = true"
+                )
+            values = [values[0] if values else None for values in rows]
+            if holder is None:
+                alone[name] = values[0]
+            else:
+                columns[name] = values
+        counts = {len(values) for values in columns.values()}
+        if len(counts) > 1:
+            told = ", ".join(f"{len(values)} at {self.fields[name]!r}" for name, values in columns.items())
+            raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {told}")
+        count = counts.pop() if counts else 1
+        return [{**alone, **{name: values[row] for name, values in columns.items()}} for row in range(count)]
+
+
+def checked_path(option: str, path: str) -> None:
+    """Raise ``UsageError`` for a JSONPath that cannot be understood."""
+    try:
+        compiled(path)
+    except ValueError as error:
+        raise UsageError(f"option {option!r}: {error}") from None

@@ -1,0 +1,115 @@
+"""How the pages of an answer are asked for: by number, or by the cursor that the page before gives."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import evolve, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.content import checked_path
+from seatunnel_core.connectors.http.request import Request, same_host
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.json_document import found
+
+_SPLITS_PER_TASK = 16
+GUESSED_ROWS = 100
+
+
+@frozen(kw_only=True)
+class Paging:
+    """What the block ``pageing`` says."""
+
+    by_cursor: bool
+    name: str
+    """Of the page's number or of the cursor, in the request."""
+
+    start: int
+    last: int
+    """The number of the last page; 0 when it is not known."""
+
+    rows: int | None
+    """Of a page; one with fewer is the last one."""
+
+    cursor_path: str
+    follows: bool
+    """Whether a cursor that is a url is asked for as it is."""
+
+    placeholder: bool
+    as_param: bool
+
+    @classmethod
+    def of(cls, options: Options) -> "Paging | None":
+        """Raises ``UsageError`` when options do not go together."""
+        blocks: Sequence[Options] = options[opt.PAGEING] or ()
+        if len(blocks) > 1:
+            raise UsageError("option 'pageing': it is one block, not a list of several")
+        if not blocks:
+            return None
+        (block,) = blocks
+        by_cursor = block[opt.PAGE_TYPE] == opt.CURSOR
+        path = block[opt.CURSOR_RESPONSE] or ""
+        if by_cursor and not path:
+            raise UsageError("option 'pageing': cursor_response_field is missing, the JSONPath to the next cursor")
+        if path:
+            checked_path("pageing", path)
+        start, last = block[opt.START_PAGE], block[opt.TOTAL_PAGES]
+        if last and last < start:
+            raise UsageError(f"option 'pageing': total_page_size = {last} is before start_page_number = {start}")
+        return cls(
+            by_cursor=by_cursor,
+            name=block[opt.CURSOR_FIELD if by_cursor else opt.PAGE_FIELD],
+            start=start,
+            last=last,
+            rows=block[opt.PAGE_ROWS],
+            cursor_path=path,
+            follows=by_cursor and not block.is_set(opt.CURSOR_FIELD),
+            placeholder=block[opt.PLACEHOLDER],
+            as_param=options[opt.KEEP_PAGE],
+        )
+
+    def check(self, request: Request) -> None:
+        """Raise ``UsageError`` unless the request says where the page's number or the cursor goes."""
+        if self.placeholder and not self.as_param and not request.has_placeholder(self.name):
+            raise UsageError(
+                f"option 'pageing': with use_placeholder_replacement = true, ${{{self.name}}} has to stand in url, "
+                "headers, params or body"
+            )
+
+    def request(self, request: Request, value: str | None) -> Request:
+        """The request for a page; ``None`` for the first one of those with cursors.
+
+        Raises:
+            SourceError: the cursor is a url of another host.
+        """
+        if self.follows and value is not None and value.startswith(("http://", "https://")):
+            if not same_host(request.url, value):
+                host = urlsplit(value).hostname
+                raise SourceError(f"{request.shown}: the next page is on another host, {host}, which is not asked")
+            return evolve(request, url=value, params={})
+        if self.as_param:
+            return request.with_param(self.name, value)
+        if self.placeholder:
+            return request.with_placeholder(self.name, value)
+        return request.with_key(self.name, value)
+
+    def ranges(self, planning: Planning) -> list[tuple[int, int | None]]:
+        """First and last page of each split; where the last page is not known, one that goes on to it."""
+        if self.by_cursor or not self.last:
+            return [(self.start, None)]
+        pages = self.last - self.start + 1
+        each = max(1, pages // (_SPLITS_PER_TASK * planning.parallelism))
+        if planning.rows_per_second:
+            each = min(each, max(1, planning.rows_per_second // (self.rows or GUESSED_ROWS)))
+        return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
+
+    def is_last(self, rows: int) -> bool:
+        """Whether a page with so many rows is the last one, where nobody knows how many there are."""
+        return rows < (self.rows or 1)
+
+    def cursor(self, documents: Sequence[Any]) -> str | None:
+        """The cursor of the next page; ``None`` when there is none."""
+        values = [value for document in documents for value in found(self.cursor_path, document)]
+        return str(values[0]) if values and values[0] not in (None, "", False) else None

@@ -1,0 +1,375 @@
+"""Single services: ``Http`` with the headers, messages and options of each."""
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core.config.option import LIST, STRING, Option, Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.client import Answer, Client
+from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.connectors.http.sink import HttpSink
+from seatunnel_core.connectors.http.source import HttpSource
+from seatunnel_core.connectors.tables import tables_option
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.json_document import parsed
+from seatunnel_core.rows.value_text import json_text
+
+_AUTHORIZATION = "Authorization"
+
+
+def _source_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
+    options = (opt.URL, *own, *opt.without(opt.SOURCE_OPTIONS, opt.URL))
+    return (*opt.of_table(options), tables_option(options))
+
+
+def _sink_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
+    return (*own, opt.INTERVAL, *opt.CONNECTION)
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+class ServiceSource(HttpSource):
+    """A source of one service: the options that say who asks become headers."""
+
+    asks_with: ClassVar[tuple[str, ...]] = (_AUTHORIZATION,)
+    """The headers that are made of those options."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        made = {name.lower() for name in self.asks_with}
+        doubled = [name for name in options[opt.HEADERS] or {} if name.lower() in made]
+        if doubled:
+            raise UsageError(f"option 'headers': {doubled[0]} is made of {self.credentials}; leave it out")
+
+
+ACCESS_TOKEN = Option("access_token", STRING, required=True, secret=True, doc="A token of the service.")
+API_TOKEN = Option("api_token", STRING, required=True, secret=True, doc="An API token of that user.")
+EMAIL = Option("email", STRING, required=True, doc="Whose it is.")
+PASSWORD = Option("password", STRING, required=True, secret=True, doc="The API key of the service.")
+PRIVATE_KEY = Option("private_key", STRING, required=True, secret=True, doc="The private API key.")
+REVISION = Option("revision", STRING, required=True, doc="The revision of the API, a date such as 2024-10-15.")
+VERSION = Option("version", STRING, required=True, doc="The version of the API, a date such as 2022-06-28.")
+
+
+class Github(ServiceSource):
+    """Rows of GitHub's REST API; the header is ``Authorization: Bearer access_token``."""
+
+    identifier: ClassVar[str] = "Github"
+    declared = _source_options(
+        evolve(ACCESS_TOKEN, required=False, doc="A personal token; without it, what is public.")
+    )
+    credentials = "access_token"
+    example = """
+        url = "https://api.github.com/orgs/apache/repos"
+        access_token = "ghp_of_your_own"
+        params { per_page = 100 }
+        pageing { page_field = page, batch_size = 100 }
+        schema { fields { id = bigint, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        token = self.options[ACCESS_TOKEN]
+        return {_AUTHORIZATION: f"Bearer {token}"} if token else {}
+
+
+class Gitlab(ServiceSource):
+    """Rows of GitLab's REST API; the header is ``PRIVATE-TOKEN: access_token``."""
+
+    identifier: ClassVar[str] = "Gitlab"
+    declared = _source_options(ACCESS_TOKEN)
+    credentials = "access_token"
+    asks_with = ("PRIVATE-TOKEN",)
+    example = """
+        url = "https://gitlab.com/api/v4/projects"
+        access_token = "glpat-of-your-own"
+        params { membership = true, per_page = 100 }
+        pageing { page_field = page, batch_size = 100 }
+        schema { fields { id = bigint, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {"PRIVATE-TOKEN": self.options[ACCESS_TOKEN]}
+
+
+class Jira(ServiceSource):
+    """Rows of Jira's REST API; ``email`` and ``api_token`` are user and password."""
+
+    identifier: ClassVar[str] = "Jira"
+    declared = _source_options(EMAIL, API_TOKEN)
+    credentials = "email and api_token"
+    example = """
+        url = "https://example.atlassian.net/rest/api/3/search/jql"
+        email = "me@example.org"
+        api_token = "of-your-own"
+        params { jql = "project = ABC" }
+        content_field = "$.issues[*]"
+        pageing { page_type = Cursor, cursor_field = nextPageToken, cursor_response_field = "$.nextPageToken" }
+        schema { fields { id = string, key = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {_AUTHORIZATION: _basic(self.options[EMAIL], self.options[API_TOKEN])}
+
+
+class Klaviyo(ServiceSource):
+    """Rows of Klaviyo's API; the headers are ``Authorization: Klaviyo-API-Key private_key`` and ``revision``."""
+
+    identifier: ClassVar[str] = "Klaviyo"
+    declared = _source_options(PRIVATE_KEY, REVISION)
+    credentials = "private_key"
+    asks_with = (_AUTHORIZATION, "revision")
+    example = """
+        url = "https://a.klaviyo.com/api/lists"
+        private_key = "pk_of_your_own"
+        revision = "2024-10-15"
+        content_field = "$.data[*]"
+        pageing { page_type = Cursor, cursor_response_field = "$.links.next" }
+        schema { fields { id = string, type = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        key = f"Klaviyo-API-Key {self.options[PRIVATE_KEY]}"
+        return {"Accept": "application/json", _AUTHORIZATION: key, "revision": self.options[REVISION]}
+
+
+class Lemlist(ServiceSource):
+    """Rows of Lemlist's API; ``password`` is the password of a user without a name."""
+
+    identifier: ClassVar[str] = "Lemlist"
+    declared = _source_options(PASSWORD)
+    credentials = "password"
+    example = """
+        url = "https://api.lemlist.com/api/campaigns"
+        password = "of-your-own"
+        schema { fields { _id = string, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {_AUTHORIZATION: _basic("", self.options[PASSWORD])}
+
+
+class Notion(ServiceSource):
+    """Rows of Notion's API; the headers are ``Authorization: Bearer password`` and ``Notion-Version: version``."""
+
+    identifier: ClassVar[str] = "Notion"
+    declared = _source_options(PASSWORD, VERSION)
+    credentials = "password"
+    asks_with = (_AUTHORIZATION, "Notion-Version")
+    example = """
+        url = "https://api.notion.com/v1/users"
+        password = "secret_of_your_own"
+        version = "2022-06-28"
+        content_field = "$.results[*]"
+        pageing { page_type = Cursor, cursor_field = start_cursor, cursor_response_field = "$.next_cursor" }
+        schema { fields { id = string, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {_AUTHORIZATION: f"Bearer {self.options[PASSWORD]}", "Notion-Version": self.options[VERSION]}
+
+
+class OneSignal(ServiceSource):
+    """Rows of OneSignal's API; the header is ``Authorization: Basic password``."""
+
+    identifier: ClassVar[str] = "OneSignal"
+    declared = _source_options(PASSWORD)
+    credentials = "password"
+    example = """
+        url = "https://onesignal.com/api/v1/apps"
+        password = "of-your-own"
+        schema { fields { id = string, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {"Content-Type": "application/json", _AUTHORIZATION: f"Basic {self.options[PASSWORD]}"}
+
+
+class Persistiq(ServiceSource):
+    """Rows of PersistIQ's API; the header is ``x-api-key: password``."""
+
+    identifier: ClassVar[str] = "Persistiq"
+    declared = _source_options(PASSWORD)
+    credentials = "password"
+    asks_with = ("x-api-key",)
+    example = """
+        url = "https://api.persistiq.com/v1/users"
+        password = "of-your-own"
+        content_field = "$.users[*]"
+        schema { fields { id = string, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        return {"x-api-key": self.options[PASSWORD]}
+
+
+class MyHours(ServiceSource):
+    """Rows of My Hours' API. Each task logs in with ``email`` and ``password``, and asks with the token it gets."""
+
+    identifier: ClassVar[str] = "MyHours"
+    declared = _source_options(EMAIL, evolve(PASSWORD, doc="The password of that user."))
+    credentials = "email and password"
+    login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
+    example = """
+        url = "https://api2.myhours.com/api/Projects/getAll"
+        email = "me@example.org"
+        password = "of-your-own"
+        schema { fields { id = bigint, name = string } }
+    """
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        who = {"email": self.options[EMAIL], "password": self.options[PASSWORD]}
+        body = json.dumps({"grantType": "password", **who, "clientId": "api"})
+        request = Request(method="POST", url=self.login, body=body)
+        try:
+            token = parsed(client.send(request).content)["accessToken"]
+        except (ValueError, KeyError, TypeError):
+            raise SourceError(f"{request.shown} gives no accessToken") from None
+        return {_AUTHORIZATION: f"Bearer {token}"}
+
+
+# -- sinks ---------------------------------------------------------------------------------------------------------
+
+HOOK = evolve(opt.URL, doc="The webhook, with its key.")
+SECRET = Option("secret", STRING, required=True, secret=True, doc="With which messages are signed.")
+MENTIONED = Option("mentioned_list", LIST(STRING), doc="Ids of users who are told, or @all.")
+MENTIONED_MOBILE = Option(
+    "mentioned_mobile_list", LIST(STRING), doc="Telephone numbers of users who are told, or @all."
+)
+SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="A webhook; it is not asked when there is a token.")
+SLACK_TOKEN = Option("oauth_token", STRING, secret=True, doc="A token that may write to the channel (chat:write).")
+SLACK_CHANNEL = Option("slack_channel", STRING, doc="The channel, its id or its name, for the token.")
+
+
+class ServiceSink(HttpSink):
+    """A sink of one service: its webhook is a secret, and its answers say whether it took the message."""
+
+    credentials: ClassVar[str] = "url"
+    code: ClassVar[tuple[str, ...]] = ()
+    """Members of an answer, one of which is 0 when all is well."""
+
+    busy: ClassVar[tuple[int, ...]] = ()
+    """Codes that say that too much was sent."""
+
+    def _array_rows(self, options: Options) -> int:
+        return 0
+
+    def request(self, body: str) -> Request:
+        url = checked_url(self.options[opt.URL])
+        return Request(method="POST", url=url, body=body, hides_path=True)
+
+    def refusal(self, answer: Answer) -> tuple[str, bool] | None:
+        try:
+            said = parsed(answer.content)
+        except ValueError:
+            return None
+        codes = [said[name] for name in self.code if name in said] if isinstance(said, dict) else []
+        return (answer.text, codes[0] in self.busy) if codes and codes[0] != 0 else None
+
+
+class Feishu(ServiceSink):
+    """Each row as a JSON object, to a webhook of Feishu (Lark)."""
+
+    identifier: ClassVar[str] = "Feishu"
+    declared = _sink_options(HOOK, opt.HEADERS)
+    code, busy = ("code", "StatusCode"), (9499, 11232)
+    example = 'url = "https://www.feishu.cn/flow/api/trigger-webhook/of-your-own"'
+
+    def request(self, body: str) -> Request:
+        return evolve(super().request(body), headers=self.options[opt.HEADERS] or {})
+
+
+class DingTalk(ServiceSink):
+    """Each row as a message of a robot of DingTalk, signed: its columns as lines ``name: value``."""
+
+    identifier: ClassVar[str] = "DingTalk"
+    declared = _sink_options(HOOK, SECRET)
+    credentials = "url and secret"
+    code, busy = ("errcode",), (130101, 410100)
+    example = """
+        url = "https://oapi.dingtalk.com/robot/send?access_token=of-your-own"
+        secret = "SEC-of-your-own"
+    """
+
+    def request(self, body: str) -> Request:
+        now, secret = str(time.time_ns() // 1_000_000), self.options[SECRET]
+        sign = hmac.new(secret.encode(), f"{now}\n{secret}".encode(), hashlib.sha256).digest()
+        return evolve(super().request(body), params={"timestamp": now, "sign": base64.b64encode(sign).decode()})
+
+    def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
+        for line in _lines(rows):
+            yield json.dumps({"msgtype": "text", "text": {"content": line}}, ensure_ascii=False)
+
+
+class WeChat(ServiceSink):
+    """Each row as a message of a robot of WeCom (WeChat Work): its columns as lines ``name: value``."""
+
+    identifier: ClassVar[str] = "WeChat"
+    declared = _sink_options(HOOK, MENTIONED, MENTIONED_MOBILE)
+    code, busy = ("errcode",), (45009, 45033)
+    example = 'url = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=of-your-own"'
+
+    def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
+        told = {each.key: list(self.options[each]) for each in (MENTIONED, MENTIONED_MOBILE) if self.options[each]}
+        for line in _lines(rows):
+            yield json.dumps({"msgtype": "text", "text": {"content": line, **told}}, ensure_ascii=False)
+
+
+class Slack(ServiceSink):
+    """Each row as a message: its values with commas between them. With ``oauth_token`` and ``slack_channel`` through
+    Slack's API, else through ``webhooks_url``."""
+
+    identifier: ClassVar[str] = "Slack"
+    declared = _sink_options(SLACK_HOOK, SLACK_TOKEN, SLACK_CHANNEL)
+    credentials = "webhooks_url, oauth_token and slack_channel"
+    api: ClassVar[str] = "https://slack.com/api/chat.postMessage"
+    example = """
+        oauth_token = "xoxb-of-your-own"
+        slack_channel = "C012AB3CD"
+    """
+
+    def request(self, body: str) -> Request:
+        token, hook = self.options[SLACK_TOKEN], self.options[SLACK_HOOK]
+        if bool(token) != bool(self.options[SLACK_CHANNEL]) or not (token or hook):
+            raise UsageError("Slack needs oauth_token and slack_channel, or webhooks_url")
+        if not token:
+            return Request(method="POST", url=checked_url(hook, "webhooks_url"), body=body, hides_path=True)
+        headers = {_AUTHORIZATION: f"Bearer {token}", "Content-Type": "application/json; charset=utf-8"}
+        return Request(method="POST", url=self.api, headers=headers, body=body)
+
+    def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
+        channel = {"channel": self.options[SLACK_CHANNEL]} if self.options[SLACK_TOKEN] else {}
+        for values in _values(rows):
+            yield json.dumps({**channel, "text": ",".join(values)}, ensure_ascii=False)
+
+    def refusal(self, answer: Answer) -> tuple[str, bool] | None:
+        try:
+            said = parsed(answer.content)
+        except ValueError:
+            return None
+        refused = isinstance(said, dict) and said.get("ok") is False
+        return (answer.text, said.get("error") == "ratelimited") if refused else None
+
+
+def _values(rows: pa.RecordBatch) -> Iterator[list[str]]:
+    """The values of each row as texts: texts as they are, anything else as in JSON."""
+    kinds = rows.schema.types
+    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        yield [
+            value if isinstance(value, str) else json_text(value, kind).strip('"')
+            for value, kind in zip(values, kinds, strict=True)
+        ]
+
+
+def _lines(rows: pa.RecordBatch) -> Iterator[str]:
+    for values in _values(rows):
+        yield "\n".join(f"{name}: {value}" for name, value in zip(rows.schema.names, values, strict=True))

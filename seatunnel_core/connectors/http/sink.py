@@ -1,0 +1,166 @@
+"""The sink ``Http``: one POST with a JSON object for each row, or with an array of several."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
+from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.connectors.http.source import secrets_of
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.rows.value_text import json_text
+
+
+class HttpSink(Sink):
+    """Tasks send rows as they come, so what a failed task has sent is sent again by the next one."""
+
+    identifier: ClassVar[str] = "Http"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
+    guarantee = Guarantee.AT_LEAST_ONCE
+    weakness = "sends rows at once, and what a failed task has sent is sent again"
+    credentials: ClassVar[str] = "headers and params"
+    """Which options say who asks, for messages."""
+
+    task_modules: ClassVar[tuple[str, ...]] = MODULES
+    example = """
+        url = "https://hooks.example.org/people"
+        headers { Authorization = "Bearer the-token" }
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.connection = Connection.of(options, hidden=secrets_of(options), credentials=self.credentials)
+        self.array_rows: int = self._array_rows(options)
+        self.request("")
+
+    def _array_rows(self, options: Options) -> int:
+        """How many rows go into one request as an array; 0 when each goes alone and as an object."""
+        if options[opt.ARRAY_MODE]:
+            return int(options[opt.ARRAY_ROWS])
+        if options[opt.ARRAY_ROWS] > 1:
+            raise UsageError("option 'batch_size': several rows are sent with array_mode = true")
+        return 0
+
+    def request(self, body: str) -> Request:
+        """The request that sends a body, as it is at this moment."""
+        return Request(
+            method="POST",
+            url=checked_url(self.options[opt.URL]),
+            headers=self.options[opt.HEADERS] or {},
+            params=self.options[opt.PARAMS] or {},
+            body=body,
+        )
+
+    def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
+        """What is sent of each row: a JSON object."""
+        yield from json_objects(rows)
+
+    def refusal(self, answer: Answer) -> tuple[str, bool] | None:
+        """What an answer that looks well says against the request, and whether it may pass; for services that say so in
+        their answers."""
+        return None
+
+    def prepare(self, place: SinkPlace) -> None:
+        with Client(self.connection, SinkError) as client:
+            try:
+                client.reach(self.request(""))
+            except SinkError as error:
+                raise told(f"pipeline {place.pipeline_id}, sink {self.identifier}", error) from None
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "HttpWriter":
+        return HttpWriter(self)
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """Everything was sent by the tasks."""
+
+
+class HttpWriter(SinkWriter):
+    """Sends the rows of one unit."""
+
+    def __init__(self, sink: HttpSink) -> None:
+        self._sink = sink
+        self._client = Client(sink.connection, SinkError)
+        self._table = ""
+        self._waiting: list[str] = []
+        self._rows = self._bytes = self._requests = 0
+
+    def write(self, batch: Batch) -> None:
+        if not batch.inserts_only:
+            kinds = batch.kinds.unique().to_pylist() if batch.kinds is not None else []
+            others = ", ".join(RowKind(kind).name for kind in kinds if kind != RowKind.INSERT)
+            raise SinkError(
+                f"table {batch.table}: {self._sink.identifier} sends inserted rows, found {others}; leave them out "
+                "with FilterRowKind, or make columns of their kinds with RowKindExtractor"
+            )
+        if batch.table != self._table:
+            self._send()
+            self._table = batch.table
+        for body in self._sink.bodies(batch.rows):
+            self._waiting.append(body)
+            if len(self._waiting) >= max(self._sink.array_rows, 1):
+                self._send()
+
+    def _send(self) -> None:
+        """Send what waits, as one request."""
+        if not self._waiting:
+            return
+        if self._requests:
+            time.sleep(self._sink.options[opt.INTERVAL] / 1000)
+        sent = self._waiting
+        body = f"[{','.join(sent)}]" if self._sink.array_rows else sent[0]
+        first, last = self._rows + 1, self._rows + len(sent)
+        rows = f"row {first}" if first == last else f"rows {first} to {last}"
+        try:
+            self._ask(self._sink.request(body))
+        except SinkError as error:
+            raise told(f"table {self._table}, {rows} of the work unit", error) from None
+        self._waiting = []
+        self._rows, self._bytes, self._requests = last, self._bytes + len(body.encode()), self._requests + 1
+
+    def _ask(self, request: Request) -> None:
+        connection = self._sink.connection
+        for attempt in range(connection.retries + 1):
+            answer = self._client.send(request)
+            refusal = self._sink.refusal(answer)
+            if refusal is None:
+                return
+            why, passes = refusal
+            if not passes or attempt == connection.retries:
+                said = self._client.scrubbed(why, request)
+                error = SinkError(f"{request.shown} refuses, though it answered {answer.status}: {said}")
+                error.retryable = passes
+                raise error
+            time.sleep(min(connection.backoff_ms * 2**attempt, connection.backoff_max_ms) / 1000)
+
+    def finish(self) -> Staged:
+        self._send()
+        self._client.close()
+        return Staged(body={}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        self._client.close()
+
+
+def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
+    """Each row as a JSON object."""
+    names = [json.dumps(name, ensure_ascii=False) for name in rows.schema.names]
+    types = rows.schema.types
+    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        texts = (json_text(value, kind) for value, kind in zip(values, types, strict=True))
+        yield "{" + ",".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True)) + "}"
+
+
+def told(where: str, error: SinkError) -> SinkError:
+    """The error with the place where it happened."""
+    found = SinkError(f"{where}: {error}")
+    found.retryable = error.retryable
+    return found

@@ -1,0 +1,234 @@
+"""The source ``Http``: rows of the answers of a service, page by page.
+
+Nothing is asked in the driver but the first page, once, before a job starts: so wrong hosts, paths, tokens,
+certificates and JSONPaths are found before data moves.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from attrs import evolve
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
+from seatunnel_core.connectors.http.content import FILE, Content
+from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
+from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.tables import tables_option
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+
+_ROW_BYTES = 200
+"""A guess: what a split weighs decides about packing only."""
+
+
+class HttpSource(Source):
+    """Pages whose number is known are read by several tasks at once; a walk by cursor, or to a last page that nobody
+    knows, is one split, so a failure begins it anew. In a streaming job everything is asked for again and again."""
+
+    identifier: ClassVar[str] = "Http"
+    declared: ClassVar[tuple[Option[Any], ...]] = (
+        *opt.of_table(opt.SOURCE_OPTIONS),
+        tables_option(opt.SOURCE_OPTIONS),
+    )
+    task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
+    credentials: ClassVar[str] = "headers and params"
+    """Which options say who asks, for messages."""
+
+    example = """
+        url = "https://api.example.org/people"
+        format = json
+        content_field = "$.data[*]"
+        schema { fields { id = bigint, name = string } }
+        pageing { page_field = page, batch_size = 100 }
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.replayable = options[opt.REPLAYABLE]  # type: ignore[misc]  # what the person says of this one service
+        self._content = Content.of(options)
+        self._connection = Connection.of(options, hidden=secrets_of(options), credentials=self.credentials)
+        self._paging = Paging.of(options)
+        self._asked = False
+        request = self._written()
+        if request.as_form and request.method != "POST":
+            raise UsageError("option 'keep_params_as_form': a form is sent with method = POST")
+        if request.as_form and request.body is not None:
+            raise UsageError("option 'body': with keep_params_as_form = true, params are the body; leave one of them")
+        if self._paging is not None:
+            self._paging.check(request)
+
+    def _written(self) -> Request:
+        """The request as the options have it."""
+        return Request(
+            method=self.options[opt.METHOD],
+            url=checked_url(self.options[opt.URL]),
+            headers=self.options[opt.HEADERS] or {},
+            params=self.options[opt.PARAMS] or {},
+            body=self.options[opt.BODY],
+            as_form=self.options[opt.AS_FORM],
+        )
+
+    def identity(self, client: Client) -> Mapping[str, str]:
+        """The headers that say who asks, besides those of the job. For services; may ask the service for them."""
+        return {}
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def run_in(self, *, streaming: bool) -> None:
+        self.bounded = not streaming
+
+    def require_input(self) -> None:
+        """Ask for the first page, once."""
+        if self._asked:
+            return
+        with self._client() as client:
+            request = self._first(client)
+            if self._content.format == "binary":
+                with closing(client.pieces(request, self.options[opt.CHUNK_SIZE])) as pieces:
+                    next(pieces)
+            elif self._content.has_columns:
+                documents = self._content.documents(client.send(request).text, request.shown)
+                self._content.elements(documents, request.shown)
+            else:
+                self._content.counted(client.send(request).text, request.shown)
+        self._asked = True
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        self.require_input()
+        return (self._content.schema,)
+
+    def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
+        polls: Sequence[Item] = [{}] if self.bounded else inspected
+        bodies = [{**poll, **body} for poll in polls for body in self._bodies(planning)]
+        splits = [self._split(index, body) for index, body in enumerate(bodies)]
+        return Enumeration(schemas=(self._content.schema,), splits=tuple(splits))
+
+    def look(self, memory: Item, planning: Planning) -> News:
+        poll = stored.number(memory, "polls") + 1 if memory else 1
+        return News(items=({"poll": poll},), memory={"polls": poll}, again_ms=self.options[opt.POLL])
+
+    def _bodies(self, planning: Planning) -> list[dict[str, Any]]:
+        if self._paging is None:
+            return [{"first": 0, "last": 0}]
+        return [{"first": first, "last": last} for first, last in self._paging.ranges(planning)]
+
+    def _split(self, index: int, body: Mapping[str, Any]) -> Split:
+        pages = 1 if body["last"] is None else body["last"] - body["first"] + 1
+        rows = pages * ((self._paging and self._paging.rows) or GUESSED_ROWS)
+        return Split(index=index, rows=rows, weight_bytes=rows * _ROW_BYTES, body=body)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        with self._client() as client:
+            for rows in self._rows(client, split, context):
+                yield Batch(table=self._content.schema.table, rows=rows)
+
+    def _rows(self, client: Client, split: Split, context: ReadContext) -> Iterator[pa.RecordBatch]:
+        request = self._identified(client)
+        if self._content.format == "binary":
+            yield from self._file(client, request)
+        elif self._paging is None:
+            yield from self._page(client.send(request), request.shown, context)[1]
+        elif self._paging.by_cursor:
+            yield from self._by_cursor(self._paging, client, request, context)
+        else:
+            last = stored.member(split.body, "last")
+            most = None if last is None else stored.number(split.body, "last")
+            yield from self._by_number(self._paging, client, request, context, stored.number(split.body, "first"), most)
+
+    def _by_number(
+        self, paging: Paging, client: Client, request: Request, context: ReadContext, first: int, last: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        before: bytes | None = None
+        number = first
+        while last is None or number <= last:
+            where = f"{request.shown}, page {number}"
+            answer = client.send(paging.request(request, str(number)))
+            count, batches = self._page(answer, where, context)
+            if last is None and count and answer.content == before:
+                raise SourceError(
+                    f"{where} is the same as the page before: the service does not look at {paging.name!r}. Correct "
+                    "page_field, or say with total_page_size or batch_size where the pages end"
+                )
+            yield from batches
+            if last is None and paging.is_last(count):
+                return
+            before, number = answer.content, number + 1
+
+    def _by_cursor(
+        self, paging: Paging, client: Client, request: Request, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        cursor: str | None = None
+        number = 1
+        while True:
+            where = f"{request.shown}, page {number}"
+            answer = client.send(paging.request(request, cursor))
+            yield from self._page(answer, where, context)[1]
+            following = paging.cursor(self._content.documents(answer.text, where))
+            if following is None:
+                return
+            if following == cursor:
+                raise SourceError(f"{where} gives the cursor with which it was asked for: look at cursor_field")
+            cursor, number = following, number + 1
+
+    def _page(self, answer: Answer, where: str, context: ReadContext) -> tuple[int, Iterator[pa.RecordBatch]]:
+        """How many rows an answer has, bad ones too, and the rows."""
+        if not self._content.has_columns:
+            text = answer.text
+            return self._content.counted(text, where), self._content.texts(text, where)
+        documents = self._content.documents(answer.text, where)
+        elements = self._content.elements(documents, where)
+        return self._content.of_page(documents, len(elements)), self._content.batches(elements, where, context)
+
+    def _file(self, client: Client, request: Request) -> Iterator[pa.RecordBatch]:
+        for number, (headers, data) in enumerate(client.pieces(request, self.options[opt.CHUNK_SIZE])):
+            row = {"data": data, "relativePath": _file_name(request, headers), "partIndex": number}
+            yield pa.RecordBatch.from_pylist([row], schema=FILE)
+
+    def _client(self) -> Client:
+        return Client(self._connection, SourceError)
+
+    def _identified(self, client: Client) -> Request:
+        request = self._written()
+        return evolve(request, headers={**self.identity(client), **request.headers})
+
+    def _first(self, client: Client) -> Request:
+        request, paging = self._identified(client), self._paging
+        return request if paging is None else paging.request(request, None if paging.by_cursor else str(paging.start))
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [self._described(split.body) for split in splits]
+
+    def _described(self, body: Mapping[str, Any]) -> str:
+        shown = self._written().shown
+        if self._paging is None:
+            return f"the answer of {shown}"
+        if stored.member(body, "last") is None:
+            return f"all pages of {shown}"
+        return f"pages {stored.number(body, 'first')} to {stored.number(body, 'last')} of {shown}"
+
+
+def secrets_of(options: Options) -> tuple[str, ...]:
+    """The texts that options hold which are secret."""
+    values = [options[option] for option in options.declared if option.secret]
+    texts = [each for value in values for each in (value.values() if isinstance(value, dict) else [value])]
+    return tuple(str(text) for text in texts if text)
+
+
+def _file_name(request: Request, headers: Mapping[str, str]) -> str:
+    """As the service calls the file, else the last part of the path; never a path itself."""
+    named = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", headers.get("Content-Disposition", ""), re.IGNORECASE)
+    written = unquote(named[1]) if named else unquote(urlsplit(request.url).path)
+    name = PurePosixPath(written.replace("\\", "/")).name
+    return name if name not in ("", ".", "..") else "file"

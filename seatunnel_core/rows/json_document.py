@@ -1,0 +1,88 @@
+"""JSON from outside, and what paths find in it. The paths are those of the package ``python-jsonpath`` (RFC 9535)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+
+class Number(float):
+    """A number with a point, as it is written: a decimal keeps its digits."""
+
+    text: str
+
+    def __new__(cls, text: str) -> "Number":
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Number, (self.text,)
+
+
+def parsed(text: str | bytes) -> Any:
+    """The JSON value that a text is.
+
+    Raises:
+        ValueError: it is none; says where.
+    """
+    try:
+        return _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_number)
+
+
+@cache
+def compiled(path: str) -> Any:
+    """A path, ready to be used.
+
+    Raises:
+        ValueError: it cannot be understood; says why.
+    """
+    import jsonpath
+
+    try:
+        return jsonpath.compile(path)
+    except jsonpath.JSONPathError as error:
+        raise ValueError(f"the path {path!r} cannot be understood: {str(error).splitlines()[0]}") from None
+
+
+def keys_of(document: Any) -> str:
+    """What a document is made of, for a message: its keys, never its values."""
+    if isinstance(document, Mapping):
+        shown = ", ".join(str(key) for key in list(document)[:12]) or "nothing"
+        return f"an object with {shown}" + (", …" if len(document) > 12 else "")
+    if isinstance(document, Sequence) and not isinstance(document, str):
+        return f"an array of {len(document)}" + (f", each {keys_of(document[0])}" if document else "")
+    return "null" if document is None else f"a {type(document).__name__}"
+
+
+def found(path: str, document: Any) -> list[Any]:
+    """All that a path leads to. Raises ``ValueError`` as ``compiled``."""
+    return list(compiled(path).findall(document))
+
+
+@cache
+def divided(path: str) -> tuple[str | None, str, str]:
+    """A path at the last of its parts that may lead to several values.
+
+    Returns:
+        The path to what holds them, the path to each of them, and the path from there; the first is ``None`` when the
+        path can only lead to one value.
+    """
+    segments = [str(segment) for segment in compiled(path).segments]
+    several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]
+    if not several:
+        return None, "$", path
+    last = several[-1]
+    return "$" + "".join(segments[:last]), "$" + "".join(segments[: last + 1]), "$" + "".join(segments[last + 1 :])

@@ -1,0 +1,1 @@
+"""Models behind HTTP APIs: what they say about rows, and vectors of texts."""

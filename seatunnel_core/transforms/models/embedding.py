@@ -1,0 +1,165 @@
+"""The transform ``Embedding``: vectors of texts, from a model that makes them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import NESTED, STRING, Option, Options, within
+from seatunnel_core.connectors.http.client import Client
+from seatunnel_core.connectors.http.request import Request
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.json_document import keys_of, parsed
+from seatunnel_core.rows.types import arrow_type
+from seatunnel_core.rows.values import plain
+from seatunnel_core.transforms.columns import check_new, check_text, put, with_outputs
+from seatunnel_core.transforms.models import provider as of_models
+from seatunnel_core.transforms.models.provider import EMBEDDINGS, QIANFAN, Provider
+from seatunnel_core.transforms.transform import Transform
+
+FIELDS = Option(
+    "vectorization_fields",
+    NESTED,
+    required=True,
+    doc="The name of each column of vectors, and the column of texts that it is made of: { title_vector = title }.",
+)
+INPUTS = Option(
+    "single_vectorized_input_number",
+    within(1, 10_000),
+    default=1,
+    unit="texts",
+    doc="How many texts are in one request.",
+)
+DIMENSION = Option(
+    "dimension",
+    within(1, 65_536),
+    doc="How many numbers a vector has. Without it, the model is asked once when the job is planned. ZHIPU is told it.",
+)
+SECRET_KEY = Option("secret_key", STRING, secret=True, doc="For QIANFAN: the secret that belongs to api_key.")
+OAUTH_PATH = Option(
+    "oauth_path",
+    STRING,
+    default="https://aip.baidubce.com/oauth/2.0/token",
+    doc="For QIANFAN: where a token is got with api_key and secret_key.",
+)
+
+_ANSWER = "$.data[*]"
+_EXAMPLE = "example"
+
+
+class Embedding(Transform):
+    """The columns come last, of type ``float_vector``. A text that is null has a vector that is null."""
+
+    identifier: ClassVar[str] = "Embedding"
+    declared = (*of_models.OPTIONS, FIELDS, INPUTS, DIMENSION, SECRET_KEY, OAUTH_PATH)
+    task_modules: ClassVar[tuple[str, ...]] = of_models.MODULES
+    example = """
+        model_provider = OPENAI
+        model = text-embedding-3-small
+        api_key = "sk-of-your-own"
+        vectorization_fields { name_vector = name }
+        single_vectorized_input_number = 100
+        dimension = 1536
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._provider = Provider.of("Embedding", options, EMBEDDINGS)
+        if self._provider.name == QIANFAN and not options[SECRET_KEY]:
+            raise UsageError("option 'secret_key': it is missing, QIANFAN wants it with api_key")
+        self._fields: dict[str, str] = {}
+        for name, source in options[FIELDS].items():
+            if not isinstance(source, str):
+                raise UsageError(
+                    f"option 'vectorization_fields': {name} is made of a block; only texts have vectors here, not "
+                    "pictures or films: write the name of a column"
+                )
+            self._fields[name] = source
+        if not self._fields:
+            raise UsageError("option 'vectorization_fields': it has no column; write { title_vector = title }")
+        self._dimension: int | None = options[DIMENSION]
+
+    def output_schema(self, schema: TableSchema) -> TableSchema:
+        check_new("Embedding", self._fields, schema, FIELDS.key)
+        for source in self._fields.values():
+            check_text("Embedding", source, schema)
+        with self._provider.client("Embedding") as client:
+            return with_outputs(schema, self._outputs(client))
+
+    def _outputs(self, client: Client) -> list[pa.Field]:
+        if self._dimension is None:
+            self._dimension = len(self._vectors(client, [_EXAMPLE])[0])
+        kind = arrow_type(f"float_vector({self._dimension})")
+        return [pa.field(name, kind) for name in self._fields]
+
+    def apply(self, batch: Batch) -> Iterator[Batch]:
+        with self._provider.client("Embedding") as client:
+            outputs = self._outputs(client)
+            columns = [self._column(client, batch, self._fields[output.name], output.type) for output in outputs]
+        yield put(batch, outputs, columns)
+
+    def _column(self, client: Client, batch: Batch, source: str, kind: pa.DataType) -> pa.Array:
+        texts = batch.rows.column(source).to_pylist()
+        places = [place for place, text in enumerate(texts) if text is not None]
+        column: list[Any] = [None] * len(texts)
+        for start in range(0, len(places), self.options[INPUTS]):
+            some = places[start : start + self.options[INPUTS]]
+            for place, vector in zip(some, self._vectors(client, [texts[place] for place in some]), strict=True):
+                column[place] = self._checked(vector, kind, batch.table, source)
+        return pa.array(column, kind)
+
+    def _checked(self, vector: Any, kind: pa.DataType, table: str, source: str) -> Any:
+        if len(vector) != kind.list_size:
+            raise TransformError(
+                f"Embedding: table {table}, column {source}: the model gives vectors of {len(vector)} numbers, and "
+                f"dimension is {kind.list_size}"
+            )
+        try:
+            return plain(vector, kind)
+        except ValueError:
+            raise TransformError(f"Embedding: table {table}, column {source}: a vector has what is no number") from None
+
+    def _vectors(self, client: Client, texts: list[str]) -> list[Any]:
+        """A vector for each text."""
+        provider = self._provider
+        if provider.name == QIANFAN:
+            url, token = f"{provider.url.rstrip('/')}/{provider.model}", {"access_token": self._token(client)}
+            answer = provider.asked(client, {"input": texts}, token, url)
+        else:
+            answer = provider.asked(client, self._body(texts))
+        if isinstance(answer, dict) and answer.get("error_code"):
+            raise TransformError(f"Embedding: {provider.name} refuses: {answer.get('error_msg')}")
+        vectors = _in_order(provider.values(answer, _ANSWER, "Embedding"))
+        if len(vectors) != len(texts) or not all(isinstance(each, list) and each for each in vectors):
+            raise TransformError(
+                f"Embedding: {len(texts)} texts were sent to {provider.name}, and what came is no vector for each: "
+                f"{keys_of(answer)}"
+            )
+        return vectors
+
+    def _body(self, texts: list[str]) -> Any:
+        if self._provider.body is not None:
+            return self._provider.filled({"model": self._provider.model, "input": texts})
+        told = {"dimensions": self._dimension} if self._provider.name == "ZHIPU" and self._dimension else {}
+        return {"model": self._provider.model, **told, "input": texts}
+
+    def _token(self, client: Client) -> str:
+        who = {"client_id": self.options[of_models.API_KEY], "client_secret": self.options[SECRET_KEY]}
+        params = {"grant_type": "client_credentials", **who}
+        request = Request(method="GET", url=self.options[OAUTH_PATH], params=params)
+        try:
+            return str(parsed(client.send(request).content)["access_token"])
+        except (ValueError, KeyError, TypeError):
+            raise TransformError(
+                f"Embedding: {request.shown} gives no access_token: look at api_key and secret_key"
+            ) from None
+
+
+def _in_order(values: Sequence[Any]) -> list[Any]:
+    """The vectors of an answer, by the number that each may have."""
+    if all(isinstance(each, dict) and "embedding" in each for each in values):
+        numbered = sorted(enumerate(values), key=lambda pair: pair[1].get("index", pair[0]))
+        return [each["embedding"] for _, each in numbered]
+    nested = len(values) == 1 and isinstance(values[0], list) and values[0] and isinstance(values[0][0], list)
+    return list(values[0]) if nested else list(values)

@@ -1,0 +1,239 @@
+"""Who answers for the transforms ``LLM`` and ``Embedding``: where, who asks, and what a request looks like."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.config.option import DURATION_MS, ENUM, NESTED, STRING, Option, Options, within
+from seatunnel_core.connectors.http import options as http
+from seatunnel_core.connectors.http.client import Client, Connection
+from seatunnel_core.connectors.http.request import Request, checked_url
+from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.json_document import compiled, found, keys_of, parsed
+
+MODULES = ("requests", "jsonpath")
+"""What tasks import to ask a model."""
+
+CUSTOM, MICROSOFT, QIANFAN, AMAZON = "CUSTOM", "MICROSOFT", "QIANFAN", "AMAZON"
+CHATS = {
+    "OPENAI": "https://api.openai.com/v1/chat/completions",
+    "DOUBAO": "https://ark.cn-beijing.volces.com/api/v3/chat/completions",
+    "QIANFAN": "https://qianfan.baidubce.com/v2/chat/completions",
+    "ZHIPU": "https://open.bigmodel.cn/api/paas/v4/chat/completions",
+    "KIMIAI": "https://api.moonshot.cn/v1/chat/completions",
+    "DEEPSEEK": "https://api.deepseek.com/chat/completions",
+}
+EMBEDDINGS = {
+    "OPENAI": "https://api.openai.com/v1/embeddings",
+    "DOUBAO": "https://ark.cn-beijing.volces.com/api/v3/embeddings",
+    "QIANFAN": "https://aip.baidubce.com/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings",
+    "ZHIPU": "https://open.bigmodel.cn/api/paas/v4/embeddings",
+}
+"""Where each provider is asked when ``api_path`` says nothing else."""
+
+PROVIDER = Option(
+    "model_provider",
+    ENUM("OPENAI", "DOUBAO", "QIANFAN", "ZHIPU", "KIMIAI", "DEEPSEEK", MICROSOFT, CUSTOM, AMAZON),
+    required=True,
+    aliases=("embedding_model_provider",),
+    doc="Whose API is asked. CUSTOM is any other, as custom_config says; whatever speaks OpenAI's way is OPENAI with "
+    "api_path.",
+)
+MODEL = Option("model", STRING, required=True, doc="The model, by the provider's name for it.")
+API_KEY = Option("api_key", STRING, secret=True, doc="The key that says who asks; CUSTOM may need none.")
+API_PATH = Option(
+    "api_path",
+    STRING,
+    aliases=("openai.api_path",),
+    doc="The whole url that is asked, if not the provider's usual one; MICROSOFT and CUSTOM need it. ${model} stands "
+    "for the model.",
+)
+CUSTOM_CONFIG = Option(
+    "custom_config",
+    NESTED,
+    secret=True,
+    doc="For CUSTOM: custom_request_headers, custom_request_body, in which ${model}, ${input} and ${prompt} stand for "
+    "their values, and custom_response_parse, a JSONPath to what the model says.",
+)
+ATTEMPTS = Option(
+    "model_retry_max_attempts",
+    within(1, 100),
+    default=4,
+    doc="How often a request is sent that is not answered, or with 429, 502, 503 or 504. When the service says how "
+    "long to wait (Retry-After), that is kept to, for five minutes at most.",
+)
+BACKOFF = Option(
+    "model_retry_backoff_ms",
+    DURATION_MS,
+    default=1000,
+    unit="ms",
+    doc="How long to wait then; twice as long each time.",
+)
+BACKOFF_MAX = Option(
+    "model_retry_max_backoff_ms", DURATION_MS, default=30_000, unit="ms", doc="But no longer than this."
+)
+TIMEOUT = Option(
+    "model_request_timeout_ms",
+    DURATION_MS,
+    default=60_000,
+    unit="ms",
+    doc="How long to wait for the next piece of an answer.",
+)
+OPTIONS: tuple[Option[Any], ...] = (
+    PROVIDER,
+    MODEL,
+    API_KEY,
+    API_PATH,
+    CUSTOM_CONFIG,
+    ATTEMPTS,
+    BACKOFF,
+    BACKOFF_MAX,
+    TIMEOUT,
+    http.CA_FILE,
+)
+
+_PARSE, _HEADERS, _BODY = "custom_response_parse", "custom_request_headers", "custom_request_body"
+
+
+@frozen(kw_only=True)
+class Provider:
+    """Where a model is asked, and how."""
+
+    name: str
+    model: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: Any = field(repr=False)
+    """What ``custom_request_body`` says; ``None`` for a body as OpenAI's."""
+
+    answer_path: str | None
+    connection: Connection = field(repr=False)
+
+    @classmethod
+    def of(cls, transform: str, options: Options, usual: Mapping[str, str]) -> "Provider":
+        """What the options say.
+
+        Args:
+            transform: its name, for messages.
+            usual: where each provider is asked.
+
+        Raises:
+            UsageError: options do not go together, or the provider has no such models.
+        """
+        name, key = options[PROVIDER], options[API_KEY]
+        custom = _custom(options[CUSTOM_CONFIG]) if name == CUSTOM else {}
+        if name == AMAZON:
+            raise UsageError(
+                f"option 'model_provider': AMAZON wants requests that are signed in its own way, and {transform} does "
+                "not sign any; call boto3 in a function, with Python { … }"
+            )
+        if options[CUSTOM_CONFIG] and name != CUSTOM:
+            raise UsageError("option 'custom_config': it belongs to model_provider = CUSTOM")
+        url = options[API_PATH] or usual.get(name)
+        if not url:
+            needed = f"api_path is missing, the url that {transform} asks"
+            raise UsageError(f"option 'model_provider': {name} has no usual url for this: {needed}")
+        if not key and name != CUSTOM:
+            raise UsageError(f"option 'api_key': it is missing, the key for {name}")
+        headers = {"api-key": key} if name == MICROSOFT else {"Authorization": f"Bearer {key}"} if key else {}
+        custom_headers = {str(header): str(value) for header, value in (custom.get(_HEADERS) or {}).items()}
+        return cls(
+            name=name,
+            model=options[MODEL],
+            url=checked_url(url.replace("${model}", options[MODEL]), "api_path"),
+            headers=custom_headers or headers,
+            body=custom.get(_BODY),
+            answer_path=custom.get(_PARSE),
+            connection=_connection(options),
+        )
+
+    def client(self, transform: str) -> Client:
+        return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
+
+    def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:
+        """What the model answers, as JSON.
+
+        Raises:
+            TransformError: it does not; ``retryable`` when it may later.
+        """
+        sent = json.dumps(body, ensure_ascii=False)
+        request = Request(method="POST", url=url or self.url, headers=self.headers, params=more or {}, body=sent)
+        answer = client.send(request)
+        try:
+            return parsed(answer.content)
+        except ValueError as error:
+            raise client.refused(request, answer.status, f"with what is not JSON ({error})", answer.text) from None
+
+    def filled(self, values: Mapping[str, Any]) -> Any:
+        """The body of ``custom_config`` with the placeholders replaced."""
+        return _filled(self.body, values)
+
+    def values(self, answer: Any, usual: str, transform: str) -> list[Any]:
+        """What stands at the path in an answer.
+
+        Raises:
+            TransformError: nothing does.
+        """
+        path = self.answer_path or usual
+        values = found(path, answer)
+        if not values:
+            raise TransformError(
+                f"{transform}: the answer of {self.name} has nothing at {path}; it is {keys_of(answer)}"
+            )
+        return values
+
+
+def _connection(options: Options) -> Connection:
+    return Connection(
+        retries=options[ATTEMPTS] - 1,
+        backoff_ms=options[BACKOFF],
+        backoff_max_ms=options[BACKOFF_MAX],
+        connect_timeout_ms=12_000,
+        socket_timeout_ms=options[TIMEOUT],
+        ca_file=options[http.CA_FILE],
+        certificate=(),
+        hidden=tuple(options[each] for each in options.declared if each.secret and isinstance(options[each], str)),
+        credentials="api_key",
+        url_option="api_path and model",
+        timeout_option=TIMEOUT.key,
+    )
+
+
+def _custom(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    config = config or {}
+    unknown = [key for key in config if key not in (_PARSE, _HEADERS, _BODY)]
+    if unknown:
+        raise UsageError(f"option 'custom_config': it has no {unknown[0]!r}; it has {_PARSE}, {_HEADERS} and {_BODY}")
+    if config.get(_PARSE):
+        try:
+            compiled(config[_PARSE])
+        except ValueError as error:
+            raise UsageError(f"option 'custom_config': {error}") from None
+    if not isinstance(config.get(_HEADERS) or {}, Mapping):
+        raise UsageError(f"option 'custom_config': {_HEADERS} is a block {{ name = value }}")
+    return config
+
+
+def _filled(body: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(body, Mapping):
+        return {key: _filled(value, values) for key, value in body.items()}
+    if isinstance(body, Sequence) and not isinstance(body, str):
+        return [each for part in body for each in _spliced(part, values)]
+    if isinstance(body, str):
+        for name, value in values.items():
+            mark = f"${{{name}}}"
+            if body.strip() == mark:
+                return value[0] if isinstance(value, list) and len(value) == 1 else value
+            if mark in body:
+                body = body.replace(mark, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return body
+
+
+def _spliced(part: Any, values: Mapping[str, Any]) -> list[Any]:
+    """An element of a list: ``"${input}"`` is all that is asked about, each an element."""
+    for name, value in values.items():
+        if isinstance(part, str) and part.strip() == f"${{{name}}}" and isinstance(value, list):
+            return value
+    return [_filled(part, values)]
