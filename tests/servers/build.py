@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-KINDS = ("minio", "versitygw", "hadoop", "kerberos", "azurite", "fake_gcs", "sshd", "postgres")
+KINDS = ("minio", "versitygw", "hadoop", "kerberos", "azurite", "fake_gcs", "sshd", "postgres", "mariadb", "kafka")
 
 
 def build(kind: str) -> str | None:

@@ -14,17 +14,19 @@ USER, PASSWORD = "seatunnel", "a-secret-of-the-tests"
 
 @define
 class Ftpd:
-    """A server that shows ``root`` as ``/``."""
+    """A server that shows ``root`` as ``/``; the user may write there unless ``writable`` says otherwise."""
 
     root: Path
     log: Path
+    writable: bool = True
     port: int = field(factory=free_port)
     process: ServerProcess = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         if importlib.util.find_spec("pyftpdlib") is None:
             unavailable("pyftpdlib is not installed: pip install pyftpdlib")
-        where = ["-i", "127.0.0.1", "-p", str(self.port), "-w", "-d", str(self.root), "-u", USER, "-P", PASSWORD]
+        where = ["-i", "127.0.0.1", "-p", str(self.port), "-d", str(self.root), "-u", USER, "-P", PASSWORD]
+        where += ["-w"] * self.writable
         self.process = ServerProcess(
             command=[sys.executable, "-W", "ignore", "-m", "pyftpdlib", *where], ready=self._is_up, log=self.log
         )

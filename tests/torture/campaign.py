@@ -16,7 +16,8 @@ worker, so these are numbers without a restore, a zombie or a plain rename behin
 
 
 MORE_KILLS = 3
-"""So many more drivers are killed while rows are on their way in a run that is there for its file formats."""
+"""So many more drivers are killed while rows are on their way in a run that is there for its file formats, or for a
+server."""
 
 
 def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
@@ -28,11 +29,11 @@ def plan(number: int, job: TorturedJob, rng: random.Random) -> Run:
         moments.at_the_end(rng),
         moments.at_start(rng),
     )
-    plain_rename = number % 6 == 4 and job.sink not in ("iceberg", "postgres")
+    plain_rename = number % 6 == 4 and (job.sink == "file" or job.sink not in SINKS)
     steps = [Step(moment=data[number % len(data)], victim=VICTIMS.get(number % 6, "driver"))]
     if plain_rename:
         steps[0] = Step(moment=moments.with_plain_rename(rng), victim="driver")
-    if job.sink not in SINKS:
+    if job.sink not in ("file", "iceberg"):
         steps[:0] = [Step(moment=moment, victim="driver") for moment in rng.sample(data, MORE_KILLS)]
     if number % 2 == 0:
         steps.append(Step(moment=restores[number // 2 % len(restores)], victim="driver"))

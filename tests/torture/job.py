@@ -50,7 +50,8 @@ _SQL = """
   }}
 """
 
-SINKS = ("file", "iceberg", "postgres")
+BEHIND_SERVERS = ("postgres", "mariadb", "s3", "versitygw", "hdfs", "kafka")
+SINKS = ("file", "iceberg", *BEHIND_SERVERS)
 """Where a tortured job may write; otherwise, names of file formats with commas between them."""
 
 _SINK = """
@@ -192,11 +193,21 @@ def make_job(
     """
     from tests.torture.copies import Copied
     from tests.torture.iceberg import iceberg_targets
+    from tests.torture.kafka import kafka_targets
+    from tests.torture.mariadb import mariadb_targets
     from tests.torture.postgres import postgres_targets
+    from tests.torture.remote import SERVERS, remote_targets
 
     folder.mkdir(parents=True)
     out = folder / "out"
-    known = {"file": file_targets, "iceberg": iceberg_targets, "postgres": postgres_targets}
+    known = {
+        "file": file_targets,
+        "iceberg": iceberg_targets,
+        "postgres": postgres_targets,
+        "mariadb": mariadb_targets,
+        "kafka": kafka_targets,
+    }
+    known |= {name: partial(remote_targets, name) for name in SERVERS}
     make_targets = known.get(sink) or partial(in_formats, sink.split(","))
     targets = make_targets(out, tables)
     read = [table for table in tables if any(target.table is table for target in targets)]

@@ -12,7 +12,12 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.spark.class_archive import FOLDER
+from seatunnel_core.spark.session import cache_folder
+
 STOPS = Path(__file__).with_name("stops.py")
+ARCHIVES = os.environ.get(FOLDER) or str(cache_folder(os.environ))
+"""One for all jobs: each has a home of its own, and would leave a process behind that makes an archive for that."""
 
 
 @frozen
@@ -176,10 +181,11 @@ class Engine:
         return [seen for seen in processes(self.pid) if "org.apache.spark" in seen.command]
 
     def workers(self) -> list[Seen]:
-        """The Python workers that have been forked from Spark's daemon."""
-        python = [seen for seen in processes(self.pid) if "pyspark.daemon" in seen.command]
-        daemons = {seen.pid for seen in python}
-        return [seen for seen in python if seen.parent in daemons]
+        """The Python workers: what was forked from what was forked from their template."""
+        python = [seen for seen in processes(self.pid) if "spark.worker_template" in seen.command]
+        templates = {seen.pid for seen in python if seen.parent == self.pid}
+        parents = {seen.pid for seen in python if seen.parent in templates}
+        return [seen for seen in python if seen.parent in parents]
 
     def left_over(self, patience_s: float = 20) -> list[Seen]:
         """What still runs of its session after some time, the process itself included."""

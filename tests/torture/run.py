@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
+from seatunnel_core.spark.class_archive import FOLDER
 from tests.torture.job import InFlight, TorturedJob
 from tests.torture.moments import Moment
-from tests.torture.process import Engine
+from tests.torture.process import ARCHIVES, Engine
 
 PATIENCE_S = 300
 """A process that has not ended by then hangs."""
@@ -124,7 +125,12 @@ class Run:
         """The first process, or one that goes on with the job."""
         begun = bool(self.job.stored(".manifest"))
         self.resumed += begun
-        environment = {"HOME": str(self.job.folder / "home"), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": ""}
+        environment = {
+            "HOME": str(self.job.folder / "home"),
+            "XDG_STATE_HOME": "",
+            "XDG_CACHE_HOME": "",
+            FOLDER: ARCHIVES,
+        }
         shared = str(self.job.folder.parent)  # what killed processes cannot remove goes with the campaign's folder
         environment |= {"TMPDIR": shared, "SPARK_LOCAL_DIRS": shared}
         environment["TORTURE_SINK"] = self.job.sink

@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
+from seatunnel_core.spark.class_archive import FOLDER
 from tests.torture.job import files_below
-from tests.torture.process import Engine
+from tests.torture.process import ARCHIVES, Engine
 
 READERS = 2
 ROWS_PER_SPLIT = 100
@@ -91,7 +92,7 @@ class SoakJob:
         return self._command("-s", self.job_id, "--drain", log="drain.log")
 
     def _command(self, *arguments: str, log: str) -> Engine:
-        environment = {"HOME": str(self.folder / "home"), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": ""}
+        environment = {"HOME": str(self.folder / "home"), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": "", FOLDER: ARCHIVES}
         environment |= {"XDG_RUNTIME_DIR": "", "TMPDIR": str(self.folder), "SPARK_LOCAL_DIRS": str(self.folder)}
         return Engine(arguments, log=self.folder / log, environment=environment)
 

@@ -59,8 +59,12 @@ def install(stop: Stop, sink: str) -> None:
     """Put the stop into the place where the call is made."""
     if sink == "iceberg" and stop.call in ("rename", "commit", "unlink"):
         install_in_iceberg(stop)
-    elif sink == "postgres" and stop.call in ("rename", "commit", "unlink"):
-        install_in_postgres(stop)
+    elif sink in ("postgres", "mariadb") and stop.call in ("rename", "commit", "unlink"):
+        install_in_databases(stop)
+    elif sink in ("s3", "versitygw", "hdfs") and stop.call in ("rename", "unlink"):
+        install_behind_servers(stop, sink)
+    elif sink == "kafka" and stop.call in ("rename", "commit"):
+        install_in_kafka(stop)
     else:
         install_in_files(stop)
 
@@ -86,7 +90,7 @@ def install_in_iceberg(stop: Stop) -> None:
     setattr(owner, name, commit)
 
 
-def install_in_postgres(stop: Stop) -> None:
+def install_in_databases(stop: Stop) -> None:
     """The move of a staged table stands for the rename of a file, and a sweep for the removal of one."""
     from seatunnel_core.connectors.jdbc.publishing import Publishing
     from seatunnel_core.connectors.jdbc.sink import JdbcSink
@@ -102,6 +106,33 @@ def install_in_postgres(stop: Stop) -> None:
 
     def stopping(self: Any, *arguments: Any, **options: Any) -> Any:
         return watched(path, lambda: original(self, *arguments, **options))
+
+    setattr(owner, name, stopping)
+
+
+def install_behind_servers(stop: Stop, sink: str) -> None:
+    """What publishes one file stands for its rename, and what removes a staged one for that of a local file."""
+    from seatunnel_core.connectors.file.hdfs.files import HdfsFileSystem
+    from seatunnel_core.connectors.file.objects.files import ObjectFileSystem
+
+    kind: Any = HdfsFileSystem if sink == "hdfs" else ObjectFileSystem
+    if stop.call == "rename":
+        kind.publish = stop.watch(kind.publish, 2)
+    else:
+        os.unlink = stop.watch(os.unlink, 0)
+        kind.discard = stop.watch(kind.discard, 1)
+
+
+def install_in_kafka(stop: Stop) -> None:
+    """The transaction that sends files stands for the rename of one; files of staging are removed as everywhere."""
+    from seatunnel_core.connectors.kafka.publishing import Publishing
+    from seatunnel_core.connectors.kafka.sink import KafkaSink
+
+    owner, name = (Publishing, "_in_transaction") if stop.call == "rename" else (KafkaSink, "commit")
+    watched, original = stop.watch(lambda _path, run: run(), 0), getattr(owner, name)
+
+    def stopping(self: Any, *arguments: Any, **options: Any) -> Any:
+        return watched("/out/", lambda: original(self, *arguments, **options))
 
     setattr(owner, name, stopping)
 
@@ -122,22 +153,22 @@ def install_in_files(stop: Stop) -> None:
         vars(local)["rename_new"] = stop.watch(rename.rename_new, 1)
     elif stop.call == "commit":
         committed = stop.watch(lambda _root, run: run(), 0)
-        original = sink.LocalFileSink.commit
+        original = sink.FileSink.commit
 
         def commit(self: Any, *arguments: Any, **options: Any) -> Any:
             return committed(self.root, lambda: original(self, *arguments, **options))
 
-        sink.LocalFileSink.commit = commit  # type: ignore[method-assign]
+        sink.FileSink.commit = commit  # type: ignore[method-assign]
     else:
         raise ValueError(f"no stop is known at {stop.call!r}")
     if not stop.counts:
-        commit_then_count = sink.LocalFileSink.commit
+        commit_then_count = sink.FileSink.commit
 
         def commit_and_count(self: Any, *arguments: Any, **options: Any) -> Any:
             commit_then_count(self, *arguments, **options)
             stop.counts = True
 
-        sink.LocalFileSink.commit = commit_and_count  # type: ignore[method-assign]
+        sink.FileSink.commit = commit_and_count  # type: ignore[method-assign]
 
 
 def main() -> int:

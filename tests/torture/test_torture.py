@@ -9,6 +9,7 @@ import pytest
 
 from seatunnel_core.connectors.file.formats import WRITTEN
 from tests.torture.__main__ import ROWS, torture
+from tests.torture.job import BEHIND_SERVERS
 from tests.torture.run import Run
 
 pytestmark = [
@@ -68,8 +69,9 @@ def test_many_killed_jobs_append_every_row_once_to_iceberg() -> None:
 @pytest.mark.long
 @pytest.mark.servers
 @pytest.mark.timeout(3600)
-def test_many_killed_jobs_move_every_row_once_into_tables_of_postgresql() -> None:
-    runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink="postgres")
+@pytest.mark.parametrize("sink", BEHIND_SERVERS)
+def test_many_killed_jobs_move_every_row_once_to_a_server(sink: str) -> None:
+    runs = torture(range(RUNS), seed=SEED, rows=ROWS, at_once=2, sink=sink)
     assert not [run.line() for run in runs if run.fault]
     killed_often_enough_while_rows_moved(runs)
 
