@@ -8,7 +8,6 @@ unit of each waits and nothing but checkpoints happens.
 import contextlib
 import json
 import os
-import statistics
 import tempfile
 import threading
 import time
@@ -37,6 +36,8 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 from tests.bench import jobs
+from tests.bench.bench import Bench
+from tests.bench.figure import Figure, at_most
 from tests.checkpoint.played import Played, committable
 
 UNITS = 20_000
@@ -47,26 +48,29 @@ HELD = (10, 100, 1000)
 
 HELD_S = 10
 PARALLELISM = 64
+_OF_PROCESSOR = "ms of the processor"
 
 
-def report(folder: Path, *, units: int = UNITS, held: Iterable[int] = HELD, held_s: float = HELD_S) -> None:
-    """Prints the figures; local checkpoints lie below ``folder`` meanwhile."""
+def report(bench: Bench, *, units: int = UNITS, held: Iterable[int] = HELD, held_s: float = HELD_S) -> None:
+    """Local checkpoints lie below the bench's folder meanwhile."""
     for every in (0, 100):
         beside = f"with a checkpoint every {every} units" if every else "without a checkpoint"
-        print(f"  a work unit, {beside}: {cpu_s_of_units(units, every) / units * 1e6:.0f} µs of the processor")
+        unit_ms = cpu_s_of_units(units, every) / units * 1e3
+        bench.tell(Figure(what=f"a work unit, {beside}", values=(unit_ms,), unit=_OF_PROCESSOR, goal=at_most(1)))
     checkpoint_ms, json_ms, state_bytes = checkpoints_in_flight(IN_FLIGHT)
-    print(
-        f"  a checkpoint with {IN_FLIGHT:,} units in flight ({state_bytes:,} bytes): {_spread(checkpoint_ms)} ms; "
-        f"json.dumps of the same state: {_spread(json_ms)} ms (processor time)"
+    in_flight = f"with {IN_FLIGHT:,} units in flight ({state_bytes:,} bytes)"
+    bench.tell(
+        Figure(what=f"a checkpoint {in_flight}", values=checkpoint_ms, unit=_OF_PROCESSOR, goal=at_most(10)),
+        Figure(what="json.dumps of the same state", values=json_ms, unit=_OF_PROCESSOR),
     )
     for name in ("memory", "local files"):
         for pipelines in held:
-            with _storage(name, folder) as storage, _one_processor():
-                took = hold(pipelines, storage, folder, held_s)
-            print(
-                f"  {pipelines:,} pipelines in {name}: {took.cpu_ms:.2f} ms of the processor per pipeline and second, "
-                f"{took.checkpoints:.2f} checkpoints each; {took.processors:.0%} of one",
-                flush=True,
+            with _storage(name, bench.data) as storage, _one_processor():
+                took = hold(pipelines, storage, bench.data, held_s)
+            held_in = f"{pipelines:,} pipelines with a checkpoint a second in {name}"
+            bench.tell(
+                Figure(what=held_in, values=(took.cpu_ms,), unit="ms of the processor per pipeline and second"),
+                Figure(what=f"{held_in}, checkpoints of each", values=(took.checkpoints,), unit="a second"),
             )
 
 
@@ -283,7 +287,3 @@ def _one_processor() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-def _spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"

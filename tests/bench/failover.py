@@ -8,7 +8,6 @@ the first try of the restored one: both ways through Spark, the claim of the epo
 import errno
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core.checkpoint.limits import Limits
-from tests.bench import contenders, jobs
+from tests.bench import jobs, systems
+from tests.bench.bench import Bench
+from tests.bench.figure import Figure, at_most
 
 TRIES = 1 + Limits().unit_retries
 """Of a work unit before its pipeline fails."""
@@ -41,11 +42,11 @@ def tried(rows: Any, folder: str, failures: int) -> Any:
     return rows
 
 
-def report(folder: Path, rounds: int) -> None:
-    """Prints the times, and how long a try waits for the next one within an epoch less the pause: Spark alone."""
-    with tempfile.TemporaryDirectory(prefix="run-", dir=folder) as made:
+def report(bench: Bench) -> None:
+    """The times, and how long a try waits for the next one within an epoch less the pause: Spark alone."""
+    with tempfile.TemporaryDirectory(prefix="run-", dir=bench.data) as made:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.bench.failover", made, str(rounds)],
+            [sys.executable, "-m", "tests.bench.failover", made, str(bench.rounds)],
             env={**os.environ, "PYTHONPATH": f"{made}{os.pathsep}{Path(__file__).parents[2]}"},
             capture_output=True,
             text=True,
@@ -54,8 +55,10 @@ def report(folder: Path, rounds: int) -> None:
     if done.returncode:
         sys.exit(f"the failing job ended with {done.returncode}:\n{done.stdout}{done.stderr[-3000:]}")
     told = json.loads(done.stdout.splitlines()[-1])
-    print(f"  failed unit to first unit: {_spread(told['failover_ms'])} ms")
-    print(f"  of that a retry in the same epoch takes, its pause left out: {_spread(told['retry_ms'])} ms")
+    bench.tell(
+        Figure(what="failed unit to first unit", values=told["failover_ms"], unit="ms", goal=at_most(300)),
+        Figure(what="a retry in the same epoch, its pause left out", values=told["retry_ms"], unit="ms"),
+    )
 
 
 def times(noted: list[float]) -> dict[str, list[float]]:
@@ -75,12 +78,8 @@ def main(folder: Path, rounds: int) -> None:
     tries = folder / "tries"
     tries.mkdir()
     (folder / "failing.py").write_text(_PLUGIN.format(folder=str(tries), failures=rounds * TRIES))
-    contenders.run_job(jobs.write_failing(folder, rounds), folder)
+    systems.run_job(jobs.write_failing(folder, rounds), folder)
     print(json.dumps(times([int(name.partition("-")[2]) / 1e6 for name in sorted(os.listdir(tries))])))
-
-
-def _spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.0f} ({min(values):.0f} to {max(values):.0f})"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ _ENGINE = """seatunnel:
 _LINEITEM = """env {{
   job.name = "lineitem"
   job.mode = "BATCH"
-  parallelism = 2
+  parallelism = {parallelism}
   {env}
 }}
 source {{
@@ -33,6 +33,11 @@ source {{
 sink {{
   LocalFile {{ path = "{target}", file_format_type = "parquet" }}
 }}
+"""
+
+_PARQUET = """env {{ job.name = "parquet", job.mode = "BATCH", parallelism = 2 }}
+source {{ LocalFile {{ path = "{table}", file_format_type = "parquet" }} }}
+sink {{ LocalFile {{ path = "{target}", file_format_type = "parquet" }} }}
 """
 
 SQL = """transform { Sql { query = \"\"\"
@@ -82,11 +87,21 @@ def write_engine(folder: Path) -> Path:
     return path
 
 
-def write_lineitem(folder: Path, table: Path, target: Path, *, env: str = "", transform: str = "") -> Path:
+def write_lineitem(
+    folder: Path, table: Path, target: Path, *, parallelism: int = 2, env: str = "", transform: str = ""
+) -> Path:
     """The job that turns the table into Parquet; ``env`` are more of its ``env`` options."""
     fields = ", ".join(f'{name} = "{kind}"' for name, kind in LINEITEM.items())
     path = folder / "lineitem.conf"
-    path.write_text(_LINEITEM.format(env=env, table=table, fields=fields, target=target, transform=transform))
+    given = {"parallelism": parallelism, "env": env, "table": table, "fields": fields, "target": target}
+    path.write_text(_LINEITEM.format(**given, transform=transform))
+    return path
+
+
+def write_parquet(folder: Path, table: Path) -> Path:
+    """The job that reads Parquet and writes it."""
+    path = folder / "parquet.conf"
+    path.write_text(_PARQUET.format(table=table, target=folder / "out"))
     return path
 
 
@@ -118,6 +133,26 @@ def write_waiting(folder: Path, pipelines: int) -> Path:
     sinks = "".join(_WAITING_SINK.format(number=number) for number in numbers)
     env = 'env { job.name = "waiting", job.mode = "BATCH", checkpoint.interval = 1000 }'
     path = folder / "waiting.conf"
+    path.write_text(f"{env}\nsource {{\n{sources}}}\nsink {{\n{sinks}}}\n")
+    return path
+
+
+_IDLE_SOURCE = """  LocalFile {{
+    plugin_output = t{number}, path = "{folder}/in/{number}", file_format_type = "json"
+    schema {{ fields {{ id = bigint }} }}
+  }}
+"""
+
+
+def write_idle(folder: Path, pipelines: int) -> Path:
+    """The streaming job whose pipelines watch folders that stay empty."""
+    numbers = range(pipelines)
+    for number in numbers:
+        (folder / "in" / str(number)).mkdir(parents=True)
+    sources = "".join(_IDLE_SOURCE.format(number=number, folder=folder) for number in numbers)
+    sinks = "".join(_WAITING_SINK.format(number=number) for number in numbers)
+    env = 'env { job.name = "idle", job.mode = "STREAMING", checkpoint.interval = 10000 }'
+    path = folder / "idle.conf"
     path.write_text(f"{env}\nsource {{\n{sources}}}\nsink {{\n{sinks}}}\n")
     return path
 

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seatunnel_storage_hdfs.local import LocalFileStorage, create
 
 from seatunnel_storage_api import envelope, layout
 from seatunnel_storage_api.state import CheckpointType, PipelineState
+from tests.bench.bench import Bench
+from tests.bench.figure import Figure, at_most
 
 JOB = "job"
 SIZES = {"1 KiB": (2**10, 300), "1 MiB": (2**20, 100), "64 MiB": (2**26, 9)}
@@ -26,25 +28,26 @@ KEPT = 3
 GIB = 2**30
 
 
-def report(data: Path) -> None:
-    """Prints the figures; everything lies below ``data`` meanwhile."""
+def report(bench: Bench) -> None:
+    """Everything lies below the bench's folder meanwhile."""
+    data = bench.data
     for name, (size, rounds) in SIZES.items():
         with tempfile.TemporaryDirectory(prefix="run-", dir=data) as folder:
             took = _store_against_bare(Path(folder), size, rounds)
-        for what, clock in (("time", 0), ("processor time", 1)):
-            ours_ms, bare_ms = (
-                statistics.median(each[clock] for each in turns) * 1000 for turns in zip(*took, strict=True)
-            )
-            print(
-                f"  store / bare, {name}, {what}: {ours_ms / bare_ms:.2f}  "
-                f"({ours_ms:.2f} and {bare_ms:.2f} ms, medians of {rounds})",
-                flush=True,
+        for what, clock, goal in (("time", 0, at_most(1.5)), ("processor time", 1, None)):
+            ours, bare = ([each[clock] * 1000 for each in turns] for turns in zip(*took, strict=True))
+            middle = statistics.median(ours) / statistics.median(bare)
+            bench.tell(
+                Figure(what=f"store / bare, {name}, {what}, of the medians", values=(middle,), goal=goal),
+                Figure(what=f"store, {name}, {what}", values=ours, unit="ms"),
+                Figure(what=f"bare, {name}, {what}", values=bare, unit="ms"),
             )
     for verb in ("store", "load"):
         with tempfile.TemporaryDirectory(prefix="run-", dir=data) as folder:
-            print(f"  {verb} 1 GiB: {_peak_of_another_process(verb, folder):.2f} copies in memory at most", flush=True)
+            copies = _peak_of_another_process(verb, folder)
+        bench.tell(Figure(what=f"{verb} 1 GiB, in memory at most", values=(copies,), unit="copies"))
     with tempfile.TemporaryDirectory(prefix="run-", dir=data) as folder:
-        _latest_among_many(Path(folder))
+        bench.tell(*_latest_among_many(Path(folder)))
 
 
 def _open(folder: Path) -> LocalFileStorage:
@@ -158,7 +161,7 @@ def _most_kib() -> int:
 # -- many
 
 
-def _latest_among_many(folder: Path, pipelines: int = 1000, each: int = 10) -> None:
+def _latest_among_many(folder: Path, pipelines: int = 1000, each: int = 10) -> Iterator[Figure]:
     with _open(folder) as storage:
         for pipeline in range(1, pipelines + 1):
             for number in range(each):
@@ -169,10 +172,11 @@ def _latest_among_many(folder: Path, pipelines: int = 1000, each: int = 10) -> N
         one_s, _ = _timed(lambda: storage.get_latest_checkpoint(JOB, pipelines // 2))
         payloads = len(reads)
         all_s, _ = _timed(lambda: storage.get_latest_checkpoints(JOB))
-    print(
-        f"  latest of one among {pipelines * each:,} checkpoints of {pipelines:,} pipelines: {payloads} payload read, "
-        f"{one_s * 1000:.2f} ms; latest of each: {len(reads) - payloads:,} payloads, {all_s * 1000:.0f} ms"
-    )
+    among = f"among {pipelines * each:,} checkpoints of {pipelines:,} pipelines"
+    yield Figure(what=f"latest of one {among}", values=(one_s * 1000,), unit="ms")
+    yield Figure(what=f"latest of one {among}, read", values=(payloads,), unit="payloads")
+    yield Figure(what=f"latest of each {among}", values=(all_s * 1000,), unit="ms")
+    yield Figure(what=f"latest of each {among}, read", values=(len(reads) - payloads,), unit="payloads")
 
 
 def _put_without_sync(storage: LocalFileStorage, state: PipelineState) -> None:

@@ -6,7 +6,6 @@ allow if groups were full and nothing else had to be done.
 
 import contextlib
 import os
-import statistics
 import tempfile
 import threading
 import time
@@ -15,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatunnel_storage_mapstore.maps import FileMapStoreFactory
+
+from tests.bench.bench import Bench
+from tests.bench.figure import Figure, at_least, ratios
 
 THREADS = 64
 KEYS = 10
@@ -75,21 +77,23 @@ def syncs(run: Callable[[], object]) -> int:
     return counted[0]
 
 
-def report(folder: Path, rounds: int, changes: int = CHANGES) -> None:
-    """Prints changes a second, and how much of the bare disk's that is."""
-    played = []
-    for number in range(rounds):
+def report(bench: Bench, changes: int = CHANGES) -> None:
+    """Changes a second, and how much of the bare disk's that is."""
+    folder, played = bench.data, []
+    for number in range(bench.rounds):
         with _empty(folder) as each:
             bare, ours = _in_turns(number, each, changes)
         played.append((ours, bare))
         print(f"    round {number + 1}: {ours:,.0f} changes/s, bare {bare:,.0f}", flush=True)
-    ratios = [ours / bare for ours, bare in played]
     with _empty(folder) as each:
         synced = syncs(lambda: changes_per_s(each, changes))
-    ours, bare = (statistics.median(each) for each in zip(*played, strict=True))
-    print(f"  ours / bare: {statistics.median(ratios):.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"  {THREADS} threads: {ours:,.0f} durable changes/s, {changes / synced:.1f} to an fsync")
-    print(f"  one fsync per group of {THREADS}, and nothing else: {bare:,.0f} changes/s")
+    ours, bare = zip(*played, strict=True)
+    bench.tell(
+        Figure(what=f"durable changes, from {THREADS} threads", values=ours, unit="a second", goal=at_least(20_000)),
+        Figure(what=f"one fsync per group of {THREADS}, and nothing else", values=bare, unit="a second"),
+        Figure(what="ours / that", values=ratios(ours, bare)),
+        Figure(what="changes to an fsync", values=(changes / synced,), unit="changes"),
+    )
 
 
 def _in_turns(number: int, folder: Path, changes: int) -> tuple[float, float]:

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LINEITEM: Mapping[str, str] = {
     "l_orderkey": "bigint",
@@ -27,8 +31,22 @@ LINEITEM: Mapping[str, str] = {
 }
 """The columns of TPC-H's largest table, in names that SeaTunnel and Spark SQL both know; comments are quoted."""
 
+_ARROW = {"bigint": "int64", "int": "int32", "string": "string", "date": "date32[day]"}
+
+
+def arrow_schema() -> "pa.Schema":
+    """Those columns for pyarrow, which is imported here, because what only counts rows needs none."""
+    import pyarrow as pa
+
+    plain = {name: getattr(pa, _ARROW[kind].partition("[")[0])() for name, kind in LINEITEM.items() if kind in _ARROW}
+    return pa.schema([(name, plain.get(name, pa.decimal128(15, 2))) for name in LINEITEM])
+
+
 LINEITEM_ROWS = 2_999_671
 """At scale factor 0.5: 380 MB of CSV."""
+
+LINEITEM_PARQUET_BYTES = 113_000_000
+"""About what it has as Parquet, packed with snappy."""
 
 _SCALE = "0.5"
 
@@ -58,6 +76,20 @@ def lineitem_times(folder: Path, times: int) -> Path:
             for copy in range(times):
                 os.link(file, draft / f"{copy}-{file.name}")
         draft.rename(found)
+    return found
+
+
+def lineitem_parquet(folder: Path) -> Path:
+    """The table in eight Parquet files."""
+    found = folder / "lineitem-parquet-8"
+    if not found.exists():
+        from tests.bench import peers
+
+        draft = folder / f"draft-{os.getpid()}"
+        draft.mkdir()
+        peers.floor(draft, lineitem(folder, files=8), peers.BLOCKS["8m"])
+        (draft / "out").rename(found)
+        shutil.rmtree(draft)
     return found
 
 

@@ -1,0 +1,127 @@
+"""Plays a case: its systems take turns, each run in a new process and an empty folder, and what it tells is kept."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from tests.bench import jobs, peers
+from tests.bench.figure import Figure, Goal, ratios
+from tests.bench.process_tree import cpu_s, watched_memory
+
+Round = dict[str, dict[str, float]]
+"""What each system measured, by its name."""
+
+_ROOT = Path(__file__).parents[2]
+
+
+@define
+class Played:
+    """All rounds of some systems."""
+
+    rounds: list[Round]
+
+    def values(self, system: str, key: str) -> list[float]:
+        return [each[system][key] for each in self.rounds]
+
+    def ratio(self, above: str, below: str, key: str, goal: Goal | None = None, what: str = "") -> Figure:
+        """Of two systems, within each round."""
+        named = what or f"{above} / {below}, {_KEYS.get(key, key)}"
+        return Figure(what=named, values=ratios(self.values(above, key), self.values(below, key)), goal=goal)
+
+    def value(self, system: str, key: str, unit: str = "s", goal: Goal | None = None) -> Figure:
+        return Figure(what=f"{system}, {_KEYS.get(key, key)}", values=self.values(system, key), unit=unit, goal=goal)
+
+
+_KEYS = {
+    "start_to_exit_s": "start to exit",
+    "wall_s": "after Spark is up",
+    "cpu_s": "processor time after Spark is up",
+    "all_cpu_s": "processor time, start to exit",
+    "peak_bytes": "memory at its peak",
+    "first_commit_s": "from Spark's being up to the first commit",
+    "ms_per_table": "from Spark's being up to the last commit, for each table",
+    "cpu_ms_per_table": "processor time after Spark is up, for each table",
+}
+
+
+@define
+class Bench:
+    """One run of the benchmark."""
+
+    data: Path
+    rounds: int
+    told: list[dict[str, Any]] = field(factory=list)
+    """What all cases told, as it goes into the JSON."""
+
+    _figures: list[Figure] = field(factory=list)
+    _played: list[Round] = field(factory=list)
+
+    def case(self, name: str, title: str, play: Any) -> None:
+        """Play one case, and keep what it tells."""
+        self._figures, self._played = [], []
+        print(f"\n{name}: {title}", flush=True)
+        play(self)
+        figures = [figure.as_json() for figure in self._figures]
+        self.told.append({"case": name, "title": title, "figures": figures, "rounds": self._played})
+
+    def tell(self, *figures: Figure) -> None:
+        for figure in figures:
+            print(f"  {figure}", flush=True)
+        self._figures.extend(figures)
+
+    def play(self, systems: Sequence[str], table: Path, rounds: int | None = None) -> Played:
+        """Each system once in each round; the order changes from round to round."""
+        played = []
+        for number in range(rounds or self.rounds):
+            turn = number % len(systems)
+            order = [*systems[turn:], *systems[:turn]]
+            played.append({name: self.run(name, table) for name in order})
+            shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in systems)
+            print(f"    round {number + 1}: {shown}", flush=True)
+        self._played.extend(played)
+        return Played(played)
+
+    def run(self, name: str, table: Path) -> dict[str, float]:
+        with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as folder:
+            log = Path(folder, "log")
+            began_cpu, began = cpu_s(), time.perf_counter()
+            with log.open("wb") as errors:
+                process = subprocess.Popen(
+                    self._command(name, Path(folder), table), stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT
+                )
+                with watched_memory(process.pid) as peak:
+                    said, _ = process.communicate()
+            start_to_exit_s = time.perf_counter() - began
+            if process.returncode:
+                sys.exit(f"{name} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
+            last = said.decode().splitlines()[-1:]
+            measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
+            spent = {"start_to_exit_s": start_to_exit_s, "all_cpu_s": cpu_s() - began_cpu, "peak_bytes": peak.bytes}
+            return {**spent, **measured}
+
+    def _command(self, name: str, folder: Path, table: Path) -> list[str]:
+        seatunnel = [sys.executable, "-m", "seatunnel_core.cli"]
+        match name:
+            case "smallest-job":
+                engine, conf = jobs.write_engine(folder), jobs.write_smallest(folder)
+                return [*seatunnel, "-c", str(conf), "-m", "local[2]", "--engine-config", str(engine)]
+            case "check":
+                engine, conf = jobs.write_engine(folder), jobs.write_smallest(folder)
+                return [*seatunnel, "-c", str(conf), "--check", "--engine-config", str(engine)]
+            case "help":
+                return [*seatunnel, "--help"]
+            case _:
+                python = peers.python_of_dlt(self.data) if name == "dlt" else sys.executable
+                return [str(python), "-m", "tests.bench.systems", name, str(folder), str(table)]
+
+
+def _short(measured: dict[str, float]) -> str:
+    name = next(key for key in ("wall_s", "transfer_s", "ms_per_table", "start_to_exit_s") if key in measured)
+    return f"{measured[name]:.2f}"

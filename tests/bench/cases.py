@@ -1,0 +1,171 @@
+"""The cases: what is measured, which systems take turns, and the goals."""
+
+from collections.abc import Callable
+from functools import partial
+
+from tests.bench import (
+    buckets,
+    coordinator,
+    databases,
+    failover,
+    idle,
+    local_files,
+    map_store,
+    peers,
+    tables,
+)
+from tests.bench.bench import Bench, Played
+from tests.bench.figure import Figure, Goal, at_least, at_most, ratios
+
+Case = Callable[[Bench], None]
+
+_FLOORS = tuple(f"floor, blocks of {name}" for name in peers.BLOCKS)
+_MB = 1e6
+
+
+def csv_to_parquet(files: int, bench: Bench) -> None:
+    systems = ("ours", "Spark batch", "Structured Streaming", *_FLOORS, "DuckDB", "dlt", *peers.installed_seatunnel())
+    played = bench.play(systems, tables.lineitem(bench.data, files=files))
+    for other in ("Spark batch", "Structured Streaming"):
+        bench.tell(played.ratio(other, "ours", "start_to_exit_s", at_least(3)))
+        bench.tell(played.ratio(other, "ours", "cpu_s"))
+    if "seatunnel" in systems:
+        bench.tell(played.ratio("seatunnel", "ours", "start_to_exit_s", at_least(5.5)))
+    best = _best(played, "wall_s")
+    bench.tell(
+        Figure(
+            what="ours / floor, after Spark is up",
+            values=ratios(played.values("ours", "wall_s"), best),
+            goal=at_most(1.25),
+        ),
+        _after_spark(played, "dlt", at_least(1.6)),
+        _after_spark(played, "DuckDB"),
+        played.ratio("ours", "Spark batch", "peak_bytes", at_most(0.6)),
+    )
+    _tell_times(bench, played, systems)
+
+
+def _after_spark(played: Played, other: str, goal: Goal | None = None) -> Figure:
+    """What has no Spark, from its start to its exit, against ours once Spark is up."""
+    values = ratios(played.values(other, "start_to_exit_s"), played.values("ours", "wall_s"))
+    return Figure(what=f"{other}, start to exit / ours, after Spark is up", values=values, goal=goal)
+
+
+def _best(played: Played, key: str) -> list[float]:
+    return [min(each[name][key] for name in _FLOORS) for each in played.rounds]
+
+
+def _tell_times(bench: Bench, played: Played, systems: tuple[str, ...]) -> None:
+    for name in systems:
+        bench.tell(played.value(name, "start_to_exit_s"))
+    megabytes = [[value / _MB for value in played.values(name, "peak_bytes")] for name in systems]
+    for name, values in zip(systems, megabytes, strict=True):
+        bench.tell(Figure(what=f"{name}, memory at its peak", values=values, unit="MB"))
+
+
+def four_times_the_data(bench: Bench) -> None:
+    played = bench.play(("ours", "dlt"), tables.lineitem_times(bench.data, 4))
+    bench.tell(played.ratio("dlt", "ours", "start_to_exit_s", at_least(1)))
+    _tell_times(bench, played, ("ours", "dlt"))
+
+
+def parquet_to_parquet(bench: Bench) -> None:
+    played = bench.play(("ours, Parquet", "Spark batch, Parquet"), tables.lineitem_parquet(bench.data))
+    bench.tell(played.ratio("Spark batch, Parquet", "ours, Parquet", "wall_s", at_least(1.5)))
+    bench.tell(played.ratio("Spark batch, Parquet", "ours, Parquet", "cpu_s"))
+
+
+def small_tables(number: int, bench: Bench) -> None:
+    folder = tables.small_tables(bench.data, tables=number, rows=100)
+    if number > 1000:
+        played = bench.play(("small tables",), folder, rounds=3)
+        bench.tell(played.value("small tables", "ms_per_table", "ms"))
+        return
+    played = bench.play(("small tables", "smallest-job"), folder)
+    bench.tell(
+        played.ratio("small tables", "smallest-job", "start_to_exit_s", at_most(2)),
+        played.value("small tables", "ms_per_table", "ms", at_most(2)),
+        played.value("small tables", "cpu_ms_per_table", "ms"),
+    )
+
+
+def checkpoints(bench: Bench) -> None:
+    every = {"10 s": None, "1 s": at_most(1.02), "0.1 s": at_most(1.1)}
+    names = [f"ours, checkpoints every {interval}" for interval in every]
+    played = bench.play(("ours", *names), tables.lineitem_times(bench.data, 4))
+    for name, goal in zip(names, every.values(), strict=True):
+        bench.tell(played.ratio(name, "ours", "wall_s", goal), played.ratio(name, "ours", "cpu_s"))
+
+
+def transforms(bench: Bench) -> None:
+    systems = ("ours", "ours, Sql", "ours, one transform", "ours, five transforms")
+    played = bench.play(systems, tables.lineitem(bench.data, files=1))
+    bench.tell(
+        played.ratio("ours, Sql", "ours", "wall_s", at_most(1.3)),
+        played.ratio("ours, Sql", "ours", "cpu_s"),
+        played.ratio("ours, five transforms", "ours, one transform", "cpu_s", at_most(2)),
+    )
+
+
+def start(bench: Bench) -> None:
+    played = bench.play(("smallest-job", "smallest program", "help", "check"), bench.data)
+    bench.tell(
+        played.ratio("smallest-job", "smallest program", "start_to_exit_s", at_most(0.5)),
+        played.value("help", "start_to_exit_s", goal=at_most(0.3)),
+        played.value("check", "start_to_exit_s", goal=at_most(0.5)),
+        played.value("smallest-job", "start_to_exit_s"),
+        played.value("smallest program", "start_to_exit_s"),
+    )
+
+
+def killed(bench: Bench) -> None:
+    played = bench.play(("ours, killed",), tables.lineitem_times(bench.data, 4))
+    bench.tell(played.value("ours, killed", "first_commit_s", goal=at_most(1)))
+
+
+def scale(bench: Bench) -> None:
+    played = bench.play(("ours", "ours, local[1]"), tables.lineitem(bench.data, files=8))
+    bench.tell(played.ratio("ours, local[1]", "ours", "wall_s"), played.ratio("ours, local[1]", "ours", "cpu_s"))
+
+
+def from_bucket_to_bucket(bench: Bench) -> None:
+    table = tables.lineitem(bench.data, files=8)
+    with buckets.bucket_with(table):
+        played = bench.play(("ours, buckets", "ours", "bare transfer"), table)
+    both = map(sum, zip(played.values("ours", "wall_s"), played.values("bare transfer", "transfer_s"), strict=True))
+    values = ratios(played.values("ours, buckets", "wall_s"), both)
+    bench.tell(
+        Figure(what="ours, buckets / (ours + bare transfer), after Spark is up", values=values, goal=at_most(1.2)),
+        played.ratio("ours, buckets", "ours", "cpu_s"),
+        played.value("bare transfer", "transfer_s"),
+    )
+
+
+CASES: dict[str, tuple[str, Case]] = {
+    "csv-one": ("380 MB of CSV in one file to Parquet", partial(csv_to_parquet, 1)),
+    "csv-eight": ("380 MB of CSV in eight files to Parquet", partial(csv_to_parquet, 8)),
+    "csv-four-times": ("1.5 GB of CSV to Parquet", four_times_the_data),
+    "parquet": ("that table from Parquet to Parquet", parquet_to_parquet),
+    "small": ("1,000 tables of 100 rows as 1,000 pipelines", partial(small_tables, 1000)),
+    "many-small": ("10,000 tables of 100 rows as 10,000 pipelines", partial(small_tables, 10_000)),
+    "checkpoints": ("1.5 GB of CSV to Parquet, with checkpoints and without", checkpoints),
+    "transforms": ("transforms between CSV and Parquet, against none", transforms),
+    "buckets": (
+        "380 MB of CSV to Parquet from bucket to bucket, against local disks",
+        from_bucket_to_bucket,
+    ),
+    "start": ("from start to exit, where there is next to nothing to do", start),
+    "storage": ("a checkpoint in local files, against the system calls that it cannot do without", local_files.report),
+    "map-store": ("changes of a durable map, from 64 threads", map_store.report),
+    "coordinator": ("what the coordinator costs the driver", coordinator.report),
+    "failover": ("a pipeline that fails and is restored in a living process", failover.report),
+    "killed": ("a process that is killed in its job, and the next one", killed),
+    "idle": ("streaming pipelines that have nothing to do", idle.report),
+    "scale": ("380 MB of CSV to Parquet with one slot, and with two", scale),
+    "jdbc-source": ("2 million rows of PostgreSQL to Parquet", databases.report_reading),
+    "jdbc-sink": ("2 million rows of Parquet to PostgreSQL", databases.report_writing),
+}
+"""By the name that the command line takes: what is done, and who does it."""
+
+FULL_ONLY = ("many-small",)
+"""They take long, and are left to ``make bench-full``."""

@@ -1,0 +1,146 @@
+"""Other programs that do the same: the floor of one process with pyarrow, DuckDB, dlt, and SeaTunnel's own engine.
+
+Each reads the CSV files of a table and writes Parquet with snappy into ``folder/out``, durably where it is a floor.
+"""
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from tests.bench import jobs
+from tests.bench.tables import LINEITEM, arrow_schema
+
+THREADS = 2
+FILES_OF_ONE = 12
+"""Into so many files our job writes a table that lies in one file."""
+
+BLOCKS = {"256k": 1 << 18, "1m": 1 << 20, "8m": 8 << 20}
+"""Bytes that pyarrow reads at a time; the best of them is the floor."""
+
+SEATUNNEL = "SEATUNNEL_PEER_HOME"
+"""Of the environment: an installation of SeaTunnel that is measured, too."""
+
+
+def floor(folder: Path, table: Path, block: int) -> None:
+    """Streaming pyarrow with two threads: the same schema, compression and number of files, each synchronised."""
+    (folder / "out").mkdir()
+    files = sorted(table.iterdir())
+    if len(files) > 1:
+        with ThreadPoolExecutor(THREADS) as threads:
+            list(threads.map(lambda file: _convert(file, folder / "out" / f"{file.stem}.parquet", block), files))
+    else:
+        _convert_into_several(files[0], folder / "out", block)
+
+
+def _batches(file: Path, block: int) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema()
+    types = pacsv.ConvertOptions(column_types={column.name: column.type for column in schema})
+    with pacsv.open_csv(file, pacsv.ReadOptions(block_size=block, use_threads=False), convert_options=types) as reader:
+        yield from reader
+
+
+def _convert(file: Path, target: Path, block: int) -> None:
+    _write(target, _batches(file, block))
+
+
+def _convert_into_several(file: Path, out: Path, block: int) -> None:
+    """One thread reads, the other one writes."""
+    waiting: queue.Queue[pa.RecordBatch | None] = queue.Queue(maxsize=8)
+    share = -(-file.stat().st_size // FILES_OF_ONE)
+
+    def write() -> None:
+        for number in range(FILES_OF_ONE + 1):
+            if not _write(out / f"{number}.parquet", iter(waiting.get, None), share):
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for batch in _batches(file, block):
+        waiting.put(batch)
+    waiting.put(None)
+    writer.join()
+
+
+def _write(target: Path, batches: Iterator[pa.RecordBatch], bytes_of_one: int | None = None) -> bool:
+    """Whether there may be more than went into this file."""
+    taken = 0
+    with open(target, "wb") as file, pq.ParquetWriter(file, arrow_schema(), compression="snappy") as to:
+        for batch in batches:
+            to.write_batch(batch)
+            taken += batch.nbytes
+            if bytes_of_one is not None and taken >= bytes_of_one:
+                break
+        else:
+            bytes_of_one = None
+    with open(target, "rb") as file:
+        os.fsync(file.fileno())
+    return bytes_of_one is not None
+
+
+def duckdb(folder: Path, table: Path) -> None:
+    import duckdb as db
+
+    columns = ", ".join(f"'{name}': '{_sql_type(kind)}'" for name, kind in LINEITEM.items())
+    with db.connect(config={"threads": THREADS}) as connection:
+        connection.execute(
+            f"COPY (SELECT * FROM read_csv('{table}/*.csv', header = true, columns = {{{columns}}})) "
+            f"TO '{folder}/out' (FORMAT parquet, COMPRESSION snappy, PER_THREAD_OUTPUT true)"
+        )
+
+
+def _sql_type(kind: str) -> str:
+    return {"string": "VARCHAR"}.get(kind, kind.upper())
+
+
+def python_of_dlt(data: Path) -> Path:
+    """In a virtual environment of its own: dlt wants other versions of what we need, too."""
+    python = data / "dlt-venv" / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
+        command = [str(python), "-m", "pip", "install", "--quiet", "dlt[filesystem,parquet]>=1.31", "attrs"]
+        subprocess.run(command, check=True)
+    return python
+
+
+def dlt(folder: Path, table: Path) -> None:
+    """Arrow tables to Parquet files, as its documentation does it for speed."""
+    import dlt as load
+    from dlt.destinations import filesystem
+
+    @load.resource(name="lineitem")
+    def lineitem() -> Iterator[pa.Table]:
+        for file in sorted(table.iterdir()):
+            for batch in _batches(file, BLOCKS["8m"]):
+                yield pa.Table.from_batches([batch])
+
+    pipeline = load.pipeline(
+        pipeline_name="bench",
+        pipelines_dir=str(folder / "dlt"),
+        destination=filesystem(bucket_url=f"file://{folder}/loaded"),
+        dataset_name="out",
+    )
+    pipeline.run(lineitem(), loader_file_format="parquet").raise_on_failed_jobs()
+    (folder / "out").mkdir()
+    for number, file in enumerate((folder / "loaded").rglob("lineitem/*.parquet")):
+        file.rename(folder / "out" / f"{number}.parquet")
+
+
+def seatunnel(folder: Path, table: Path) -> None:
+    """Its own engine, in one process; with ``parallelism = 2`` it writes rows twice."""
+    conf = jobs.write_lineitem(folder, table, folder / "out", parallelism=1)
+    command = [f"{os.environ[SEATUNNEL]}/bin/seatunnel.sh", "--config", str(conf), "-m", "local"]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def installed_seatunnel() -> Sequence[str]:
+    """The systems that can be measured beside ours: it, or none."""
+    return ("seatunnel",) if os.environ.get(SEATUNNEL) else ()

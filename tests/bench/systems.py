@@ -1,0 +1,258 @@
+"""What is measured: each in a process of its own, which prints its figures as one line of JSON at the end.
+
+``python -m tests.bench.systems NAME FOLDER TABLE``. The folder is empty at the start. The time that is told begins
+when the Spark session is ready; reading and planning the job, its claims and its checkpoints count.
+"""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench import jobs, peers, restart
+from tests.bench.process_tree import cpu_s
+from tests.bench.tables import LINEITEM, LINEITEM_ROWS
+
+MASTER = "local[2]"
+
+Figures = dict[str, float]
+System = Callable[[Path, Path], Figures]
+
+
+@contextmanager
+def measured() -> Iterator[Figures]:
+    """Within the block, time and processor time; the mapping is filled at its end."""
+    figures: Figures = {}
+    cpu, wall = cpu_s(), time.perf_counter()
+    yield figures
+    figures["wall_s"] = time.perf_counter() - wall
+    figures["cpu_s"] = cpu_s() - cpu
+
+
+def ours(folder: Path, table: Path, env: str = "", transform: str = "") -> Figures:
+    """The command ``seatunnel``, from CSV to Parquet."""
+    return command(jobs.write_lineitem(folder, table, folder / "out", env=env, transform=transform), folder)
+
+
+def ours_with_env(env: str) -> System:
+    return lambda folder, table: ours(folder, table, env)
+
+
+def ours_with_transform(transform: str) -> System:
+    return lambda folder, table: ours(folder, table, transform=transform)
+
+
+def ours_parquet(folder: Path, table: Path) -> Figures:
+    return command(jobs.write_parquet(folder, table), folder)
+
+
+def ours_killed(folder: Path, table: Path) -> Figures:
+    """The job is killed when its first file is committed, and goes on in this process."""
+    conf = jobs.write_lineitem(folder, table, folder / "out", env=restart.ENV)
+    restart.begin_and_kill(conf, folder)
+    return command(conf, folder, "-r", restart.JOB)
+
+
+def ours_on(master: str) -> System:
+    return lambda folder, table: command(jobs.write_lineitem(folder, table, folder / "out"), folder, master=master)
+
+
+def command(conf: Path, folder: Path, *more: str, master: str = MASTER) -> Figures:
+    """Run ``seatunnel -c`` in this process, which ends with it; its own log tells when Spark is ready, and when rows
+    were committed."""
+    from seatunnel_core.cli.main import main
+
+    moments = Moments()
+    logger = logging.getLogger("seatunnel.job")
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    logger.addHandler(moments)
+    sys.argv = ["seatunnel", "-c", str(conf), "-m", master, "--engine-config", str(jobs.write_engine(folder)), *more]
+    code = main()
+    assert code == 0, f"exit code {code}"
+    return moments.figures()
+
+
+class Moments(logging.Handler):
+    """When Spark was ready and when rows were committed, with the processor time until then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ready = (0.0, 0.0)
+        self.first_commit_s = 0.0
+        self.last_commit_s = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg.startswith("Spark runs"):
+            self.ready = (time.perf_counter(), cpu_s())
+        elif "committed" in record.msg:
+            self.last_commit_s = time.perf_counter()
+            self.first_commit_s = self.first_commit_s or self.last_commit_s
+
+    def figures(self) -> Figures:
+        wall, cpu = self.ready
+        return {
+            "wall_s": time.perf_counter() - wall,
+            "cpu_s": cpu_s() - cpu,
+            "first_commit_s": self.first_commit_s - wall,
+            "last_commit_s": self.last_commit_s - wall,
+        }
+
+
+def ours_in_buckets(folder: Path, _table: Path) -> Figures:
+    from tests.bench import buckets
+
+    figures = command(buckets.write_job(folder), folder)
+    return {**figures, "bytes": buckets.fetch_output(folder)}
+
+
+def bare_transfer(_folder: Path, _table: Path) -> Figures:
+    from tests.bench import buckets
+
+    with measured() as figures:
+        buckets.transfer()
+    return {"transfer_s": figures["wall_s"], "transfer_cpu_s": figures["cpu_s"]}
+
+
+def spark_batch(folder: Path, table: Path) -> Figures:
+    """Spark's own reader and writer."""
+    spark = _session(folder)
+    with measured() as figures:
+        spark.read.csv(str(table), schema=_ddl(), header=True).write.parquet(str(folder / "out"))
+    spark.stop()
+    return figures
+
+
+def spark_streaming(folder: Path, table: Path) -> Figures:
+    """Structured Streaming over what is there, exactly once."""
+    spark = _session(folder)
+    with measured() as figures:
+        rows = spark.readStream.csv(str(table), schema=_ddl(), header=True)
+        writer = rows.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoints"))
+        query = writer.trigger(availableNow=True).start(str(folder / "out"))
+        query.awaitTermination()
+    spark.stop()
+    return figures
+
+
+def spark_parquet(folder: Path, table: Path) -> Figures:
+    """Spark's own reader and writer, from Parquet to Parquet."""
+    spark = _session(folder)
+    with measured() as figures:
+        spark.read.parquet(str(table)).write.parquet(str(folder / "out"))
+    spark.stop()
+    return figures
+
+
+def peer(convert: Callable[..., None], *more: Any) -> System:
+    """One without Spark, measured from its first line; ``start_to_exit_s`` has the start of Python and its imports."""
+
+    def run(folder: Path, table: Path) -> Figures:
+        with measured() as figures:
+            convert(folder, table, *more)
+        return figures
+
+    return run
+
+
+def small_tables(folder: Path, tables: Path) -> Figures:
+    """Every table is a pipeline: the time from the session's being ready to the last commit, per table in ms."""
+    number = len(list(tables.iterdir()))
+    found = command(jobs.write_small(folder, tables, folder / "out", number), folder)
+    return {"ms_per_table": found["last_commit_s"] * 1000 / number, "cpu_ms_per_table": found["cpu_s"] * 1000 / number}
+
+
+def smallest_program(folder: Path, table: Path) -> Figures:
+    """The least that a PySpark program can do: one Python task, and ``stop()``."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master(MASTER).getOrCreate()
+    assert spark.sparkContext.parallelize([1], 1).map(lambda value: value + 1).collect() == [2]
+    spark.stop()
+    return {}
+
+
+def run_job(conf: Path, folder: Path) -> float:
+    """Run our engine on a job file, whose checkpoints lie in the folder, to its end, and say when that was."""
+    from seatunnel_core.config.engine import load_engine
+    from seatunnel_core.config.job_file import load_job
+    from seatunnel_core.connectors import registry
+    from seatunnel_core.runtime.job_run import JobRun
+
+    run = JobRun(
+        load_job(conf),
+        load_engine(jobs.write_engine(folder)),
+        registry=registry,
+        job_id="measured",
+        master=MASTER,
+        log_file=folder / "spark.log",
+    )
+    with run:
+        run.start()
+        report = run.wait()
+        ended = time.monotonic()
+    assert report is not None
+    assert report.outcome.value == "finished", report
+    return ended
+
+
+def _session(folder: Path):  # type: ignore[no-untyped-def]
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false")
+    return builder.config("spark.sql.warehouse.dir", str(folder / "warehouse")).getOrCreate()
+
+
+def _ddl() -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in LINEITEM.items())
+
+
+def _check(folder: Path, table: Path) -> None:
+    """A contender that loses rows is out."""
+    import pyarrow.parquet as pq
+
+    files = list((folder / "out").rglob("*.parquet"))
+    rows = sum(pq.read_metadata(file).num_rows for file in files)
+    copies = int(table.name.partition("x")[2] or 1)
+    assert rows == LINEITEM_ROWS * copies, f"{rows} rows in {len(files)} files"
+
+
+SYSTEMS: dict[str, System] = {
+    "ours": ours,
+    "ours, checkpoints every 10 s": ours_with_env("checkpoint.interval = 10000"),
+    "ours, checkpoints every 1 s": ours_with_env("checkpoint.interval = 1000"),
+    "ours, checkpoints every 0.1 s": ours_with_env("checkpoint.interval = 100"),
+    "ours, Sql": ours_with_transform(jobs.SQL),
+    "ours, one transform": ours_with_transform(jobs.ONE),
+    "ours, five transforms": ours_with_transform(jobs.FIVE),
+    "ours, Parquet": ours_parquet,
+    "ours, killed": ours_killed,
+    "ours, local[1]": ours_on("local[1]"),
+    "ours, buckets": ours_in_buckets,
+    "bare transfer": bare_transfer,
+    "Spark batch": spark_batch,
+    "Spark batch, Parquet": spark_parquet,
+    "Structured Streaming": spark_streaming,
+    **{f"floor, blocks of {name}": peer(peers.floor, block) for name, block in peers.BLOCKS.items()},
+    "DuckDB": peer(peers.duckdb),
+    "dlt": peer(peers.dlt),
+    "seatunnel": peer(peers.seatunnel),
+    "small tables": small_tables,
+    "smallest program": smallest_program,
+}
+
+
+def main() -> None:
+    name, folder, table = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    figures = SYSTEMS[name](folder, table)
+    if (folder / "out").exists() and "lineitem" in table.name:
+        _check(folder, table)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
