@@ -14,7 +14,7 @@ MINUTES ?= 60
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench wheels clean dev
+.PHONY: help demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -42,7 +42,7 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 	@.ci/servers $(VENV)
 	@rm -f build/promises.json; failed=0; \
 	$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/test_*_conformance.py || failed=1; \
-	$(PYTEST) -n 2 --dist loadfile -m 'servers or cluster or install' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
 	$(if $(ARGS),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
 	exit $$failed
 
@@ -89,8 +89,14 @@ torture: dev ## running jobs killed from outside and resumed, RUNS times
 soak: dev ## a streaming job with a watched folder for MINUTES, killed at random and resumed; memory and open files are watched
 	@$(RUN) -m tests.torture.soak --minutes $(MINUTES) $(ARGS)
 
-bench: dev ## ratios against Spark's own readers and writers; the figures for docs/benchmarks.md
+bench: dev ## ratios against Spark, pyarrow, DuckDB and dlt, into build/bench.json
+	@.ci/venv $(VENV) spark,demo,dev,bench
 	@$(RUN) -m tests.bench $(ARGS)
+
+bench-full: dev ## those and the long ones, and the figures and plots of docs/benchmarks.md
+	@.ci/venv $(VENV) spark,demo,dev,bench
+	@$(RUN) -m tests.bench --full $(ARGS)
+	@$(RUN) -m tests.bench.page build/bench.json
 
 wheels: dev ## every distribution of this clone, into dist/
 	@rm -rf dist
@@ -101,3 +107,4 @@ clean: ## what this file made, the virtual environments included
 
 dev:
 	@.ci/venv $(VENV) spark,demo,dev
+	@$(RUN) -m seatunnel_core.spark.class_archive > /dev/null || echo "There is no archive of Java's classes: Spark starts slower."

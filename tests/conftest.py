@@ -34,6 +34,17 @@ def jobs_of_other_runs_are_out_of_sight() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def classes_are_archived_in_one_place() -> Iterator[None]:
+    """For jobs in homes of their own, too: each would leave a process behind that makes an archive for its home."""
+    from seatunnel_core.spark.class_archive import FOLDER
+    from seatunnel_core.spark.session import cache_folder
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, os.environ.get(FOLDER) or str(cache_folder(os.environ)))
+        yield
+
+
 @pytest.fixture(scope="session")
 def modules_that_may_leak(request: pytest.FixtureRequest) -> set[Path]:
     """Those with tests of servers, clusters and installs: what they open belongs to many clients, not only ours."""
@@ -65,8 +76,14 @@ def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts Spark comes first, so that no worker is left alone with the longest tests at the end."""
-    items.sort(key=lambda item: not any(item.iter_markers("spark")) and not any(item.iter_markers("xdist_group")))
+    """What may take longest comes first, and what starts Spark: no worker is left alone with it at the end."""
+
+    def place(item: pytest.Item) -> tuple[bool, float]:
+        allowed = item.get_closest_marker("timeout")
+        quick = not any(item.iter_markers("spark")) and not any(item.iter_markers("xdist_group"))
+        return quick, -allowed.args[0] if allowed is not None else 0.0
+
+    items.sort(key=place)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -93,17 +93,8 @@ _ALL: tuple[NotYet, ...] = (
         planned=True,
         spark="jdbc",
     ),
-    *_connectors("OssFile HdfsFile", _FILES, planned=True, instead=_MOUNT),
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
-    *_connectors("Kafka", "logs and queues", planned=True, spark="kafka"),
-    *_connectors("Http", "HTTP services", planned=True),
-    *_connectors(
-        "Github Gitlab Jira Klaviyo Lemlist Notion OneSignal Persistiq MyHours WooCommerce",
-        _HTTP,
-        planned=True,
-        kinds=_SOURCE,
-    ),
-    *_connectors("Feishu DingTalk WeChat Slack", _HTTP, planned=True, kinds=_SINK),
+    *_connectors("WooCommerce", _HTTP, kinds=_SOURCE, instead="use Http with its headers"),
     *_connectors(
         "MySQL-CDC MariaDB-CDC Postgres-CDC SqlServer-CDC Oracle-CDC MongoDB-CDC TiDB-CDC Opengauss-CDC Dameng-CDC "
         "DB2-CDC GaussDB-CDC OceanBase-CDC Vitess-CDC",
@@ -152,8 +143,6 @@ _ALL: tuple[NotYet, ...] = (
     ),
     *_connectors("PythonSource Python", "a script beside the engine", kinds=_SOURCE, instead=_OWN.removeprefix("or ")),
     *_connectors("BlackHole", "a sink for nothing", kinds=_SINK, instead="use Console with log.print.data = false"),
-    _transform("LLM", "language models over HTTP", "call the service in a function, with Python { … }", planned=True),
-    _transform("Embedding", "embeddings over HTTP", "call the service in a function, with Python { … }", planned=True),
     _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
     _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),
     _transform("TextChunk", "pieces of texts", "cut them in a function, with Python { … }"),

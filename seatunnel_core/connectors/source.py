@@ -99,6 +99,12 @@ class Source(ABC):
     caveat: str = ""
     """Where ``replayable`` holds only in part, a sentence that says when it does not; ``--check`` prints it."""
 
+    beside_tables: ClassVar[frozenset[str]] = frozenset()
+    """Options that may stand beside ``tables_configs``, because ``tables`` gives them to each entry."""
+
+    acknowledges: bool = False
+    """Whether ``acknowledge`` is to be called."""
+
     ordered: ClassVar[bool] = False
     """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
@@ -188,6 +194,21 @@ class Source(ABC):
         """Which pieces of the source the splits are, for a person who looks for what cannot be read: files and where in
         them, never rows. Neighbours may be told as one."""
         return [f"split {split.index}" for split in splits]
+
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+        """Tell the place that is read from how far a checkpoint came, when all its rows are published. In the driver,
+        beside the work, of sources that say ``acknowledges``; not for each checkpoint, and one may be told twice.
+
+        What it tells must not make the place forget anything: an older checkpoint may be gone back to.
+
+        Args:
+            planned: the splits of the enumeration.
+            unread: of these, and of those that were found since, the ones whose rows are not all published.
+            memory: what the looks of an unbounded source had found by then; empty for a bounded one.
+
+        Raises:
+            SourceError: it cannot be told. The job goes on, and says so in its log.
+        """
 
     def require_input(self) -> None:
         """Find out, before a job starts on this machine, whether there is something to read. Opens no data: rows, and

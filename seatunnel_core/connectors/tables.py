@@ -49,7 +49,8 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     entries = plugin.tables(options)
     if not entries:
         return plugin(options)
-    beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in _BESIDE]
+    allowed = _BESIDE | plugin.beside_tables
+    beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
             f"option {beside[0]!r}: it stands beside {TABLES}, whose entries do not take it from there; "
@@ -193,6 +194,17 @@ class SeveralTables(Source):
         for source in self._sources.values():
             source.open(restored=restored)
 
+    @property
+    def acknowledges(self) -> bool:  # type: ignore[override]
+        return any(source.acknowledges for source in self._sources.values())
+
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+        known = stored.below(memory, "tables") if memory else {}
+        for table, source in self._sources.items():
+            if source.acknowledges:
+                own = stored.below(known[table], "memory") if table in known else {}
+                source.acknowledge(_of_table(table, planned), _of_table(table, unread), own)
+
     def close(self) -> None:
         for source in self._sources.values():
             source.close()
@@ -217,6 +229,12 @@ class SeveralTables(Source):
                 "put it back, or begin a new job"
             )
         return self._sources[table]
+
+
+def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
+    """As its own source knows them."""
+    own = (split for split in splits if split.body["table"] == table)
+    return [evolve(split, body=stored.below(split.body, "split")) for split in own]
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:

@@ -26,7 +26,8 @@ _HEAD = """# Mistakes, and what you read then
 
 Made by `python -m tests.connectors.mistakes_page`, which makes each mistake; a test compares. What goes wrong with a
 storage for checkpoints stands on the page of that [storage](storages/local.md), with a job that runs in
-[failures](failures.md).
+[failures](failures.md). [Databases](mistakes-databases.md), [files elsewhere](mistakes-files.md),
+[Kafka](mistakes-kafka.md) and [services](mistakes-services.md) have pages of their own.
 
 ## In a job file
 
@@ -47,7 +48,7 @@ _JOBS = {
     "a missing option": ("path = out, ", ""),
     "a file that is not there": ("in/people.csv", "in/poeple.csv"),
     "an unknown connector": ("source { LocalFile", "source { LocalFiel"),
-    "a connector that is planned": ("sink { LocalFile", "sink { Kafka"),
+    "a connector that is planned": ("sink { LocalFile", "sink { Oracle"),
     "an input that nobody gives": (
         "sink {",
         "sink { Console { plugin_input = people }\n ",

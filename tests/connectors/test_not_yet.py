@@ -54,7 +54,7 @@ def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> 
     assert f"{job}:1:" in said
     assert "the source 'MySQL-CDC' is planned, and not here yet" in said
     assert "the sink 'Doris' is not here, and not planned" in said
-    assert main(["help", "Kafka"]) == 2
+    assert main(["help", "Oracle"]) == 2
     assert "is planned, and not here yet" in capsys.readouterr().err
 
 

@@ -45,10 +45,7 @@ def test_every_installed_plugin_loads() -> None:
 def test_an_unknown_name_suggests_one() -> None:
     with pytest.raises(UsageError, match="there is no source 'LocalFiles'; did you mean LocalFile"):
         registry.source("LocalFiles")
-    with pytest.raises(
-        UsageError,
-        match="installed are Assert, Console, FtpFile, Iceberg, Jdbc, LocalFile, Memory, S3File, SftpFile, Spark",
-    ):
+    with pytest.raises(UsageError, match=r"installed are Assert, Console, (\w+, )*LocalFile, (\w+, )*Spark"):
         registry.sink("Nowhere")
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
+import pytest
 from attrs import frozen
 
 from seatunnel_core.config.engine import EngineConfig, load_engine
@@ -120,7 +121,10 @@ def given(words: list[str]) -> list[str]:
 
 # -- jobs that name servers ----------------------------------------------------------------------------------------
 
-_SERVER = re.compile(r"\b(FtpFile|S3File|SftpFile) *\{|jdbc:(postgresql|mysql)://")
+_SERVER = re.compile(
+    r"\b(FtpFile|HdfsFile|Kafka|OssFile|S3File|SftpFile|Slack|LLM|Embedding) *\{|jdbc:(postgresql|mysql)://"
+    r'|\burl *= *"https?://'
+)
 
 
 def names_a_server(job: str) -> bool:
@@ -133,7 +137,10 @@ def plan_only(job: str, name: str = "job.conf", engine: EngineConfig | None = No
     problems = Problems(strict=True)
     raw = read_job(parse(job, name, Variables({"password": "x", "PASSWORD": "x"}, {}), problems), name, problems)
     engine = engine or load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
-    planned = plan_job(raw, registry, engine, manifest=Manifest(job_name="job"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET"):
+            patch.setenv(name, "x")
+        planned = plan_job(raw, registry, engine, manifest=Manifest(job_name="job"))
     for pipeline in planned.pipelines:
         refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
     problems.raise_errors(JobError)
