@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.file.objects import uploads
+from seatunnel_core.connectors.file.objects import files as object_files
+from seatunnel_core.connectors.file.objects import staged as staged_objects
 from seatunnel_core.connectors.file.oss import store as oss_store
 from seatunnel_core.connectors.file.oss.connector import OssFileSink, OssFileSource
 from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
@@ -130,17 +131,18 @@ class TestSink(SinkConformance):
 
 
 @pytest.mark.parametrize("region", [REGION, None], ids=["signed by 4", "signed by 1"])
-def test_a_large_file_is_uploaded_in_parts(
+def test_a_large_file_goes_in_parts(
     server: OssStandIn, bucket: Any, folder: str, region: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "PART_BYTES", 1 << 20)
+    monkeypatch.setattr(staged_objects, "PART_BYTES", 1 << 20)
+    monkeypatch.setattr(object_files, "LARGEST_COPY", 1 << 20)
     properties = {"fs.oss.region": region} if region else {}
     made = sink(server, folder, file_format_type="csv", hadoop_oss_properties=properties)
     made.prepare(sink_place(place()))
     rows = [{"id": number, "name": "x" * 100_000} for number in range(25)]
     committable = stage(made, SCHEMA, [pa.RecordBatch.from_pylist(rows, schema=COLUMNS)], place())
     ((_, _, receipt),) = committable.body["files"]
-    assert (len(receipt["parts"]), receipt["size"]) == (3, committable.bytes)
+    assert receipt == {"size": committable.bytes}
     assert [key for key in keys(bucket, folder) if "/.seatunnel/" not in key] == []
     commit(made, [committable], place())
     declared = {"fields": {"id": "bigint", "name": "string"}}
@@ -161,16 +163,12 @@ def staged_file(server: OssStandIn, folder: str) -> tuple[OssFileSink, Any, str]
     return made, committable, f"{folder[1:]}/{committable.body['files'][0][0]}"
 
 
-def test_an_upload_that_is_gone_without_its_object_is_an_error_that_names_both(
-    server: OssStandIn, bucket: Any, folder: str
-) -> None:
+def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: OssStandIn, bucket: Any, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
-    bucket.abort_multipart_upload(key, committable.body["files"][0][2]["upload"])
-    with pytest.raises(
-        CommitError, match=rf"{key} is gone, and so is oss://{BUCKET}/{key}.*missing_upload = published"
-    ):
+    bucket.delete_object(f"{folder[1:]}/.seatunnel/job/1/1/{key.rpartition('/')[2]}")
+    with pytest.raises(CommitError, match=rf"is gone, and so is oss://{BUCKET}/{key}:.*missing_staged = published"):
         commit(made, [committable], place(), again=True)
-    commit(sink(server, folder, missing_upload="published"), [committable], place(), again=True)
+    commit(sink(server, folder, missing_staged="published"), [committable], place(), again=True)
 
 
 def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
@@ -202,22 +200,22 @@ def test_a_bucket_that_would_replace_is_refused(server: OssStandIn, folder: str)
 
 @pytest.mark.parametrize("fault", ["drop", "drop-after", 503])
 def test_what_passes_costs_no_row(server: OssStandIn, bucket: Any, folder: str, fault: str | int) -> None:
-    """Also where the answer to the request that completed the upload was lost: it is sent again, and there is none."""
+    """Also where the answer to the request that copied was lost: it is sent again, and the copy is there."""
     made, committable, key = staged_file(server, folder)
-    server.set(faults=[fault, fault])  # the note is looked for
+    server.set(faults=[fault, fault])
     commit(made, [committable], place())
     server.set(faults=[fault])
     reading = source(server, folder, file_format_type="json", schema={"fields": {"id": "bigint"}})
     assert [row["id"] for row in read(reading, plan(reading))] == [0, 1]
     more = stage(made, SCHEMA, [numbered(2, 1)], place(unit=2))
-    complete = type(made.files.store).complete  # type: ignore[attr-defined]
+    copy = type(made.files.store).copy  # type: ignore[attr-defined]
 
     def lost(self: Any, *arguments: Any) -> None:
         server.set(faults=[fault])
-        complete(self, *arguments)
+        copy(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(made.files.store), "complete", lost)  # type: ignore[attr-defined]
+        patch.setattr(type(made.files.store), "copy", lost)  # type: ignore[attr-defined]
         commit(made, [more], place())
     assert key in keys(bucket, folder)
     assert len(read(reading, plan(reading))) == 3
@@ -250,14 +248,30 @@ def test_a_save_mode_leaves_nothing_of_what_it_takes(server: OssStandIn, bucket:
     assert keys(bucket, folder) == []
 
 
-def test_a_rule_that_ends_uploads_is_said(server: OssStandIn, folder: str, caplog: pytest.LogCaptureFixture) -> None:
-    rule = (
-        "<Rule><ID>r</ID><Prefix></Prefix><Status>Enabled</Status><AbortMultipartUpload><Days>7</Days>"
-        "</AbortMultipartUpload></Rule>"
-    )
+def test_a_rule_that_removes_what_is_staged_is_said(
+    server: OssStandIn, folder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = "<Rule><ID>r</ID><Prefix></Prefix><Status>Enabled</Status><Expiration><Days>7</Days></Expiration></Rule>"
     server.set(rules={BUCKET: [rule]})
     sink(server, folder).prepare(sink_place(place()))
-    assert "ends uploads 7 days after they began" in caplog.text
+    assert "removes objects after 7 days: what is staged for longer" in caplog.text
+
+
+def test_an_object_that_comes_between_the_look_and_the_copy_is_not_replaced(
+    server: OssStandIn, bucket: Any, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, committable, key = staged_file(server, folder)
+    store = type(made.files.store)  # type: ignore[attr-defined]
+    copy = store.copy
+
+    def late(*arguments: Any) -> None:
+        bucket.put_object(key, b"theirs")
+        copy(*arguments)
+
+    monkeypatch.setattr(store, "copy", late)
+    with pytest.raises(CommitError, match=rf"oss://{BUCKET}/{key} exists, and oss://{BUCKET}{folder}/\.seatunnel/.* w"):
+        commit(made, [committable], place())
+    assert bucket.get_object(key).read() == b"theirs"
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

@@ -296,28 +296,29 @@ def test_a_server_that_dies_and_comes_back_costs_time_and_no_rows(remote: Place,
 @pytest.mark.parametrize(
     "begin",
     [
-        # Once in some runs of MinIO an upload that was being completed is gone, and the job ends with an error.
-        pytest.param(on_s3, id="minio", marks=pytest.mark.long),
+        pytest.param(on_s3, id="minio"),
         pytest.param(on_versitygw, id="versitygw"),
         pytest.param(on_hdfs, id="hdfs"),
     ],
 )
 def test_ten_deaths_of_a_server_cost_time_and_no_rows(begin: Callable[[Path], Iterator[Place]], tmp_path: Path) -> None:
-    """Each while rows are on their way, and it is away for one to three seconds; in HDFS the NameNode and the DataNode
-    by turns."""
+    """Each when more rows are committed than before, while others are on their way, and it is away for one to three
+    seconds; in HDFS the NameNode and the DataNode by turns."""
     rng = random.Random(7)
     for place in begin(tmp_path):
         place.fill()
         with ground_in(tmp_path) as ground:
             ground.work.mkdir()
-            with ground.run(place.text(rows_per_second=40, retries=40)) as run:
+            with ground.run(place.text(rows_per_second=10, retries=40)) as run:
                 run.start()
-                for number in range(10):
-                    until(lambda number=number: committed(run) >= (number + 1) * len(ALL) // 14, run)
+                before = 0
+                for _ in range(10):
+                    until(lambda before=before: committed(run) > before, run)
                     assert place.kill is not None
                     assert place.start is not None
                     place.kill()
-                    assert committed(run) < len(ALL), "the kill came too late"
+                    before = committed(run)
+                    assert before < len(ALL), "the kill came too late"
                     time.sleep(rng.uniform(1, 3))
                     place.start()
                 report = run.wait(WAIT_S)

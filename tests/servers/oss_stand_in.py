@@ -1,9 +1,9 @@
 """A stand-in for Alibaba OSS: ``python -m tests.servers.oss_stand_in PORT SETTINGS``. Not a copy of OSS.
 
 It exists because no server that can be installed understands OSS's signatures. It verifies them, keeps objects in
-memory, and does what a checkpoint storage and a sink ask for: put (with ``x-oss-forbid-overwrite``), get (of a range,
-and of an ETag), head, delete, batched delete, list, and uploads in parts. It answers with the status, code and words
-that the vendor documents. Beside that:
+memory, and does what a checkpoint storage and a sink ask for: put and copy (with ``x-oss-forbid-overwrite``), get (of
+a range, and of an ETag), head, delete, batched delete, list, and uploads in parts. It answers with the status, code and
+words that the vendor documents. Beside that:
 
 * ``GET /-/requests`` is what was asked since the last ``DELETE /-/requests``: method, bucket, key, names of the query;
 * ``PUT /-/settings`` changes ``Settings``, so that tests can deny, version, and break things;
@@ -83,6 +83,9 @@ class Upload:
     parts: dict[int, tuple[str, bytes]] = field(factory=dict)
     """ETag and bytes, by number."""
 
+
+LARGEST_COPY = 1 << 30
+"""Bytes; of what one request copies."""
 
 SMALLEST_PART = 100 << 10
 """Bytes; of each but the last."""
@@ -172,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist.", {"BucketName": request.bucket})
         asked = {name for name, _ in request.query}.intersection(("delete", "uploads", "uploadId", "lifecycle"))
         name, action = {
-            ("PUT", True, ""): ("PutObject", self._put),
+            ("PUT", True, ""): ("PutObject", self._copy if "x-oss-copy-source" in request.headers else self._put),
             ("GET", True, ""): ("GetObject", self._get),
             ("HEAD", True, ""): ("GetObject", self._get),
             ("DELETE", True, ""): ("DeleteObject", self._delete),
@@ -203,6 +206,23 @@ class Handler(BaseHTTPRequestHandler):
         self.server.objects[request.bucket, request.key] = Stored(body=request.body, etag=etag, meta=_meta(request))
         version = {"x-oss-version-id": f"CAEQ{time.time_ns()}"} if versioned else {}
         return Answer(200, headers={"ETag": etag, "Content-MD5": md5, **version})
+
+    def _copied(self, request: Request) -> Stored:
+        """What ``x-oss-copy-source`` names."""
+        bucket, _, key = unquote(request.headers["x-oss-copy-source"]).lstrip("/").partition("/")
+        found = self.server.objects.get((bucket, key))
+        if found is None:
+            raise Refusal(404, "NoSuchKey", "The specified key does not exist.", {"Key": key})
+        return found
+
+    def _copy(self, request: Request) -> Answer:
+        source = self._copied(request)
+        if len(source.body) > LARGEST_COPY:
+            raise Refusal(400, "InvalidArgument", "The specified size of the object is too large to copy.")
+        self._require_absent(request)
+        found = evolve(source, modified=time.time())
+        self.server.objects[request.bucket, request.key] = found
+        return _copy_result("CopyObjectResult", found.etag)
 
     def _require_absent(self, request: Request) -> None:
         forbidden = request.headers.get("x-oss-forbid-overwrite", "").lower() == "true"
@@ -307,9 +327,14 @@ class Handler(BaseHTTPRequestHandler):
         number = int(request.parameter("partNumber") or 0)
         if not 1 <= number <= 10_000:
             raise Refusal(400, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive.")
-        etag = f'"{hashlib.md5(request.body).hexdigest().upper()}"'
-        self._upload(request).parts[number] = (etag, request.body)
-        return Answer(200, headers={"ETag": etag})
+        body, copied = request.body, "x-oss-copy-source" in request.headers
+        if copied:
+            body = self._copied(request).body
+            span = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("x-oss-copy-source-range", ""))
+            body = body[int(span[1]) : int(span[2]) + 1] if span else body
+        etag = f'"{hashlib.md5(body).hexdigest().upper()}"'
+        self._upload(request).parts[number] = (etag, body)
+        return _copy_result("CopyPartResult", etag) if copied else Answer(200, headers={"ETag": etag})
 
     def _complete_upload(self, request: Request) -> Answer:
         upload = self._upload(request)
@@ -402,6 +427,13 @@ class Handler(BaseHTTPRequestHandler):
     def _hang_up(self) -> None:
         self.close_connection = True
         self.connection.close()
+
+
+def _copy_result(name: str, etag: str) -> Answer:
+    moment = f"<LastModified>{_moment(time.time())}</LastModified>"
+    answer = _xml(200, f"<{name}>{moment}<ETag>{escape(etag)}</ETag></{name}>")
+    answer.headers["ETag"] = etag  # where the vendor's client looks for it
+    return answer
 
 
 def _meta(request: Request) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""The objects of a bucket as files: listed by the beginnings of their keys, read in ranges, published by completing an
-upload in parts. No byte goes through the driver.
+"""The objects of a bucket as files: listed by the beginnings of their keys, read in ranges, published by a copy within
+the store. No byte goes through the driver.
 """
 
 import errno
@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
+from seatunnel_core import stored
 from seatunnel_core.connectors.file.filesystem import Entry, FileVersion, OpenFile, StagedOutput
-from seatunnel_core.connectors.file.objects.store import Found, ObjectStore, Page
-from seatunnel_core.connectors.file.objects.uploads import Upload, UploadOutput, mark, uploads_of
+from seatunnel_core.connectors.file.objects.staged import NOTE, StagedObject, complete, mark
+from seatunnel_core.connectors.file.objects.store import LARGEST_COPY, Found, ObjectStore, Page
 from seatunnel_core.connectors.file.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.file.rename import TargetExistsError
+from seatunnel_core.connectors.file.staged_name import STAGING
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 logger = logging.getLogger("seatunnel.connectors")
@@ -28,7 +30,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
     store: ObjectStore
     gone_is_published: bool = False
-    """What the user says of an upload and an object that are both gone."""
+    """What the user says of a staged object and its copy that are both gone."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -128,71 +130,84 @@ class ObjectFileSystem(RemoteFileSystem):
     def make_staging(self, folder: str, root: str) -> None:
         """There is nothing to make; but the bucket has to be there, and a rule of it may take what is staged away."""
         self.store.require_writable(self._prefix(folder))
-        for days in self.store.days_of_uploads(self._prefix(root)):
+        for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(
-                "the bucket %s has a rule that ends uploads %d days after they began: what is staged for longer than "
-                "that, because a job stands still, is lost. Let the rule leave out %s, or wait for longer",
+                "the bucket %s has a rule that removes objects after %d days: what is staged for longer than that, "
+                "because a job stands still, is lost. Let the rule leave out %s, or wait for longer",
                 self.store.bucket,
                 days,
-                root,
+                f"{root}/{STAGING}",
             )
 
     def leave_note(self, path: str) -> None:
-        """With a byte in it, which a bucket whose quota is used up does not take."""
-        self.store.put(self.key(path), b"\n")
+        self.store.put(self.key(path), NOTE)
 
     def stage(self, staged: str, target: str) -> StagedOutput:
-        return UploadOutput(self.store, self.key(target), self.key(staged), staged)
+        return StagedObject(self.store, self.key(staged), staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """The note says whether something is staged: of an upload that is gone some servers say that it was completed,
-        as long as there is an object, be it whose it may. Where the note is there and the object is what was staged,
-        the step was done: by a request whose answer was lost, or by a process that was killed before it removed the
-        note.
+        """What is staged goes when its copy is there. So a server that is killed meanwhile loses nothing, and where
+        both are there the step was done: by a request whose answer was lost, or by a process that was killed.
         """
-        if self.version(staged) is None:
+        size = stored.number(receipt, "size")
+        there = self._is(staged, target, size)
+        if there is None:
+            try:
+                self._copy(staged, target, size)
+            except FileExistsError:  # the answer to a request was lost, or somebody came between
+                there = self._is(staged, target, size)
+                if there is None:
+                    raise OSError(errno.EIO, "there was an object, and there is none", target) from None
+        if there is not None and not self.exists(staged):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
-        upload = Upload.of(receipt)
-        try:
-            self.store.complete(self.key(target), upload.id, upload.etags)
-        except (FileExistsError, FileNotFoundError) as error:
-            if not self._is(staged, target, upload):
-                if isinstance(error, FileNotFoundError):
-                    raise
-                raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
-        try:
+        if there is False:
+            raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        with suppress(OSError):  # a sweep takes it
             self.remove(staged)
-        except OSError:  # a sweep takes it
-            return
 
-    def _is(self, staged: str, target: str, upload: Upload) -> bool | None:
+    def _copy(self, staged: str, target: str, size: int) -> None:
+        if size <= LARGEST_COPY:
+            self.store.copy(self.key(staged), self.key(target))
+            return
+        key = self.key(target)
+        upload = self.store.begin(key, mark(staged))
+        try:
+            starts = range(0, size, LARGEST_COPY)
+            spans = [(start, min(start + LARGEST_COPY, size)) for start in starts]
+            etags = [
+                self.store.send_copy(key, upload, number, self.key(staged), *span)
+                for number, span in enumerate(spans, 1)
+            ]
+            complete(self.store, key, upload, etags, size, new=True)
+        except OSError:
+            with suppress(OSError):
+                self.store.abort(key, upload)
+            raise
+
+    def _is(self, staged: str, target: str, size: int) -> bool | None:
         """Whether the object is what was staged; ``None`` when there is none."""
         try:
             found = self.store.head(self.key(target))
         except FileNotFoundError:
             return None
-        return found.mark == mark(staged) and found.size == upload.size
+        return found.mark == mark(staged) and found.size == size
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        upload = Upload.of(receipt)
-        found = self._is(staged, target, upload)
+        found = self._is(staged, target, stored.number(receipt, "size"))
         if found or (found is None and self.gone_is_published):
             return ""
         if found is None:
             return (
-                f"the upload that was to become {target} is gone, and so is {target}: either it was published and "
-                "somebody took it away since, or the upload came to its end first, by a rule of the bucket or by hand, "
-                "and its rows are lost. If you know that they were published, write missing_upload = published"
+                f"{staged}, which was to become {target}, is gone, and so is {target}: either it was published and "
+                "somebody took it away since, or it was removed first, by a rule of the bucket or by hand, and its "
+                "rows are lost. If you know that they were published, write missing_staged = published"
             )
         return f"{target} is there and is another object than the one that was staged as {staged}; move it away"
 
     def discard(self, staged: str) -> bool:
-        note = self.key(staged)
-        try:
-            content = self.store.read(note)
-        except FileNotFoundError:
-            return False
-        for key, upload in list(uploads_of(self.store, note, content)):
+        """With the upload of a task that died before it was complete."""
+        key = self.key(staged)
+        for upload in list(self.store.uploads(key)):
             with suppress(FileNotFoundError):  # it was completed, or another process was faster
                 self.store.abort(key, upload)
         return self.remove(staged)

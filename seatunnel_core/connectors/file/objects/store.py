@@ -9,6 +9,9 @@ from attrs import frozen
 MARK = "seatunnel-staged"
 """The metadata of an object that tells as what it was staged."""
 
+LARGEST_COPY = 1 << 30
+"""Bytes of what is copied in one request: as much as every store takes, and copies before a client gives up waiting."""
+
 
 @frozen(kw_only=True)
 class Found:
@@ -67,12 +70,17 @@ class ObjectStore(ABC):
         """A range of bytes. Raises ``FileExistsError`` when the object has another ETag."""
 
     @abstractmethod
-    def read(self, key: str) -> bytes:
-        """A small object."""
+    def put(self, key: str, body: bytes, mark: str = "") -> None:
+        """A small object; replaces what is there."""
 
     @abstractmethod
-    def put(self, key: str, body: bytes) -> None:
-        """A small object; replaces what is there."""
+    def copy(self, source: str, key: str) -> None:
+        """Make an object of another one of up to ``LARGEST_COPY``, with its mark, all within the store.
+
+        Raises:
+            FileExistsError: there is one already; not every server looks.
+            FileNotFoundError: there is no such source.
+        """
 
     @abstractmethod
     def delete(self, keys: Sequence[str]) -> None:
@@ -89,8 +97,15 @@ class ObjectStore(ABC):
         """Send a part, from 1 on, and say its ETag."""
 
     @abstractmethod
-    def complete(self, key: str, upload: str, etags: Sequence[str]) -> None:
-        """Make the object of its parts, unless there is one: then raises ``FileExistsError``."""
+    def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
+        """As ``send``, a range of another object, of up to ``LARGEST_COPY``."""
+
+    @abstractmethod
+    def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
+        """Make the object of its parts; where it has to be a ``new`` one and there is one, raises ``FileExistsError``.
+
+        A server that was killed meanwhile may say that it was done though it was not: look.
+        """
 
     @abstractmethod
     def abort(self, key: str, upload: str) -> None: ...
@@ -108,5 +123,5 @@ class ObjectStore(ABC):
         """
 
     @abstractmethod
-    def days_of_uploads(self, prefix: str) -> Sequence[int]:
-        """After how many days rules of the bucket end uploads below a prefix. Never raises."""
+    def days_of_objects(self, prefix: str) -> Sequence[int]:
+        """After how many days rules of the bucket remove objects below a prefix. Never raises."""

@@ -7,7 +7,7 @@ from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.filesystem import FileSystem
 from seatunnel_core.connectors.file.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.file.oss.store import OssStore, in_our_words
-from seatunnel_core.connectors.file.s3.connector import MISSING_UPLOAD
+from seatunnel_core.connectors.file.s3.connector import MISSING_STAGED
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.tables import TABLES
@@ -63,7 +63,7 @@ def file_system(options: Options) -> FileSystem:
     except StorageConfigurationError as error:
         raise UsageError(in_our_words(error)) from error
     store = OssStore(bucket=bucket, configuration=given)
-    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_upload") == "published")
+    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 
 
 class OssFileSource(FileSource):
@@ -85,10 +85,10 @@ class OssFileSource(FileSource):
 
 
 class OssFileSink(FileSink):
-    """Writes objects of Alibaba Cloud OSS: uploads in parts, which a checkpoint completes."""
+    """Writes objects of Alibaba Cloud OSS: staged by tasks, and copied within the bucket by a checkpoint."""
 
     identifier: ClassVar[str] = "OssFile"
-    declared = (*OPTIONS, MISSING_UPLOAD, *sink_options.SINK_OPTIONS)
+    declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)
     example = """
         bucket = "oss://my-bucket"
         endpoint = "oss-cn-hangzhou.aliyuncs.com"

@@ -102,11 +102,12 @@ class OssStore(ObjectStore):
             key, lambda client: bytes(client.get_object(key, byte_range=(start, end - 1), headers=headers).read())
         )
 
-    def read(self, key: str) -> bytes:
-        return self._ask(key, lambda client: bytes(client.get_object(key).read()))
+    def put(self, key: str, body: bytes, mark: str = "") -> None:
+        headers = {_MARK: mark} if mark else {}
+        self._ask(key, lambda client: client.put_object(key, body, headers=headers))
 
-    def put(self, key: str, body: bytes) -> None:
-        self._ask(key, lambda client: client.put_object(key, body))
+    def copy(self, source: str, key: str) -> None:
+        self._ask(key, lambda client: client.copy_object(self.bucket, source, key, headers=_NEW))
 
     def delete(self, keys: Sequence[str]) -> None:
         if len(keys) == 1:
@@ -124,11 +125,18 @@ class OssStore(ObjectStore):
     def send(self, key: str, upload: str, number: int, part: bytes) -> str:
         return str(self._ask(key, lambda client: client.upload_part(key, upload, number, part).etag))
 
-    def complete(self, key: str, upload: str, etags: Sequence[str]) -> None:
+    def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
+        span = (start, end - 1)
+        return str(
+            self._ask(key, lambda client: client.upload_part_copy(self.bucket, source, span, key, upload, number).etag)
+        )
+
+    def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
         from oss2.models import PartInfo
 
         parts = [PartInfo(number, etag) for number, etag in enumerate(etags, 1)]
-        self._ask(key, lambda client: client.complete_multipart_upload(key, upload, parts, headers=_NEW))
+        headers = _NEW if new else {}
+        self._ask(key, lambda client: client.complete_multipart_upload(key, upload, parts, headers=headers))
 
     def abort(self, key: str, upload: str) -> None:
         self._ask(key, lambda client: client.abort_multipart_upload(key, upload))
@@ -143,7 +151,7 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Where a bucket has versioning, on or suspended, OSS would let an upload replace an object."""
+        """Where a bucket has versioning, on or suspended, OSS would let a copy replace an object."""
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))
@@ -160,17 +168,17 @@ class OssStore(ObjectStore):
             f"oss://{self.bucket}/{folder}",
         )
 
-    def days_of_uploads(self, prefix: str) -> Sequence[int]:
+    def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             rules = self._ask("", lambda client: client.get_bucket_lifecycle().rules)
         except OSError:  # there are none, or it may not be asked
             return []
         found = []
         for rule in rules:
-            ends = rule.abort_multipart_upload and rule.abort_multipart_upload.days
+            days = rule.expiration and rule.expiration.days
             covers = prefix.startswith(rule.prefix or "") or (rule.prefix or "").startswith(prefix)
-            if ends and rule.status == "Enabled" and covers:
-                found.append(int(ends))
+            if days and rule.status == "Enabled" and covers:
+                found.append(int(days))
         return found
 
 

@@ -35,11 +35,11 @@ PROPERTIES = Option(
     doc="More of Hadoop's keys: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
     "fs.s3a.connection.ssl.enabled and fs.s3a.ssl.ca-file have an effect.",
 )
-MISSING_UPLOAD = Option(
-    "missing_upload",
+MISSING_STAGED = Option(
+    "missing_staged",
     ENUM("fail", "published"),
     default="fail",
-    doc="What it means when a restart finds neither a staged upload nor its object: that is an error, or the object "
+    doc="What it means when a restart finds neither a staged object nor its copy: that is an error, or the copy "
     "was published and somebody took it away since.",
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECRET_KEY, PROPERTIES)
@@ -65,7 +65,7 @@ def file_system(options: Options) -> ObjectFileSystem:
     )
     connection.check()
     store = S3Store(bucket=match[1], connection=connection)
-    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_upload") == "published")
+    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 
 
 class S3FileSource(FileSource):
@@ -86,10 +86,10 @@ class S3FileSource(FileSource):
 
 
 class S3FileSink(FileSink):
-    """Writes objects of S3: uploads in parts, which a checkpoint completes."""
+    """Writes objects of S3: staged by tasks, and copied within the bucket when a checkpoint completes."""
 
     identifier: ClassVar[str] = "S3File"
-    declared = (*OPTIONS, MISSING_UPLOAD, *sink_options.SINK_OPTIONS)
+    declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)
     example = """
         bucket = "s3a://my-bucket"
         path = "/data/out"

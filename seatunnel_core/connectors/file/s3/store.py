@@ -79,19 +79,21 @@ class S3Store(ObjectStore):
         )
 
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        return self._content(key, Range=f"bytes={start}-{end - 1}", IfMatch=etag)
-
-    def read(self, key: str) -> bytes:
-        return self._content(key)
-
-    def _content(self, key: str, **more: str) -> bytes:
         """The body is read within the question: it may break off."""
-        return self._ask(
-            key, lambda client: bytes(client.get_object(Bucket=self.bucket, Key=key, **more)["Body"].read())
-        )
+        given = {"Bucket": self.bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": etag}
+        return self._ask(key, lambda client: bytes(client.get_object(**given)["Body"].read()))
 
-    def put(self, key: str, body: bytes) -> None:
-        self._ask(key, lambda client: client.put_object(Bucket=self.bucket, Key=key, Body=body))
+    def put(self, key: str, body: bytes, mark: str = "") -> None:
+        given = {"Bucket": self.bucket, "Key": key, "Body": body, **({"Metadata": {MARK: mark}} if mark else {})}
+        self._ask(key, lambda client: client.put_object(**given))
+
+    def copy(self, source: str, key: str) -> None:
+        """S3 looks whether there is an object; MinIO and versitygw do not."""
+        given = {"Bucket": self.bucket, "Key": key, "CopySource": self._source(source), "IfNoneMatch": "*"}
+        self._ask(key, lambda client: client.copy_object(**given))
+
+    def _source(self, key: str) -> Mapping[str, str]:
+        return {"Bucket": self.bucket, "Key": key}
 
     def delete(self, keys: Sequence[str]) -> None:
         if len(keys) == 1:
@@ -113,9 +115,15 @@ class S3Store(ObjectStore):
         given = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "PartNumber": number, "Body": part}
         return str(self._ask(key, lambda client: client.upload_part(**given)["ETag"]))
 
-    def complete(self, key: str, upload: str, etags: Sequence[str]) -> None:
+    def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
+        given = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "PartNumber": number}
+        given |= {"CopySource": self._source(source), "CopySourceRange": f"bytes={start}-{end - 1}"}
+        return str(self._ask(key, lambda client: client.upload_part_copy(**given)["CopyPartResult"]["ETag"]))
+
+    def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
         parts = {"Parts": [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(etags, 1)]}
-        given = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "MultipartUpload": parts, "IfNoneMatch": "*"}
+        given: dict[str, Any] = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "MultipartUpload": parts}
+        given |= {"IfNoneMatch": "*"} if new else {}
         self._ask(key, lambda client: client.complete_multipart_upload(**given))
 
     def abort(self, key: str, upload: str) -> None:
@@ -132,9 +140,13 @@ class S3Store(ObjectStore):
         self.page(folder, deep=True, most=1)  # which says more than a put, where there is no such bucket
         probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
         self.put(probe, b"\n")  # with a byte, which a bucket whose quota is used up does not take
-        self.delete([probe])
+        try:
+            self.copy(probe, f"{probe}-copy")
+        finally:
+            self.delete([probe])
+        self.delete([f"{probe}-copy"])
 
-    def days_of_uploads(self, prefix: str) -> Sequence[int]:
+    def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             told_of = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
         except OSError:  # there are none, or it may not be asked, or the server does not know them
@@ -142,9 +154,9 @@ class S3Store(ObjectStore):
         found = []
         for rule in told_of.get("Rules", ()):
             covered = str(rule.get("Filter", {}).get("Prefix", rule.get("Prefix", "")))
-            ends = rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation")
-            if ends and rule.get("Status") == "Enabled" and (prefix.startswith(covered) or covered.startswith(prefix)):
-                found.append(int(ends))
+            days = rule.get("Expiration", {}).get("Days")
+            if days and rule.get("Status") == "Enabled" and (prefix.startswith(covered) or covered.startswith(prefix)):
+                found.append(int(days))
         return found
 
 
