@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ class KafkaTarget(Target):
         return _SINK.format(name=source, servers=server().servers, topic=self.topic, folder=self.folder, more=self.more)
 
     def published(self) -> set[str]:
-        """A name for every few messages that readers may see."""
+        """A name for every few messages that readers may see: fewer while a broker looks for its partitions."""
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
         asked = {TopicPartition(self.topic, number): OffsetSpec.latest() for number in range(PARTITIONS)}
         found = server().admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=30)
-        ends = {place.partition: future.result(30).offset for place, future in found.items()}
+        ends = {place.partition: _end(future) for place, future in found.items()}
         return {f"{self.topic}-{number}-{at}" for number, end in ends.items() for at in range(0, end, _FEW)}
 
     def differences(self) -> str:
@@ -68,6 +69,17 @@ class KafkaTarget(Target):
 
     def staged(self) -> set[str]:
         return {os.path.basename(path) for path in files_below(self.folder / ".seatunnel")}
+
+
+def _end(asked: Future[Any]) -> int:
+    from confluent_kafka import KafkaError, KafkaException
+
+    try:
+        return int(asked.result(30).offset)
+    except KafkaException as error:
+        if error.args[0].code() in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
+            return 0
+        raise
 
 
 def _value(found: Any, kind: pa.DataType) -> Any:
