@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
@@ -12,6 +13,8 @@ from seatunnel_core.quantity import count
 from seatunnel_core.runtime.report import JobProgress, JobReport
 
 REFRESH_S = 0.25
+REST = 20
+"""By how much longer no look is taken than the last one took: one at a thousand pipelines takes a tenth of a second."""
 
 
 class RunningJob(Protocol):
@@ -78,21 +81,32 @@ def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
             signal.signal(number, signal.SIG_IGN if last else handler)
 
 
-def watch(run: RunningJob, display: Display, interrupts: Interrupts, *, restored: bool = False) -> JobReport:
+def watch(
+    run: RunningJob,
+    display: Display,
+    interrupts: Interrupts,
+    *,
+    restored: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> JobReport:
     """Until the job has ended. The first interrupt asks for a last checkpoint, the second ends at once. Of a restored
     job it is said where it stands, as soon as all its pipelines have begun."""
     interrupts.job_runs()
     heeded = 0
+    look_at = 0.0
     while True:
         report = run.wait(REFRESH_S)
         if report is not None:
             interrupts.job_ended()
-        progress = run.progress()
-        if restored and report is None and _all_begun(progress):
-            display.say(_standing(progress))
-            restored = False
-        if report is None or not report.ended_before:
-            display.show(progress)
+        began = clock()
+        if report is not None or began >= look_at:
+            progress = run.progress()
+            if restored and report is None and _all_begun(progress):
+                display.say(_standing(progress))
+                restored = False
+            if report is None or not report.ended_before:
+                display.show(progress)
+            look_at = clock() + REST * (clock() - began)
         if report is not None:
             return report
         if interrupts.count > heeded:

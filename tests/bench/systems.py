@@ -67,13 +67,15 @@ def command(conf: Path, folder: Path, *more: str, master: str = MASTER) -> Figur
     from seatunnel_core.cli.main import main
 
     moments = Moments()
-    logger = logging.getLogger("seatunnel.job")
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
-    logger.addHandler(moments)
+    for name in ("seatunnel.job", "seatunnel.pipeline"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.addHandler(moments)
     sys.argv = ["seatunnel", "-c", str(conf), "-m", master, "--engine-config", str(jobs.write_engine(folder)), *more]
     code = main()
     assert code == 0, f"exit code {code}"
+    assert min(moments.ready[0], moments.first_commit_s) > 0, "the log does not tell when rows were committed"
     return moments.figures()
 
 

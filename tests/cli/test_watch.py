@@ -24,7 +24,10 @@ class Job:
         looks: int = 100,
         at: dict[int, Callable[[], None]] | None = None,
         ends_on: str = "",
+        look_s: float = 0,
     ) -> None:
+        self.now = 0.0
+        self._look_s = look_s
         self._views = views
         self.calls: list[str] = []
         self._left = looks
@@ -33,11 +36,16 @@ class Job:
         self._ends_on = ends_on
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
+        self.now += timeout or 0
         self._look += 1
         self._at.get(self._look, lambda: None)()
         return REPORT if self._look > self._left or self._ends_on in self.calls else None
 
+    def clock(self) -> float:
+        return self.now
+
     def progress(self) -> JobProgress:
+        self.now += self._look_s
         return JobProgress(job_id="42", name="j", pipelines=self._views)
 
     def stop(self) -> None:
@@ -75,9 +83,22 @@ def terminate() -> None:
 
 def test_until_the_job_has_ended() -> None:
     display = Shown()
-    assert watch(Job(looks=3), display, Interrupts()) is REPORT
+    job = Job(looks=3)
+    assert watch(job, display, Interrupts(), clock=job.clock) is REPORT
     assert display.shows == 4
     assert display.said == []
+
+
+def test_a_job_whose_progress_takes_long_to_find_out_is_looked_at_less_often() -> None:
+    """And who interrupts it waits no longer for that."""
+    display = Shown()
+    job = Job(looks=40, look_s=0.1)
+    watch(job, display, Interrupts(), clock=job.clock)
+    assert display.shows == 6  # of 10 s, each followed by two of rest, and the last one
+    job, display = Job(at={2: interrupt}, ends_on="stop", look_s=100), Shown()
+    with counted_interrupts() as interrupts:
+        watch(job, display, interrupts, clock=job.clock)
+    assert (job.calls, display.shows) == (["stop"], 2)
 
 
 @pytest.mark.parametrize("signal_sent", [interrupt, terminate])
