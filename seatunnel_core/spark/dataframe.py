@@ -30,8 +30,8 @@ from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError,
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import failure_of, spark_says
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
+from seatunnel_core.spark.gateway import QUERY_LOGGERS
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.session import QUERY_LOGGERS
 from seatunnel_core.spark.task import UnitResult, committable
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 

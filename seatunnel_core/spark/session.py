@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark import gateway
 from seatunnel_core.spark.class_archive import CHOOSING, ClassArchive, class_archive, make_in_background
 from seatunnel_core.spark.java import find_java
 from seatunnel_core.spark.master import require_master
@@ -38,9 +39,6 @@ TASK_FAILURES = 4
 """How often Spark tries a task; ``local[N]`` alone would give it one attempt."""
 
 LOOPBACK = "127.0.0.1"
-
-QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Where PySpark prints queries that cannot be planned."""
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Right while the JVM moves no rows: less compiling, no collector threads."""
@@ -180,12 +178,12 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
     template = _template(settings, log_file)
     try:
         try:
-            context = _launch(configuration(settings, archive), log_file)
+            context = gateway.launch(configuration(settings, archive), log_file)
         except Exception:
             if archive is None or not archive.file.exists():
                 raise
             archive.file.unlink(missing_ok=True)  # it is the one thing that a start can do without
-            context = _launch(configuration(settings, None), log_file)
+            context = gateway.launch(configuration(settings, None), log_file)
         return RunningSpark(context=context, own=True, log_file=log_file, template=template)
     except Exception as error:
         if template is not None:
@@ -224,40 +222,6 @@ def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
     the system's Python; on a cluster what the user names, in ``spark.pyspark.python`` or ``PYSPARK_PYTHON``."""
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable
-
-
-def _launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
-    from pyspark import SparkContext
-    from pyspark.java_gateway import launch_gateway
-
-    gateway = SparkContext._gateway
-    if gateway is not None and not _gateway_alive(gateway):
-        _forget_gateway()
-        gateway = None
-    if gateway is None:
-        _keep_to_its_logger()
-        with log_file.open("ab") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
-    context = SparkContext(conf=conf, gateway=gateway)
-    # When the JVM dies, PySpark's server for accumulators would print a traceback into the user's terminal.
-    with suppress(AttributeError):
-        context._accumulatorServer.handle_error = lambda *_: logger.debug("lost a connection to Spark")
-    return context
-
-
-def _keep_to_its_logger() -> None:
-    """Let py4j tell a lost connection to its own logger, like the rest of what it tells, and PySpark not print each
-    query that cannot be planned.
-
-    py4j takes the root logger, and Python prints that with a traceback where nobody has set up logging. PySpark prints
-    the stack of the JVM. The driver's calls fail with an error that says both in a sentence.
-    """
-    from py4j import java_gateway
-    from pyspark.logger import PySparkLogger
-
-    java_gateway.logging = java_gateway.logger
-    for name in QUERY_LOGGERS:
-        PySparkLogger.getLogger(name).disabled = True
 
 
 def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
@@ -362,13 +326,13 @@ def _end(running: RunningSpark, end: Callable[[], None]) -> None:
             logger.debug("Spark was gone before it was stopped: %s", error)
         if running.template is not None:
             running.template.stop()
-        if running.context._gateway is not None and not _gateway_alive(running.context._gateway):
-            _forget_gateway()
+        if running.context._gateway is not None and not gateway.is_alive(running.context._gateway):
+            gateway.forget()
 
 
 def _leave(context: "SparkContext") -> None:
     context._gateway.proc.stdin.close()
-    _forget_gateway()
+    gateway.forget()
 
 
 def archive_classes() -> None:
@@ -388,36 +352,12 @@ def alive(running: RunningSpark) -> bool:
 
 
 def _alive(context: "SparkContext") -> bool:
-    if context._jsc is None or not _gateway_alive(context._gateway):
+    if context._jsc is None or not gateway.is_alive(context._gateway):
         return False
     try:
         return not context._jsc.sc().isStopped()
     except Exception:
         return False
-
-
-def _gateway_alive(gateway: Any) -> bool:
-    process = getattr(gateway, "proc", None)
-    if process is not None:
-        return process.poll() is None
-    try:
-        gateway.jvm.System.nanoTime()
-    except Exception:
-        return False
-    return True
-
-
-def _forget_gateway() -> None:
-    """After the JVM has died, so that the same Python process can start another one."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    for close in (gateway.shutdown, gateway.proc.stdin.close) if gateway is not None and gateway.proc else ():
-        with suppress(Exception):  # the other end is gone
-            close()
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
 
 
 def session_of(running: RunningSpark) -> "SparkSession":

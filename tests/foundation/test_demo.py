@@ -73,6 +73,7 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
+@pytest.mark.torture  # for its time: `make demo` does it, too
 def test_five_tables_arrive_and_the_checker_would_notice_if_they_did_not(tmp_path: Path) -> None:
     assert run(str(ROOT / "examples/demo/prepare.py"), folder=tmp_path).returncode == 0
     resume, output = move(tmp_path)

@@ -13,7 +13,7 @@ from seatunnel_core.config.job_file import load_job
 from seatunnel_core.connectors import registry
 from seatunnel_core.runtime.check import spark_to_ask
 from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.spark.session import QUERY_LOGGERS
+from seatunnel_core.spark.gateway import QUERY_LOGGERS
 
 JOB = """
 source {

@@ -15,7 +15,7 @@ import pytest
 from py4j import java_gateway
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark import session
+from seatunnel_core.spark import gateway, session
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import SparkSettings, java_options, jvm_flags, refuse_connect, with_task_failures
 
@@ -117,7 +117,7 @@ def test_a_second_session_of_its_own_is_refused(plane: SparkPlane) -> None:
 
 def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCaptureFixture) -> None:
     """A JVM that is killed resets its connections while a call waits; py4j logs that as an error with a traceback."""
-    session._keep_to_its_logger()
+    gateway.keep_to_its_logger()
     with socket.create_server((session.LOOPBACK, 0)) as server:
 
         def reset() -> None:
@@ -190,3 +190,24 @@ def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path:
     assert lines[4] == "ran 1", answer.stderr
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == "", "Spark's and Java's chatter belongs into the log file"
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_starts_without_pandas_and_values_of_numpy_still_reach_java() -> None:
+    """PySpark imports pandas to find out whether what it hands to Java is numpy's."""
+    code = """
+        import sys
+        from seatunnel_core.spark.plane import SparkPlane
+        from seatunnel_core.spark.session import SparkSettings
+        plane = SparkPlane(SparkSettings(parallelism=1))
+        plane.start()
+        print("pandas" in sys.modules)
+        import numpy
+        java = plane.context._jvm.java
+        print(java.lang.Math.abs(numpy.int64(-3)), java.util.Arrays.toString(numpy.array([0.5, 2.0])))
+        plane.stop()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=220, check=False)
+    assert answer.stdout.splitlines() == ["False", "3 [0.5, 2.0]"], answer.stderr

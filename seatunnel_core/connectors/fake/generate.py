@@ -7,6 +7,7 @@ of its position, computed for whole columns by Arrow.
 
 import math
 import zlib
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,8 +25,18 @@ _YEAR_2000, _DAYS = 10_957, 9_131  # days since 1970, and days of 25 years
 _LARGEST_HALF = 65_504.0
 _INDEXES = 2**31  # of a sparse vector
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_PAIRS = pa.array([first + second for first in _LETTERS for second in _LETTERS])
-_SINGLES = pa.array(list(_LETTERS))
+
+
+def _texts(length: int, texts: str) -> pa.StringArray:
+    """Texts of one length that stand behind each other. ``pa.array`` of a list imports pandas, wherever it is
+    installed: half a second of each process."""
+    count = len(texts) // length
+    places = array("i", range(0, len(texts) + length, length))
+    return pa.StringArray.from_buffers(count, pa.py_buffer(places), pa.py_buffer(texts.encode()))
+
+
+_PAIRS = _texts(2, "".join(first + second for first in _LETTERS for second in _LETTERS))
+_SINGLES = _texts(1, _LETTERS)
 
 
 @frozen(kw_only=True)

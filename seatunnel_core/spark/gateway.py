@@ -1,0 +1,96 @@
+"""PySpark's gateway to the JVM: launched, looked at, forgotten; and what PySpark does there that no job wants."""
+
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
+
+logger = logging.getLogger("seatunnel.spark")
+
+QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where PySpark prints queries that cannot be planned."""
+
+
+def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
+    """Start Spark, in the JVM that is there or in a new one, which logs into a file."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    gateway = SparkContext._gateway
+    if gateway is not None and not is_alive(gateway):
+        forget()
+        gateway = None
+    if gateway is None:
+        keep_to_its_logger()
+        leave_pandas_alone()
+        with log_file.open("ab") as log:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+    context = SparkContext(conf=conf, gateway=gateway)
+    # When the JVM dies, PySpark's server for accumulators would print a traceback into the user's terminal.
+    with suppress(AttributeError):
+        context._accumulatorServer.handle_error = lambda *_: logger.debug("lost a connection to Spark")
+    return context
+
+
+def keep_to_its_logger() -> None:
+    """Let py4j tell a lost connection to its own logger, like the rest of what it tells, and PySpark not print each
+    query that cannot be planned.
+
+    py4j takes the root logger, and Python prints that with a traceback where nobody has set up logging. PySpark prints
+    the stack of the JVM. The driver's calls fail with an error that says both in a sentence.
+    """
+    from py4j import java_gateway
+    from pyspark.logger import PySparkLogger
+
+    java_gateway.logging = java_gateway.logger
+    for name in QUERY_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
+
+
+@cache
+def leave_pandas_alone() -> None:
+    """Whatever it hands to Java, PySpark first asks whether it is numpy's, and imports its own helpers for tests to
+    find out, and pandas with them: most of a second of the start. What is not imported has no objects."""
+    from pyspark.sql import types
+
+    def spared(ask: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+        def can_convert(converter: Any, value: Any) -> bool:
+            numpy = sys.modules.get("numpy")
+            kinds = tuple(getattr(numpy, name) for name in ("generic", "ndarray") if hasattr(numpy, name))
+            return isinstance(value, kinds) and ask(converter, value)
+
+        return can_convert
+
+    for converter in (types.NumpyScalarConverter, types.NumpyArrayConverter):
+        converter.can_convert = spared(converter.can_convert)
+
+
+def is_alive(gateway: Any) -> bool:
+    """Whether its JVM is there."""
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        return process.poll() is None
+    try:
+        gateway.jvm.System.nanoTime()
+    except Exception:
+        return False
+    return True
+
+
+def forget() -> None:
+    """After the JVM has died, so that the same Python process can start another one."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    for close in (gateway.shutdown, gateway.proc.stdin.close) if gateway is not None and gateway.proc else ():
+        with suppress(Exception):  # the other end is gone
+            close()
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
