@@ -1,4 +1,4 @@
-"""What a unit and a checkpoint cost the protocol in calls and in memory that stays: counts, the same on each machine."""
+"""What a unit and a checkpoint cost the protocol in calls and in memory that stays: counts, alike on each machine."""
 
 import gc
 import sys
