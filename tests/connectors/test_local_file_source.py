@@ -139,7 +139,7 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path: Path, format: str) -> 
 def test_a_line_that_is_too_long_to_be_held_is_an_error_and_not_the_end_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatunnel_core.connectors.file.records._LONGEST_RECORD", 100)
+    monkeypatch.setattr("seatunnel_core.connectors.file.records.LONGEST_RECORD", 100)
     monkeypatch.setattr("seatunnel_core.connectors.file.delimited.BLOCK_BYTES", 64)
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"1,a\n2," + b"x" * 300 + b"\n3,c\n"))
     made = source(tmp_path, compress_codec="gzip", schema=FIELDS)

@@ -6,6 +6,7 @@ are left. Both ways give the same rows for everything that both can read.
 """
 
 import io
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -13,10 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from attrs import field, frozen
 
-from seatunnel_core.connectors.file import nested_text
+from seatunnel_core.connectors.file import nested_text, records
 from seatunnel_core.connectors.file.dialect import Dialect
 from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.records import Record, lines_before, records
+from seatunnel_core.connectors.file.records import Record, lines_before
 from seatunnel_core.connectors.file.row_batches import Texts
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
@@ -59,56 +60,66 @@ class DelimitedReader:
     # -- the fast way ---------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in blocks.
+        """Parse the range in pieces, and from the first one on that has a quote as one text: only in quotes can a line
+        end be a part of a value."""
+        for text, quoted in self._texts_of(start, end):
+            if len(self.dialect.delimiter_byte) > 1:
+                batches = self._replaced(text)
+            elif quoted is None:
+                batches = self._parsed(pa.BufferReader(_without_bom_trap(text, start)), self.dialect, len(text) + 2)
+            else:
+                batches = self._quoted(itertools.chain((_without_bom_trap(text, start),), quoted), end)
+            for batch in batches:
+                if batch.num_rows:
+                    yield self._conform(batch)
+            start += len(text)
+
+    def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
+        """The text of the range, in pieces of whole lines without quotes; with the one that has a quote, and goes on
+        with what is read, comes whatever follows it."""
+        held = b""
+        pieces = self._pieces(start, end)
+        splits = len(self.dialect.delimiter_byte) == 1 and self.dialect.quote_byte
+        for piece in pieces:
+            if splits and splits in piece:
+                yield held + piece, pieces
+                return
+            text = held + piece
+            whole = text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+            if whole:
+                yield text[:whole], None
+            held = text[whole:]
+            if len(held) > records.LONGEST_RECORD:
+                raise pa.ArrowInvalid("a line that is too long to be held")
+        if held:
+            yield held, None
+
+    def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a text with quotes.
 
         Arrow takes a quote that is never closed for closed at the end. So one more row of empty values follows the last
         one of the file: an open quote swallows it, and then the last value is not the null that it should be.
         """
-        if len(self.dialect.delimiter_byte) > 1:
-            for text in self._lines(start, end):
-                yield from self._replaced(text)
-            return
-        quoted = bool(self.dialect.quote)
-        marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
-        if self.dialect.seekable:
-            data = _without_bom_trap(self.file.read_range(start, end), start)
-            quoted = quoted and self.dialect.quote_byte in data
-            marked = quoted and end == self.file.version.size
-            stream: pa.NativeFile = pa.BufferReader(data + marker if marked else data)
-            if quoted and b"\r\n" in data:
-                stream = pa.PythonFile(_Quoted(stream, b""))
-        else:
-            marked = quoted
-            stream = self.dialect.text_stream(self.file, start)
-            stream = pa.PythonFile(_Quoted(stream, marker)) if quoted else stream
+        marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
             raise pa.ArrowInvalid("an empty line marks no end")
-        with stream:
-            batches = self._parsed(stream, self.dialect, multiline=quoted)
-            for batch in _unmarked(batches, self.names[-1]) if marked else batches:
-                if batch.num_rows:
-                    yield self._conform(batch)
-
-    def _lines(self, start: int, end: int) -> Iterator[bytes]:
-        """The text of the range, in pieces of whole lines."""
-        held = b""
-        for piece in self._pieces(start, end):
-            text = held + piece
-            whole = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-            yield text[:whole]
-            held = text[whole:]
-        yield held
+        if marked:
+            marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
+            pieces = itertools.chain(pieces, (marker,))
+        with pa.PythonFile(_Quoted(pieces)) as stream:
+            batches = self._parsed(stream, self.dialect, BLOCK_BYTES, multiline=True)
+            yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
         """The rows of some lines between delimiters of several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # so that a byte-order mark in it is not taken off
-            for batch in self._parsed(stream, dialect, multiline=False):
-                if batch.num_rows:
-                    yield self._conform(batch)
+            yield from self._parsed(stream, dialect, BLOCK_BYTES)
 
-    def _parsed(self, stream: pa.NativeFile, dialect: Dialect, *, multiline: bool) -> Iterator[pa.RecordBatch]:
-        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=BLOCK_BYTES)
+    def _parsed(
+        self, stream: pa.NativeFile, dialect: Dialect, block_bytes: int, *, multiline: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=block_bytes)
         columns = self.columns
         if self.names[-1] not in columns.names:
             columns = columns.append(pa.field(self.names[-1], pa.binary()))
@@ -164,7 +175,7 @@ class DelimitedReader:
         line = 1 + self._lines_before(start)
         trial: list[Record] = []
         try:
-            for record in records(self._pieces(start, end), self.dialect, line):
+            for record in records.records(self._pieces(start, end), self.dialect, line):
                 trial.append(record)
                 if len(trial) == RECORDS_PER_TRIAL:
                     yield trial
@@ -176,7 +187,8 @@ class DelimitedReader:
 
     def _pieces(self, start: int, end: int) -> Iterator[bytes]:
         if self.dialect.seekable:
-            yield self.file.read_range(start, end)
+            for place in range(start, end, BLOCK_BYTES):
+                yield self.file.read_range(place, min(place + BLOCK_BYTES, end))
             return
         with self.dialect.text_stream(self.file, start) as stream:
             while piece := stream.read(BLOCK_BYTES):
@@ -308,37 +320,31 @@ def _inferred(found: pa.DataType) -> pa.DataType:
 
 
 class _Quoted(io.RawIOBase):
-    r"""A stream for Arrow's parser of quoted text, with some more bytes at its end.
+    r"""Pieces of quoted text as a stream for Arrow's parser.
 
     A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece when the one
     before it ended with ``\r``, inside of quotes too, where both are a part of the value.
     """
 
-    def __init__(self, stream: pa.NativeFile, marker: bytes) -> None:
-        self._stream = stream
-        self._marker = marker
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._held = b""
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        piece = self._held
-        while len(piece) < size:
-            more = self._more(size - len(piece))
-            piece += more
-            whole = piece.rstrip(b"\r") if more else piece
-            if whole or not more:
-                self._held = piece[len(whole) :]
-                return whole
-        raise pa.ArrowInvalid(f"{size} carriage returns without another byte")
-
-    def _more(self, size: int) -> bytes:
-        found = bytes(self._stream.read(size))
-        if found or not self._marker:
-            return found
-        found, self._marker = self._marker, b""
-        return found
+        text = self._held
+        while not (whole := text[:size].rstrip(b"\r")):
+            if len(text) >= size:
+                raise pa.ArrowInvalid(f"{size} carriage returns without another byte")
+            more = next(self._pieces, None)
+            if more is None:
+                whole = text
+                break
+            text += more
+        self._held = text[len(whole) :]
+        return whole
 
 
 def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[pa.RecordBatch]:

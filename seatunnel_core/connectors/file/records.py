@@ -13,7 +13,7 @@ from seatunnel_core.errors import RowError
 COUNTED_BYTES = 1 << 20
 """How much is read at once to count lines."""
 
-_LONGEST_RECORD = 64 << 20
+LONGEST_RECORD = 64 << 20
 """How many bytes are held in the search for the end of a record."""
 
 
@@ -53,9 +53,9 @@ def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Re
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""
     for piece in pieces:
-        if len(held) > _LONGEST_RECORD:
+        if len(held) > LONGEST_RECORD:
             raise RowError(
-                f"line {line}: the row has more than {_LONGEST_RECORD} bytes, or a quote that it opens is never closed"
+                f"line {line}: the row has more than {LONGEST_RECORD} bytes, or a quote that it opens is never closed"
             )
         text = held + piece
         position = 0
