@@ -14,6 +14,7 @@ from seatunnel_core.checkpoint.commands import Outcome
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.trigger import CheckpointPolicy
 from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE, EngineConfig
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
@@ -133,7 +134,7 @@ class Crew:
         workshop = Workshop(
             loop=self._loop, storage_pool=self._storage_pool, place_pool=self._place_pool, spark=self._spark
         )
-        policy = restart_policy(self._claim.job)
+        restarts, checkpoints = restart_policy(self._claim.job), checkpoint_policy(self._claim.job, self._engine)
         for planned in self._claim.job.pipelines:
             work = PipelineWork(
                 job_id=self._job_id,
@@ -147,8 +148,8 @@ class Crew:
                 PipelineRun(
                     work=work,
                     workshop=workshop,
-                    protocol_of=self._protocols(planned),
-                    restart_policy=policy,
+                    protocol_of=self._protocols(planned, checkpoints),
+                    restart_policy=restarts,
                     owner=self,
                     log=PipelineLog(self._job_id, planned.id),
                 )
@@ -163,9 +164,8 @@ class Crew:
 
         self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], tell)
 
-    def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
+    def _protocols(self, planned: PlannedPipeline, policy: CheckpointPolicy) -> Callable[[int], PipelineProtocol]:
         topology = topology_of(planned)
-        policy = checkpoint_policy(self._claim.job, self._engine)
 
         def protocol(restarts: int) -> PipelineProtocol:
             return PipelineProtocol(
@@ -205,15 +205,35 @@ class Crew:
         try:
             self._savepoints.conclude()
             report = self._report()
-            if report.outcome is JobOutcome.FINISHED:
-                self._manifest.write(lambda manifest: manifest.closed(report.record()))
-                self._recorded = True
-                for run in self._runs:
-                    run.clear()
+            if report.outcome is not JobOutcome.FINISHED:
+                self._on_end(report)
+                return
+            self._manifest.write(lambda manifest: manifest.closed(report.record()))
+            self._recorded = True
+            self._call(self._clear, report)
         except Exception as error:
             self._break(error)
-        else:
-            self._on_end(report)
+
+    def _clear(self, report: JobReport) -> None:
+        """What the pipelines leave behind, of many of them at a time; then the job has ended."""
+        left = len(self._runs)
+
+        def cleared() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._on_end(report)
+
+        def clear(run: PipelineRun) -> None:
+            try:
+                run.clear()
+            except Exception as error:
+                self._break(error)
+            else:
+                self._call(cleared)
+
+        for run in self._runs:
+            self._place_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
         """A job never waits for ever: what nobody expected ends it."""
