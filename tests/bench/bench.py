@@ -1,6 +1,7 @@
 """Plays a case: its systems take turns, each run in a new process and an empty folder, and what it tells is kept."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from attrs import define, field
 
 from tests.bench import jobs, peers
 from tests.bench.figure import Figure, Goal, ratios
-from tests.bench.process_tree import cpu_s, watched_memory
+from tests.bench.process_tree import watched
 
 Round = dict[str, dict[str, float]]
 """What each system measured, by its name."""
@@ -47,7 +48,6 @@ _KEYS = {
     "peak_bytes": "memory at its peak",
     "first_commit_s": "from Spark's being up to the first commit",
     "ms_per_table": "from Spark's being up to the last commit, for each table",
-    "cpu_ms_per_table": "processor time after Spark is up, for each table",
 }
 
 
@@ -91,19 +91,22 @@ class Bench:
     def run(self, name: str, table: Path) -> dict[str, float]:
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as folder:
             log = Path(folder, "log")
-            began_cpu, began = cpu_s(), time.perf_counter()
+            began = time.perf_counter()
             with log.open("wb") as errors:
-                process = subprocess.Popen(
-                    self._command(name, Path(folder), table), stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT
-                )
-                with watched_memory(process.pid) as peak:
-                    said, _ = process.communicate()
-            start_to_exit_s = time.perf_counter() - began
+                command = self._command(name, Path(folder), table)
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT)
+            with process, watched(process) as tree:
+                assert process.stdout is not None
+                said = process.stdout.read()
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it ends, and can still be looked at
+                start_to_exit_s = time.perf_counter() - began
             if process.returncode:
                 sys.exit(f"{name} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
             last = said.decode().splitlines()[-1:]
             measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
-            spent = {"start_to_exit_s": start_to_exit_s, "all_cpu_s": cpu_s() - began_cpu, "peak_bytes": peak.bytes}
+            if "ready_at" in measured:
+                measured["cpu_s"] = tree.cpu_s - tree.cpu_s_at(measured["ready_at"])
+            spent = {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, "peak_bytes": tree.peak_bytes}
             return {**spent, **measured}
 
     def _command(self, name: str, folder: Path, table: Path) -> list[str]:
@@ -123,5 +126,5 @@ class Bench:
 
 
 def _short(measured: dict[str, float]) -> str:
-    name = next(key for key in ("wall_s", "transfer_s", "ms_per_table", "start_to_exit_s") if key in measured)
+    name = next(key for key in ("ms_per_table", "wall_s", "transfer_s", "start_to_exit_s") if key in measured)
     return f"{measured[name]:.2f}"

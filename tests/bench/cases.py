@@ -85,8 +85,14 @@ def small_tables(number: int, bench: Bench) -> None:
     bench.tell(
         played.ratio("small tables", "smallest-job", "start_to_exit_s", at_most(2)),
         played.value("small tables", "ms_per_table", "ms", at_most(2)),
-        played.value("small tables", "cpu_ms_per_table", "ms"),
+        _cpu_of_a_table(played),
     )
+
+
+def _cpu_of_a_table(played: Played) -> Figure:
+    spent, number = played.values("small tables", "cpu_s"), played.values("small tables", "tables")
+    values = (1000 * each for each in ratios(spent, number))
+    return Figure(what="small tables, processor time after Spark is up, for each table", values=values, unit="ms")
 
 
 def checkpoints(bench: Bench) -> None:

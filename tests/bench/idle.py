@@ -5,12 +5,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench import jobs
 from tests.bench.bench import Bench
 from tests.bench.figure import Figure, at_most
-from tests.bench.process_tree import cpu_s
+from tests.bench.process_tree import watched
 
 PIPELINES = 100
 BEGIN_WITHIN_S = 120.0
@@ -38,19 +40,26 @@ def _percent_of_a_core(folder: Path) -> float:
     command = [sys.executable, "-m", "seatunnel_core.cli", "-c", str(conf), "-m", "local[2]"]
     with (folder / "log").open("wb") as log:
         engine = subprocess.Popen([*command, "--engine-config", str(engine_file)], stdout=log, stderr=log)
-    try:
+    with watched(engine) as tree, _stopped_at_the_end(engine):
         deadline = time.monotonic() + BEGIN_WITHIN_S
         while len(list((folder / "checkpoints").glob("*/*/"))) < PIPELINES:
             assert engine.poll() is None, (folder / "log").read_text()[-3000:]
             assert time.monotonic() < deadline, "the pipelines did not begin"
             time.sleep(0.2)
         time.sleep(SETTLE_S)
-        began, began_cpu = time.perf_counter(), cpu_s(engine.pid)
+        began = time.monotonic()
         time.sleep(WATCHED_S)
-        return (cpu_s(engine.pid) - began_cpu) / (time.perf_counter() - began) / PIPELINES * 100
+        ended = time.monotonic()
+        tree.look()
+        return (tree.cpu_s_at(ended) - tree.cpu_s_at(began)) / (ended - began) / PIPELINES * 100
+
+
+@contextmanager
+def _stopped_at_the_end(engine: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
     finally:
         for _ in range(3):
             engine.send_signal(signal.SIGTERM)
             time.sleep(0.3)
         engine.kill()
-        engine.wait()
