@@ -51,6 +51,7 @@ def _percent_of_a_core(folder: Path) -> float:
         time.sleep(WATCHED_S)
         ended = time.monotonic()
         tree.look()
+        assert engine.poll() is None, "the pipelines ended, so it was easy for them to have nothing to do"
         return (tree.cpu_s_at(ended) - tree.cpu_s_at(began)) / (ended - began) / PIPELINES * 100
 
 

@@ -139,6 +139,7 @@ def write_waiting(folder: Path, pipelines: int) -> Path:
 
 _IDLE_SOURCE = """  LocalFile {{
     plugin_output = t{number}, path = "{folder}/in/{number}", file_format_type = "json"
+    discovery_mode = "continuous"
     schema {{ fields {{ id = bigint }} }}
   }}
 """
