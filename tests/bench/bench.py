@@ -6,18 +6,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from seatunnel_core.spark import class_archive
 from tests.bench import jobs, peers
 from tests.bench.figure import Figure, Goal, ratios
 from tests.bench.process_tree import watched
 
 Round = dict[str, dict[str, float]]
 """What each system measured, by its name."""
+
+_ON_A_NEW_MACHINE = {"smallest-job, the first on a machine": "smallest-job"}
+"""What it is otherwise."""
 
 _ROOT = Path(__file__).parents[2]
 
@@ -46,6 +50,7 @@ _KEYS = {
     "cpu_s": "processor time after Spark is up",
     "all_cpu_s": "processor time, start to exit",
     "peak_bytes": "memory at its peak",
+    "driver_bytes": "memory of the driver at its peak",
     "first_commit_s": "from Spark's being up to the first commit",
     "ms_per_table": "from Spark's being up to the last commit, for each table",
 }
@@ -77,13 +82,17 @@ class Bench:
         self._figures.extend(figures)
 
     def play(self, systems: Sequence[str], table: Path, rounds: int | None = None) -> Played:
-        """Each system once in each round; the order changes from round to round."""
-        played = []
+        """Each system once in each round, all with the same table."""
+        return self.play_turns({name: (name, table) for name in systems}, rounds)
+
+    def play_turns(self, turns: Mapping[str, tuple[str, Path]], rounds: int | None = None) -> Played:
+        """Each turn, which is a system with its table, once in each round; the order changes from round to round."""
+        played, names = [], list(turns)
         for number in range(rounds or self.rounds):
-            turn = number % len(systems)
-            order = [*systems[turn:], *systems[:turn]]
-            played.append({name: self.run(name, table) for name in order})
-            shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in systems)
+            first = number % len(names)
+            order = [*names[first:], *names[:first]]
+            played.append({name: self.run(*turns[name]) for name in order})
+            shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in names)
             print(f"    round {number + 1}: {shown}", flush=True)
         self._played.extend(played)
         return Played(played)
@@ -94,7 +103,8 @@ class Bench:
             began = time.perf_counter()
             with log.open("wb") as errors:
                 command = self._command(name, Path(folder), table)
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT)
+                environment = _as_on_a_new_machine(Path(folder)) if name in _ON_A_NEW_MACHINE else None
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT, env=environment)
             with process, watched(process) as tree:
                 assert process.stdout is not None
                 said = process.stdout.read()
@@ -106,12 +116,12 @@ class Bench:
             measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
             if "ready_at" in measured:
                 measured["cpu_s"] = tree.cpu_s - tree.cpu_s_at(measured["ready_at"])
-            spent = {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, "peak_bytes": tree.peak_bytes}
-            return {**spent, **measured}
+            memory = {"peak_bytes": float(tree.peak_bytes), "driver_bytes": float(tree.driver_bytes)}
+            return {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, **memory, **measured}
 
     def _command(self, name: str, folder: Path, table: Path) -> list[str]:
         seatunnel = [sys.executable, "-m", "seatunnel_core.cli"]
-        match name:
+        match _ON_A_NEW_MACHINE.get(name, name):
             case "smallest-job":
                 engine, conf = jobs.write_engine(folder), jobs.write_smallest(folder)
                 return [*seatunnel, "-c", str(conf), "-m", "local[2]", "--engine-config", str(engine)]
@@ -123,6 +133,12 @@ class Bench:
             case _:
                 python = peers.python_of_dlt(self.data) if name == "dlt" else sys.executable
                 return [str(python), "-m", "tests.bench.systems", name, str(folder), str(table)]
+
+
+def _as_on_a_new_machine(folder: Path) -> dict[str, str]:
+    """An environment with an empty cache folder, so that Java's classes are not archived yet."""
+    kept = {name: value for name, value in os.environ.items() if name != class_archive.FOLDER}
+    return {**kept, "XDG_CACHE_HOME": str(folder / "cache")}
 
 
 def _short(measured: dict[str, float]) -> str:

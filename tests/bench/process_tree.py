@@ -31,6 +31,7 @@ class _Seen:
     """A process at one look."""
 
     pid: int
+    name: str
     parent: int
     began: int
     """In ticks since the machine was started: another process with that ``pid`` began at another time."""
@@ -50,15 +51,19 @@ class Watch:
     peak_bytes: int = 0
     """The most that the tree had in memory at any look."""
 
-    _others: frozenset[tuple[int, int]] = frozenset()
+    driver_bytes: int = 0
+    """The most that the child itself had with its JVM, where Spark's driver runs in both."""
+
+    _strangers: set[int] = field(factory=set)
+    """Processes that were there before, and what they started: they are most of the machine, and not looked at."""
+
     _ticks: dict[tuple[int, int], int] = field(factory=dict)
     _moments: list[float] = field(factory=list)
     _spent_s: list[float] = field(factory=list)
     _looking: threading.Lock = field(factory=threading.Lock)
 
     def __attrs_post_init__(self) -> None:
-        children = (each for each in _processes() if each.parent == os.getpid() and each.pid != self.root)
-        self._others = frozenset((each.pid, each.began) for each in children)
+        self._strangers = _pids() - {self.root}
         self.look()
 
     def look(self) -> list[_Seen]:
@@ -86,7 +91,10 @@ class Watch:
         return low + (high - low) * (moment - began) / (ended - began)
 
     def look_at_memory(self, tree: list[_Seen]) -> None:
-        self.peak_bytes = max(self.peak_bytes, sum(_memory_bytes(each.pid) for each in tree))
+        memory = [(each, _memory_bytes(each.pid)) for each in tree]
+        drivers = (has for each, has in memory if each.pid == self.root or each.name == "java")
+        self.peak_bytes = max(self.peak_bytes, sum(has for _, has in memory))
+        self.driver_bytes = max(self.driver_bytes, sum(drivers))
 
     def wait_for_orphans(self) -> None:
         """Until nothing is left of the tree but its root, which is waited for by who started it."""
@@ -102,19 +110,22 @@ class Watch:
             time.sleep(LOOK_EVERY_S / 10)
 
     def _tree(self) -> list[_Seen]:
-        there = _processes()
+        pids, here = _pids(), os.getpid()
+        self._strangers &= pids
+        there = [seen for pid in pids - self._strangers if (seen := _look_at(pid)) is not None]
         below: dict[int, list[_Seen]] = {}
         for each in there:
             below.setdefault(each.parent, []).append(each)
-        adopted = {each.pid for each in below.get(os.getpid(), ()) if (each.pid, each.began) not in self._others}
-        known = (each for each in there if (each.pid, each.began) in self._ticks)
-        tree = {each.pid: each for each in (*known, *(each for each in there if each.pid in adopted | {self.root}))}
+        known = {each.pid: each for each in there if each.pid == self.root or (each.pid, each.began) in self._ticks}
+        tree = {**known, **{each.pid: each for each in below.get(here, ())}}
         found = list(tree.values())
         for each in found:  # it grows meanwhile
             for child in below.get(each.pid, ()):
                 if child.pid not in tree:
                     tree[child.pid] = child
                     found.append(child)
+        strangers = self._strangers - {here}
+        self._strangers |= {each.pid for each in there if each.pid not in tree and each.parent in strangers}
         return found
 
 
@@ -153,20 +164,26 @@ def _adopt_orphans(adopts: bool) -> None:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(adopts), 0, 0, 0)
 
 
-def _processes() -> list[_Seen]:
-    """All of the machine."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                    fields = file.read().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            state, parent, ticks, began = fields[0], fields[1], sum(map(int, fields[11:13])), fields[19]
-            seen = _Seen(pid=int(name), parent=int(parent), began=int(began), ticks=ticks, ended=state in "ZX")
-            found.append(seen)
-    return found
+def _pids() -> set[int]:
+    """Of all processes of the machine."""
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def _look_at(pid: int) -> _Seen | None:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            before, _, after = file.read().rpartition(")")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = after.split()
+    return _Seen(
+        pid=pid,
+        name=before.partition("(")[2],
+        parent=int(fields[1]),
+        began=int(fields[19]),
+        ticks=int(fields[11]) + int(fields[12]),
+        ended=fields[0] in "ZX",
+    )
 
 
 def _memory_bytes(pid: int) -> int:

@@ -60,6 +60,17 @@ def ours_on(master: str) -> System:
     return lambda folder, table: command(jobs.write_lineitem(folder, table, folder / "out"), folder, master=master)
 
 
+def ours_on_a_cluster(folder: Path, table: Path) -> Figures:
+    """On a standalone cluster of this machine with one worker, which has two cores. The workers' Python is this one."""
+    from tests.servers.standalone_spark import standalone_spark
+
+    options = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1g", "spark.pyspark.python": sys.executable}
+    env = "\n  ".join(f'{key} = "{value}"' for key, value in options.items())
+    (folder / "cluster").mkdir()
+    with standalone_spark(folder / "cluster", {"worker": 2}, memory="2g") as master:
+        return command(jobs.write_lineitem(folder, table, folder / "out", env=env), folder, master=master)
+
+
 def command(conf: Path, folder: Path, *more: str, master: str = MASTER) -> Figures:
     """Run ``seatunnel -c`` in this process, which ends with it; its own log tells when Spark is ready, and when rows
     were committed."""
@@ -90,7 +101,7 @@ class Moments(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.msg.startswith("Spark runs"):
             self.ready_at = time.monotonic()
-        elif "committed" in record.msg:
+        elif "committed" in record.msg and self.ready_at:  # before, a job that goes on publishes what was staged
             self.last_commit_at = time.monotonic()
             self.first_commit_at = self.first_commit_at or self.last_commit_at
 
@@ -232,6 +243,7 @@ SYSTEMS: dict[str, System] = {
     "ours, Parquet": ours_parquet,
     "ours, killed": ours_killed,
     "ours, local[1]": ours_on("local[1]"),
+    "ours, standalone cluster": ours_on_a_cluster,
     "ours, buckets": ours_in_buckets,
     "bare transfer": bare_transfer,
     "Spark batch": spark_batch,
