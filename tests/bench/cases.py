@@ -141,7 +141,7 @@ def many_files(bench: Bench) -> None:
         table = tables.lineitem_in_pieces(bench.data, files)
         turns[f"{files:,} files"] = ("ours", table)
         turns[f"{files:,} files, checkpoints every 1 s"] = ("ours, checkpoints every 1 s", table)
-    played = bench.play_turns(turns)
+    played = bench.play_turns(turns, rounds=min(3, bench.rounds))
     for without, checkpointed in zip(list(turns)[::2], list(turns)[1::2], strict=True):
         bench.tell(played.ratio(checkpointed, without, "wall_s"), played.ratio(checkpointed, without, "cpu_s"))
     for name in turns:
@@ -225,5 +225,5 @@ CASES: dict[str, tuple[str, Case]] = {
 }
 """By the name that the command line takes: what is done, and who does it."""
 
-FULL_ONLY = ("many-small",)
+FULL_ONLY = ("many-small", "files")
 """They take long, and are left to ``make bench-full``."""
