@@ -219,11 +219,12 @@ CASES: dict[str, tuple[str, Case]] = {
     "failover": ("a pipeline that fails and is restored in a living process", failover.report),
     "killed": ("a process that is killed in its job, and the next one", killed),
     "idle": ("streaming pipelines that have nothing to do", idle.report),
+    "states": ("a checkpoint every second of 1, 1,000 and 100,000 files that a job remembers", idle.report_states),
     "scale": ("380 MB of CSV to Parquet with one slot, with two, and on a standalone cluster with two", scale),
     "jdbc-source": ("2 million rows of PostgreSQL to Parquet", databases.report_reading),
     "jdbc-sink": ("2 million rows of Parquet to PostgreSQL", databases.report_writing),
 }
 """By the name that the command line takes: what is done, and who does it."""
 
-FULL_ONLY = ("many-small", "files")
+FULL_ONLY = ("many-small", "files", "states")
 """They take long, and are left to ``make bench-full``."""

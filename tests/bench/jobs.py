@@ -158,6 +158,26 @@ def write_idle(folder: Path, pipelines: int) -> Path:
     return path
 
 
+_WATCHING = """env {{ job.name = "watching", job.mode = "STREAMING", checkpoint.interval = 1000 }}
+source {{
+  LocalFile {{
+    path = "{table}", file_format_type = "csv", csv_use_header_line = true
+    discovery_mode = "continuous", start_mode = "latest", scan_interval = "1h"
+    schema {{ fields {{ {fields} }} }}
+  }}
+}}
+sink {{ Console {{ }} }}
+"""
+
+
+def write_watching(folder: Path, table: Path) -> Path:
+    """The streaming job that remembers the files that are there, and looks for others when nobody measures any more."""
+    fields = ", ".join(f'{name} = "{kind}"' for name, kind in LINEITEM.items())
+    path = folder / "watching.conf"
+    path.write_text(_WATCHING.format(table=table, fields=fields))
+    return path
+
+
 FAILING = """env {{
   job.name = "failing", job.mode = "BATCH", parallelism = 1
   checkpoint.interval = 1000, job.retry.times = {times}, job.retry.interval.seconds = 0
