@@ -1,22 +1,27 @@
 """Plays a case: its systems take turns, each run in a new process and an empty folder, and what it tells is kept."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from seatunnel_core.spark import class_archive
 from tests.bench import jobs, peers
 from tests.bench.figure import Figure, Goal, ratios
-from tests.bench.process_tree import cpu_s, watched_memory
+from tests.bench.process_tree import watched
 
 Round = dict[str, dict[str, float]]
 """What each system measured, by its name."""
+
+_ON_A_NEW_MACHINE = {"smallest-job, the first on a machine": "smallest-job"}
+"""What it is otherwise."""
 
 _ROOT = Path(__file__).parents[2]
 
@@ -45,9 +50,9 @@ _KEYS = {
     "cpu_s": "processor time after Spark is up",
     "all_cpu_s": "processor time, start to exit",
     "peak_bytes": "memory at its peak",
+    "driver_bytes": "memory of the driver at its peak",
     "first_commit_s": "from Spark's being up to the first commit",
     "ms_per_table": "from Spark's being up to the last commit, for each table",
-    "cpu_ms_per_table": "processor time after Spark is up, for each table",
 }
 
 
@@ -77,13 +82,17 @@ class Bench:
         self._figures.extend(figures)
 
     def play(self, systems: Sequence[str], table: Path, rounds: int | None = None) -> Played:
-        """Each system once in each round; the order changes from round to round."""
-        played = []
+        """Each system once in each round, all with the same table."""
+        return self.play_turns({name: (name, table) for name in systems}, rounds)
+
+    def play_turns(self, turns: Mapping[str, tuple[str, Path]], rounds: int | None = None) -> Played:
+        """Each turn, which is a system with its table, once in each round; the order changes from round to round."""
+        played, names = [], list(turns)
         for number in range(rounds or self.rounds):
-            turn = number % len(systems)
-            order = [*systems[turn:], *systems[:turn]]
-            played.append({name: self.run(name, table) for name in order})
-            shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in systems)
+            first = number % len(names)
+            order = [*names[first:], *names[:first]]
+            played.append({name: self.run(*turns[name]) for name in order})
+            shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in names)
             print(f"    round {number + 1}: {shown}", flush=True)
         self._played.extend(played)
         return Played(played)
@@ -91,24 +100,28 @@ class Bench:
     def run(self, name: str, table: Path) -> dict[str, float]:
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as folder:
             log = Path(folder, "log")
-            began_cpu, began = cpu_s(), time.perf_counter()
+            began = time.perf_counter()
             with log.open("wb") as errors:
-                process = subprocess.Popen(
-                    self._command(name, Path(folder), table), stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT
-                )
-                with watched_memory(process.pid) as peak:
-                    said, _ = process.communicate()
-            start_to_exit_s = time.perf_counter() - began
+                command = self._command(name, Path(folder), table)
+                environment = _as_on_a_new_machine(Path(folder)) if name in _ON_A_NEW_MACHINE else None
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT, env=environment)
+            with process, watched(process) as tree:
+                assert process.stdout is not None
+                said = process.stdout.read()
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it ends, and can still be looked at
+                start_to_exit_s = time.perf_counter() - began
             if process.returncode:
                 sys.exit(f"{name} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
             last = said.decode().splitlines()[-1:]
             measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
-            spent = {"start_to_exit_s": start_to_exit_s, "all_cpu_s": cpu_s() - began_cpu, "peak_bytes": peak.bytes}
-            return {**spent, **measured}
+            if "ready_at" in measured:
+                measured["cpu_s"] = tree.cpu_s - tree.cpu_s_at(measured["ready_at"])
+            memory = {"peak_bytes": float(tree.peak_bytes), "driver_bytes": float(tree.driver_bytes)}
+            return {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, **memory, **measured}
 
     def _command(self, name: str, folder: Path, table: Path) -> list[str]:
         seatunnel = [sys.executable, "-m", "seatunnel_core.cli"]
-        match name:
+        match _ON_A_NEW_MACHINE.get(name, name):
             case "smallest-job":
                 engine, conf = jobs.write_engine(folder), jobs.write_smallest(folder)
                 return [*seatunnel, "-c", str(conf), "-m", "local[2]", "--engine-config", str(engine)]
@@ -122,6 +135,12 @@ class Bench:
                 return [str(python), "-m", "tests.bench.systems", name, str(folder), str(table)]
 
 
+def _as_on_a_new_machine(folder: Path) -> dict[str, str]:
+    """An environment with an empty cache folder, so that Java's classes are not archived yet."""
+    kept = {name: value for name, value in os.environ.items() if name != class_archive.FOLDER}
+    return {**kept, "XDG_CACHE_HOME": str(folder / "cache")}
+
+
 def _short(measured: dict[str, float]) -> str:
-    name = next(key for key in ("wall_s", "transfer_s", "ms_per_table", "start_to_exit_s") if key in measured)
+    name = next(key for key in ("ms_per_table", "wall_s", "transfer_s", "start_to_exit_s") if key in measured)
     return f"{measured[name]:.2f}"

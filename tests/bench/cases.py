@@ -1,7 +1,8 @@
 """The cases: what is measured, which systems take turns, and the goals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 
 from tests.bench import (
     buckets,
@@ -58,15 +59,27 @@ def _best(played: Played, key: str) -> list[float]:
 def _tell_times(bench: Bench, played: Played, systems: tuple[str, ...]) -> None:
     for name in systems:
         bench.tell(played.value(name, "start_to_exit_s"))
-    megabytes = [[value / _MB for value in played.values(name, "peak_bytes")] for name in systems]
-    for name, values in zip(systems, megabytes, strict=True):
-        bench.tell(Figure(what=f"{name}, memory at its peak", values=values, unit="MB"))
+    for name in systems:
+        bench.tell(_megabytes(played, name, "peak_bytes", "memory at its peak"))
+
+
+def _megabytes(played: Played, system: str, key: str, what: str) -> Figure:
+    return Figure(what=f"{system}, {what}", values=(each / _MB for each in played.values(system, key)), unit="MB")
 
 
 def four_times_the_data(bench: Bench) -> None:
-    played = bench.play(("ours", "dlt"), tables.lineitem_times(bench.data, 4))
-    bench.tell(played.ratio("dlt", "ours", "start_to_exit_s", at_least(1)))
-    _tell_times(bench, played, ("ours", "dlt"))
+    """Beside it, the table once: what the driver has in memory must not grow with the data."""
+    more, once = tables.lineitem_times(bench.data, 4), tables.lineitem(bench.data, files=8)
+    a_quarter = "ours, a quarter of it"
+    played = bench.play_turns({"ours": ("ours", more), "dlt": ("dlt", more), a_quarter: ("ours", once)})
+    bench.tell(
+        played.ratio("dlt", "ours", "start_to_exit_s", at_least(1)),
+        played.ratio("ours", a_quarter, "driver_bytes", at_most(1.1)),
+        played.ratio("ours", a_quarter, "peak_bytes"),
+        _megabytes(played, "ours", "driver_bytes", "memory of the driver at its peak"),
+        _megabytes(played, a_quarter, "driver_bytes", "memory of the driver at its peak"),
+    )
+    _tell_times(bench, played, ("ours", "dlt", a_quarter))
 
 
 def parquet_to_parquet(bench: Bench) -> None:
@@ -85,8 +98,32 @@ def small_tables(number: int, bench: Bench) -> None:
     bench.tell(
         played.ratio("small tables", "smallest-job", "start_to_exit_s", at_most(2)),
         played.value("small tables", "ms_per_table", "ms", at_most(2)),
-        played.value("small tables", "cpu_ms_per_table", "ms"),
+        _cpu_of_a_table(played, "small tables"),
     )
+
+
+def _cpu_of_a_table(played: Played, system: str) -> Figure:
+    values = (spent * 1000 / number for spent, number in _cpu_and_tables(played, system))
+    return Figure(what=f"{system}, processor time after Spark is up, for each table", values=values, unit="ms")
+
+
+def _cpu_and_tables(played: Played, system: str) -> Iterator[tuple[float, float]]:
+    yield from zip(played.values(system, "cpu_s"), played.values(system, "tables"), strict=True)
+
+
+def more_and_more_tables(bench: Bench) -> None:
+    """What a table costs must not grow with their number."""
+    names = {number: f"{number:,} tables" for number in (10, 100, 1000)}
+    made = {number: tables.small_tables(bench.data, tables=number, rows=100) for number in names}
+    played = bench.play_turns({name: ("small tables", made[number]) for number, name in names.items()})
+    for name in names.values():
+        bench.tell(played.value(name, "ms_per_table", "ms"), _cpu_of_a_table(played, name))
+    for fewer, more in pairwise(names.values()):
+        cpu = (each.values for each in (_cpu_of_a_table(played, more), _cpu_of_a_table(played, fewer)))
+        bench.tell(
+            played.ratio(more, fewer, "ms_per_table", at_most(1)),
+            Figure(what=f"{more} / {fewer}, processor time after Spark is up, for each table", values=ratios(*cpu)),
+        )
 
 
 def checkpoints(bench: Bench) -> None:
@@ -95,6 +132,20 @@ def checkpoints(bench: Bench) -> None:
     played = bench.play(("ours", *names), tables.lineitem_times(bench.data, 4))
     for name, goal in zip(names, every.values(), strict=True):
         bench.tell(played.ratio(name, "ours", "wall_s", goal), played.ratio(name, "ours", "cpu_s"))
+
+
+def many_files(bench: Bench) -> None:
+    """What waits to be read is in the state of each checkpoint: files without end must not make them dearer."""
+    turns = {}
+    for files in (1, 1000, 100_000):
+        table = tables.lineitem_in_pieces(bench.data, files)
+        turns[f"{files:,} files"] = ("ours", table)
+        turns[f"{files:,} files, checkpoints every 1 s"] = ("ours, checkpoints every 1 s", table)
+    played = bench.play_turns(turns, rounds=min(3, bench.rounds))
+    for without, checkpointed in zip(list(turns)[::2], list(turns)[1::2], strict=True):
+        bench.tell(played.ratio(checkpointed, without, "wall_s"), played.ratio(checkpointed, without, "cpu_s"))
+    for name in turns:
+        bench.tell(played.value(name, "wall_s"))
 
 
 def transforms(bench: Bench) -> None:
@@ -108,9 +159,11 @@ def transforms(bench: Bench) -> None:
 
 
 def start(bench: Bench) -> None:
-    played = bench.play(("smallest-job", "smallest program", "help", "check"), bench.data)
+    first = "smallest-job, the first on a machine"
+    played = bench.play(("smallest-job", "smallest program", first, "help", "check"), bench.data)
     bench.tell(
         played.ratio("smallest-job", "smallest program", "start_to_exit_s", at_most(0.5)),
+        played.ratio(first, "smallest program", "start_to_exit_s", at_most(1)),
         played.value("help", "start_to_exit_s", goal=at_most(0.3)),
         played.value("check", "start_to_exit_s", goal=at_most(0.5)),
         played.value("smallest-job", "start_to_exit_s"),
@@ -124,8 +177,11 @@ def killed(bench: Bench) -> None:
 
 
 def scale(bench: Bench) -> None:
-    played = bench.play(("ours", "ours, local[1]"), tables.lineitem(bench.data, files=8))
-    bench.tell(played.ratio("ours, local[1]", "ours", "wall_s"), played.ratio("ours, local[1]", "ours", "cpu_s"))
+    others = ("ours, local[1]", "ours, standalone cluster")
+    played = bench.play(("ours", *others), tables.lineitem(bench.data, files=8))
+    for other in others:
+        bench.tell(played.ratio(other, "ours", "wall_s"), played.ratio(other, "ours", "cpu_s"))
+    bench.tell(*(played.value(name, "wall_s") for name in ("ours", *others)))
 
 
 def from_bucket_to_bucket(bench: Bench) -> None:
@@ -147,8 +203,10 @@ CASES: dict[str, tuple[str, Case]] = {
     "csv-four-times": ("1.5 GB of CSV to Parquet", four_times_the_data),
     "parquet": ("that table from Parquet to Parquet", parquet_to_parquet),
     "small": ("1,000 tables of 100 rows as 1,000 pipelines", partial(small_tables, 1000)),
+    "more-small": ("10, 100 and 1,000 such tables: what each costs", more_and_more_tables),
     "many-small": ("10,000 tables of 100 rows as 10,000 pipelines", partial(small_tables, 10_000)),
     "checkpoints": ("1.5 GB of CSV to Parquet, with checkpoints and without", checkpoints),
+    "files": ("that table in 1, 1,000 and 100,000 files, with checkpoints every second and without", many_files),
     "transforms": ("transforms between CSV and Parquet, against none", transforms),
     "buckets": (
         "380 MB of CSV to Parquet from bucket to bucket, against local disks",
@@ -161,11 +219,12 @@ CASES: dict[str, tuple[str, Case]] = {
     "failover": ("a pipeline that fails and is restored in a living process", failover.report),
     "killed": ("a process that is killed in its job, and the next one", killed),
     "idle": ("streaming pipelines that have nothing to do", idle.report),
-    "scale": ("380 MB of CSV to Parquet with one slot, and with two", scale),
+    "states": ("a checkpoint every second of 1, 1,000 and 100,000 files that a job remembers", idle.report_states),
+    "scale": ("380 MB of CSV to Parquet with one slot, with two, and on a standalone cluster with two", scale),
     "jdbc-source": ("2 million rows of PostgreSQL to Parquet", databases.report_reading),
     "jdbc-sink": ("2 million rows of Parquet to PostgreSQL", databases.report_writing),
 }
 """By the name that the command line takes: what is done, and who does it."""
 
-FULL_ONLY = ("many-small",)
+FULL_ONLY = ("many-small", "files", "states")
 """They take long, and are left to ``make bench-full``."""

@@ -8,11 +8,13 @@ unit of each waits and nothing but checkpoints happens.
 import contextlib
 import json
 import os
+import statistics
 import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from attrs import frozen
@@ -41,8 +43,10 @@ from tests.bench.figure import Figure, at_most
 from tests.checkpoint.played import Played, committable
 
 UNITS = 20_000
-IN_FLIGHT = 1000
-CHECKPOINTS = 200
+IN_FLIGHT = {1: 200, 1000: 200, 100_000: 5}
+"""Units, which are what a state is made of, and how many checkpoints are taken of them."""
+
+GOAL_IN_FLIGHT = 1000
 HELD = (10, 100, 1000)
 """Pipelines."""
 
@@ -55,15 +59,23 @@ def report(bench: Bench, *, units: int = UNITS, held: Iterable[int] = HELD, held
     """Local checkpoints lie below the bench's folder meanwhile."""
     for every in (0, 100):
         beside = f"with a checkpoint every {every} units" if every else "without a checkpoint"
-        unit_ms = cpu_s_of_units(units, every) / units * 1e3
-        bench.tell(Figure(what=f"a work unit, {beside}", values=(unit_ms,), unit=_OF_PROCESSOR, goal=at_most(1)))
-    checkpoint_ms, json_ms, state_bytes = checkpoints_in_flight(IN_FLIGHT)
-    in_flight = f"with {IN_FLIGHT:,} units in flight ({state_bytes:,} bytes)"
-    bench.tell(
-        Figure(what=f"a checkpoint {in_flight}", values=checkpoint_ms, unit=_OF_PROCESSOR, goal=at_most(10)),
-        Figure(what="json.dumps of the same state", values=json_ms, unit=_OF_PROCESSOR),
-    )
+        one_ms = cpu_s_of_units(units, every) / units * 1e3
+        bench.tell(Figure(what=f"a work unit, {beside}", values=(one_ms,), unit=_OF_PROCESSOR, goal=at_most(1)))
+    unit_ms: dict[int, float] = {}
+    for in_flight, checkpoints in IN_FLIGHT.items():
+        checkpoint_ms, json_ms, state_bytes = checkpoints_in_flight(in_flight, checkpoints)
+        state = f"with {in_flight:,} units in flight ({state_bytes:,} bytes)"
+        goal = at_most(10) if in_flight == GOAL_IN_FLIGHT else None
+        bench.tell(
+            Figure(what=f"a checkpoint {state}", values=checkpoint_ms, unit=_OF_PROCESSOR, goal=goal),
+            Figure(what="json.dumps of the same state", values=json_ms, unit=_OF_PROCESSOR),
+        )
+        unit_ms[in_flight] = statistics.median(checkpoint_ms) / in_flight
+    for fewer, more in pairwise(unit_ms):
+        compared = f"a unit in flight, in a checkpoint, {more:,} units / {fewer:,}"
+        bench.tell(Figure(what=compared, values=(unit_ms[more] / unit_ms[fewer],)))
     for name in ("memory", "local files"):
+        pipeline_ms: dict[int, float] = {}
         for pipelines in held:
             with _storage(name, bench.data) as storage, _one_processor():
                 took = hold(pipelines, storage, bench.data, held_s)
@@ -72,6 +84,10 @@ def report(bench: Bench, *, units: int = UNITS, held: Iterable[int] = HELD, held
                 Figure(what=held_in, values=(took.cpu_ms,), unit="ms of the processor per pipeline and second"),
                 Figure(what=f"{held_in}, checkpoints of each", values=(took.checkpoints,), unit="a second"),
             )
+            pipeline_ms[pipelines] = took.cpu_ms / took.checkpoints
+        for fewer, more in pairwise(pipeline_ms):
+            compared = f"a checkpoint in {name}, {more:,} pipelines / {fewer:,}, processor time"
+            bench.tell(Figure(what=compared, values=(pipeline_ms[more] / pipeline_ms[fewer],)))
 
 
 # -- the protocol alone
@@ -147,14 +163,14 @@ def answer_all(handle: Handle, said: tuple[commands.Command, ...]) -> None:
                 waiting += handle(events.CommitSucceeded(now_ms=0, sink=sink, ids=ids))
 
 
-def checkpoints_in_flight(units: int) -> tuple[list[float], list[float], int]:
+def checkpoints_in_flight(units: int, checkpoints: int) -> tuple[list[float], list[float], int]:
     """What checkpoints take of the processor, what ``json.dumps`` of the same state takes, in turns, and its size."""
     limits = Limits(target_unit_rows=1, credits_per_source=units)
     played = running(units, limits, CheckpointPolicy(interval_ms=None))
     handle = played.protocol.handle
     assert played.protocol.progress().units_in_flight == units
     checkpoint_ms, json_ms, state_bytes = [], [], 0
-    for number in range(CHECKPOINTS):
+    for number in range(checkpoints):
         began = time.thread_time()
         (stored,) = (each for each in handle(trigger(number)) if isinstance(each, commands.StoreCheckpoint))
         handle(events.CheckpointStored(now_ms=number, ref=CheckpointRef(1, stored.state.checkpoint_id)))

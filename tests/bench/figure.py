@@ -61,7 +61,7 @@ class Figure:
 
     def spread(self) -> str:
         """The median, with the smallest and the largest value."""
-        digits = 0 if abs(self.median) >= 100 else 2
+        digits = 0 if abs(self.median) >= 100 else 2 if abs(self.median) >= 0.1 else 3
         low, middle, high = (f"{each:,.{digits}f}" for each in (min(self.values), self.median, max(self.values)))
         unit = f" {self.unit}" if self.unit else ""
         return f"{middle}{unit} ({low} to {high})" if len(self.values) > 1 else f"{middle}{unit}"

@@ -139,6 +139,7 @@ def write_waiting(folder: Path, pipelines: int) -> Path:
 
 _IDLE_SOURCE = """  LocalFile {{
     plugin_output = t{number}, path = "{folder}/in/{number}", file_format_type = "json"
+    discovery_mode = "continuous"
     schema {{ fields {{ id = bigint }} }}
   }}
 """
@@ -154,6 +155,26 @@ def write_idle(folder: Path, pipelines: int) -> Path:
     env = 'env { job.name = "idle", job.mode = "STREAMING", checkpoint.interval = 10000 }'
     path = folder / "idle.conf"
     path.write_text(f"{env}\nsource {{\n{sources}}}\nsink {{\n{sinks}}}\n")
+    return path
+
+
+_WATCHING = """env {{ job.name = "watching", job.mode = "STREAMING", checkpoint.interval = 1000 }}
+source {{
+  LocalFile {{
+    path = "{table}", file_format_type = "csv", csv_use_header_line = true
+    discovery_mode = "continuous", start_mode = "latest", scan_interval = "1h"
+    schema {{ fields {{ {fields} }} }}
+  }}
+}}
+sink {{ Console {{ }} }}
+"""
+
+
+def write_watching(folder: Path, table: Path) -> Path:
+    """The streaming job that remembers the files that are there, and looks for others when nobody measures any more."""
+    fields = ", ".join(f'{name} = "{kind}"' for name, kind in LINEITEM.items())
+    path = folder / "watching.conf"
+    path.write_text(_WATCHING.format(table=table, fields=fields))
     return path
 
 

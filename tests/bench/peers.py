@@ -3,6 +3,7 @@
 Each reads the CSV files of a table and writes Parquet with snappy into ``folder/out``, durably where it is a floor.
 """
 
+import itertools
 import os
 import queue
 import subprocess
@@ -17,7 +18,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from tests.bench import jobs
-from tests.bench.tables import LINEITEM, arrow_schema
+from tests.bench.tables import LINEITEM, LINEITEM_ROWS, arrow_schema
 
 THREADS = 2
 FILES_OF_ONE = 12
@@ -55,10 +56,10 @@ def _convert(file: Path, target: Path, block: int) -> None:
 def _convert_into_several(file: Path, out: Path, block: int) -> None:
     """One thread reads, the other one writes."""
     waiting: queue.Queue[pa.RecordBatch | None] = queue.Queue(maxsize=8)
-    share = -(-file.stat().st_size // FILES_OF_ONE)
+    share = -(-LINEITEM_ROWS // FILES_OF_ONE)
 
     def write() -> None:
-        for number in range(FILES_OF_ONE + 1):
+        for number in itertools.count():  # to the end, or the reader waits for ever
             if not _write(out / f"{number}.parquet", iter(waiting.get, None), share):
                 return
 
@@ -70,20 +71,20 @@ def _convert_into_several(file: Path, out: Path, block: int) -> None:
     writer.join()
 
 
-def _write(target: Path, batches: Iterator[pa.RecordBatch], bytes_of_one: int | None = None) -> bool:
+def _write(target: Path, batches: Iterator[pa.RecordBatch], rows_of_one: int | None = None) -> bool:
     """Whether there may be more than went into this file."""
     taken = 0
     with open(target, "wb") as file, pq.ParquetWriter(file, arrow_schema(), compression="snappy") as to:
         for batch in batches:
             to.write_batch(batch)
-            taken += batch.nbytes
-            if bytes_of_one is not None and taken >= bytes_of_one:
+            taken += batch.num_rows
+            if rows_of_one is not None and taken >= rows_of_one:
                 break
         else:
-            bytes_of_one = None
+            rows_of_one = None
     with open(target, "rb") as file:
         os.fsync(file.fileno())
-    return bytes_of_one is not None
+    return rows_of_one is not None
 
 
 def duckdb(folder: Path, table: Path) -> None:

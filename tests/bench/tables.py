@@ -1,5 +1,6 @@
 """The data that is measured with: generated once, kept in a folder that git ignores."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -75,6 +76,22 @@ def lineitem_times(folder: Path, times: int) -> Path:
         for file in eight.iterdir():
             for copy in range(times):
                 os.link(file, draft / f"{copy}-{file.name}")
+        draft.rename(found)
+    return found
+
+
+def lineitem_in_pieces(folder: Path, files: int) -> Path:
+    """The table in as many files as wanted, however small, each with a header; some have a line more than others."""
+    found = folder / f"lineitem-{files}"
+    if not found.exists():
+        draft = folder / f"draft-{os.getpid()}"
+        draft.mkdir()
+        (whole,) = lineitem(folder, files=1).iterdir()
+        with whole.open("rb") as lines:
+            header = next(lines)
+            for number in range(files):
+                rows = LINEITEM_ROWS * (number + 1) // files - LINEITEM_ROWS * number // files
+                (draft / f"{number:06d}.csv").write_bytes(header + b"".join(itertools.islice(lines, rows)))
         draft.rename(found)
     return found
 

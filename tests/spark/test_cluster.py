@@ -5,7 +5,6 @@ The workers' Python has pyarrow and none of our packages, and nothing of what th
 
 import os
 import socket
-import subprocess
 import sys
 import sysconfig
 import threading
@@ -28,7 +27,7 @@ from seatunnel_core.spark.shipping import WAIT_OPTION
 from seatunnel_core.spark.task import UnitResult
 from tests.figures import Figure
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
-from tests.servers.process import free_port
+from tests.servers.standalone_spark import standalone_spark
 from tests.torture.process import Seen, processes
 
 pytestmark = pytest.mark.cluster
@@ -47,33 +46,8 @@ def bare_python(folder: Path, *packages: str) -> Path:
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("cluster")
-    home = Path(pyspark.__file__).parent
-    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment.pop("PYTHONPATH", None)
-    port = free_port()
-    url, launched = f"spark://127.0.0.1:{port}", []
-
-    def launch(name: str, *arguments: str) -> None:
-        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
-        with (folder / f"{len(launched)}.log").open("wb") as log:
-            launched.append(subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log))
-
-    try:
-        launch("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-        for worker in ("one", "two"):
-            work = ("-c", "1", "-m", "1g", "-d", str(folder / worker), "--webui-port", "0")
-            launch("worker.Worker", "--host", "127.0.0.1", *work, url)
-        deadline = time.monotonic() + 240
-        while (folder / "0.log").read_text().count("Registering worker") < 2:
-            assert time.monotonic() < deadline, (folder / "0.log").read_text()
-            time.sleep(0.2)
+    with standalone_spark(tmp_path_factory.mktemp("cluster"), {"one": 1, "two": 1}) as url:
         yield url
-    finally:
-        for process in launched:
-            process.terminate()
-        for process in launched:
-            process.wait(timeout=30)
 
 
 def settings(master: str, python: Path, cache: Path) -> SparkSettings:
