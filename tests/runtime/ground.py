@@ -13,6 +13,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors import registry
+from seatunnel_core.inspector import find_garbage, remove, survey
 from seatunnel_core.job.restoring import ChosenCheckpoint
 from seatunnel_core.runtime import job_run
 from seatunnel_core.runtime.job_run import JobRun
@@ -58,6 +59,10 @@ class Ground:
 
     def rows(self, table: str) -> list[int]:
         return column(self.work / "out" / table, "id")
+
+    def collect_garbage(self) -> None:
+        with open_storage("hdfs", {"namespace": f"{self.work}/state/"}) as storage:
+            remove(storage, find_garbage(storage, survey(storage), older_than_s=0).garbage)
 
     def older(self) -> ChosenCheckpoint:
         """The oldest checkpoint of the first pipeline that can be gone back to."""
