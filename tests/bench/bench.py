@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,7 @@ class Bench:
 
     _figures: list[Figure] = field(factory=list)
     _played: list[Round] = field(factory=list)
+    _folders: list[Path] = field(factory=list)
 
     def case(self, name: str, title: str, play: Any) -> None:
         """Play one case, and keep what it tells."""
@@ -95,29 +97,33 @@ class Bench:
             shown = ", ".join(f"{name} {_short(played[-1][name])}" for name in names)
             print(f"    round {number + 1}: {shown}", flush=True)
         self._played.extend(played)
+        # Not after each run: where thousands of files were just removed, ext4 takes long to find place for new ones.
+        while self._folders:
+            shutil.rmtree(self._folders.pop())
         return Played(played)
 
     def run(self, name: str, table: Path) -> dict[str, float]:
-        with tempfile.TemporaryDirectory(prefix="run-", dir=self.data) as folder:
-            log = Path(folder, "log")
-            began = time.perf_counter()
-            with log.open("wb") as errors:
-                command = self._command(name, Path(folder), table)
-                environment = _as_on_a_new_machine(Path(folder)) if name in _ON_A_NEW_MACHINE else None
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT, env=environment)
-            with process, watched(process) as tree:
-                assert process.stdout is not None
-                said = process.stdout.read()
-                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it ends, and can still be looked at
-                start_to_exit_s = time.perf_counter() - began
-            if process.returncode:
-                sys.exit(f"{name} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
-            last = said.decode().splitlines()[-1:]
-            measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
-            if "ready_at" in measured:
-                measured["cpu_s"] = tree.cpu_s - tree.cpu_s_at(measured["ready_at"])
-            memory = {"peak_bytes": float(tree.peak_bytes), "driver_bytes": float(tree.driver_bytes)}
-            return {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, **memory, **measured}
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=self.data))
+        self._folders.append(folder)
+        log = folder / "log"
+        began = time.perf_counter()
+        with log.open("wb") as errors:
+            command = self._command(name, folder, table)
+            environment = _as_on_a_new_machine(folder) if name in _ON_A_NEW_MACHINE else None
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT, env=environment)
+        with process, watched(process) as tree:
+            assert process.stdout is not None
+            said = process.stdout.read()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it ends, and can still be looked at
+            start_to_exit_s = time.perf_counter() - began
+        if process.returncode:
+            sys.exit(f"{name} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
+        last = said.decode().splitlines()[-1:]
+        measured = json.loads(last[0]) if last and last[0].startswith("{") else {}
+        if "ready_at" in measured:
+            measured["cpu_s"] = tree.cpu_s - tree.cpu_s_at(measured["ready_at"])
+        memory = {"peak_bytes": float(tree.peak_bytes), "driver_bytes": float(tree.driver_bytes)}
+        return {"start_to_exit_s": start_to_exit_s, "all_cpu_s": tree.cpu_s, **memory, **measured}
 
     def _command(self, name: str, folder: Path, table: Path) -> list[str]:
         seatunnel = [sys.executable, "-m", "seatunnel_core.cli"]

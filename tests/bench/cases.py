@@ -17,10 +17,11 @@ from tests.bench import (
 )
 from tests.bench.bench import Bench, Played
 from tests.bench.figure import Figure, Goal, at_least, at_most, ratios
+from tests.bench.systems import BLOCKS
 
 Case = Callable[[Bench], None]
 
-_FLOORS = tuple(f"floor, blocks of {name}" for name in peers.BLOCKS)
+_FLOORS = tuple(f"floor, blocks of {name}" for name in BLOCKS)
 _MB = 1e6
 
 
@@ -139,7 +140,7 @@ def many_files(bench: Bench) -> None:
     turns = {}
     for files in (1, 1000, 100_000):
         table = tables.lineitem_in_pieces(bench.data, files)
-        turns[f"{files:,} files"] = ("ours", table)
+        turns[f"{files:,} {'file' if files == 1 else 'files'}"] = ("ours", table)
         turns[f"{files:,} files, checkpoints every 1 s"] = ("ours, checkpoints every 1 s", table)
     played = bench.play_turns(turns, rounds=min(3, bench.rounds))
     for without, checkpointed in zip(list(turns)[::2], list(turns)[1::2], strict=True):

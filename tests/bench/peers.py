@@ -24,9 +24,6 @@ THREADS = 2
 FILES_OF_ONE = 12
 """Into so many files our job writes a table that lies in one file."""
 
-BLOCKS = {"256k": 1 << 18, "1m": 1 << 20, "8m": 8 << 20}
-"""Bytes that pyarrow reads at a time; the best of them is the floor."""
-
 SEATUNNEL = "SEATUNNEL_PEER_HOME"
 """Of the environment: an installation of SeaTunnel that is measured, too."""
 
@@ -120,7 +117,7 @@ def dlt(folder: Path, table: Path) -> None:
     @load.resource(name="lineitem")
     def lineitem() -> Iterator[pa.Table]:
         for file in sorted(table.iterdir()):
-            for batch in _batches(file, BLOCKS["8m"]):
+            for batch in _batches(file, 8 << 20):
                 yield pa.Table.from_batches([batch])
 
     pipeline = load.pipeline(

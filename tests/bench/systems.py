@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench import jobs, peers, restart
+from tests.bench import jobs, restart
 from tests.bench.tables import LINEITEM, LINEITEM_ROWS
 
 MASTER = "local[2]"
+
+BLOCKS = {"256k": 1 << 18, "1m": 1 << 20, "8m": 8 << 20}
+"""Bytes that pyarrow reads at a time; the best of them is the floor."""
 
 Figures = dict[str, float]
 System = Callable[[Path, Path], Figures]
@@ -159,12 +162,15 @@ def spark_parquet(folder: Path, table: Path) -> Figures:
     return figures
 
 
-def peer(convert: Callable[..., None], *more: Any) -> System:
-    """One without Spark, measured from its first line; ``start_to_exit_s`` has the start of Python and its imports."""
+def peer(name: str, *more: Any) -> System:
+    """One without Spark, measured from its first line; ``start_to_exit_s`` has the start of Python and its imports.
+    They are its own: ours and Spark's would be slower and larger with them."""
 
     def run(folder: Path, table: Path) -> Figures:
+        from tests.bench import peers
+
         with measured() as figures:
-            convert(folder, table, *more)
+            getattr(peers, name)(folder, table, *more)
         return figures
 
     return run
@@ -249,10 +255,10 @@ SYSTEMS: dict[str, System] = {
     "Spark batch": spark_batch,
     "Spark batch, Parquet": spark_parquet,
     "Structured Streaming": spark_streaming,
-    **{f"floor, blocks of {name}": peer(peers.floor, block) for name, block in peers.BLOCKS.items()},
-    "DuckDB": peer(peers.duckdb),
-    "dlt": peer(peers.dlt),
-    "seatunnel": peer(peers.seatunnel),
+    **{f"floor, blocks of {name}": peer("floor", block) for name, block in BLOCKS.items()},
+    "DuckDB": peer("duckdb"),
+    "dlt": peer("dlt"),
+    "seatunnel": peer("seatunnel"),
     "small tables": small_tables,
     "smallest program": smallest_program,
 }

@@ -104,7 +104,7 @@ def lineitem_parquet(folder: Path) -> Path:
 
         draft = folder / f"draft-{os.getpid()}"
         draft.mkdir()
-        peers.floor(draft, lineitem(folder, files=8), peers.BLOCKS["8m"])
+        peers.floor(draft, lineitem(folder, files=8), 8 << 20)
         (draft / "out").rename(found)
         shutil.rmtree(draft)
     return found
