@@ -30,7 +30,9 @@ CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
 """Flags of users who see to archives themselves."""
 
 _ARCHIVES_KEPT = 3
-_TRIED_AGAIN_AFTER_S = 24 * 3600.0
+_TRIED_AGAIN_AFTER_S = 3600.0
+"""Not much later: a JVM that was killed while it started took its archive with it, without being its fault."""
+
 _ENDS_WITHIN_S = 120.0
 _LOWEST_PRIORITY = 19
 _CHECKED = "-XX:+VerifySharedSpaces"

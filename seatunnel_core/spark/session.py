@@ -183,8 +183,8 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
         except Exception:
             if archive is None or not archive.file.exists():
                 raise
-            archive.file.unlink(missing_ok=True)  # it is the one thing that a start can do without
             context = gateway.launch(configuration(settings, None), log_file)
+            archive.file.unlink(missing_ok=True)  # it was the one thing that a start can do without
         return RunningSpark(context=context, own=True, log_file=log_file, template=template)
     except Exception as error:
         if template is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark import session
 from seatunnel_core.spark.class_archive import FOLDER, ClassArchive, class_archive, make, make_in_background
 from seatunnel_core.spark.java import Java, find_java
@@ -58,6 +59,35 @@ def test_the_users_own_archive_wins(tmp_path: Path, settings: dict[str, Any]) ->
     assert not any("classes-1" in flag for flag in jvm_flags(SparkSettings(**settings), archive))
 
 
+@pytest.mark.parametrize(("failures", "kept"), [(1, False), (2, True)])
+def test_an_archive_is_given_up_only_where_spark_starts_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, kept: bool
+) -> None:
+    """Spark itself is played: that no port is free, say, is no fault of the archive."""
+    left = [OSError("it does not start")] * failures
+
+    def launch(_conf: object, _log: Path) -> object:
+        if left:
+            raise left.pop()
+        return object()
+
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setattr(session.gateway, "launch", launch)
+    archive = class_archive(JAVA_17, tmp_path, os.environ)
+    assert archive is not None
+    archive.file.touch()
+    monkeypatch.setattr(session, "find_java", lambda *_: JAVA_17)
+    settings = SparkSettings(cache=tmp_path, log_file=tmp_path / "log", options={"spark.python.daemon.module": "mine"})
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    if kept:
+        with pytest.raises(PlatformError, match="it does not start"):
+            session._start_own(settings)
+    else:
+        session._start_own(settings)
+    assert archive.file.exists() is kept
+
+
 def test_a_machine_that_cannot_make_one_does_not_try_at_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +111,7 @@ def test_a_machine_that_cannot_make_one_does_not_try_at_every_command(
 PROGRAM = """
 import sys
 from pathlib import Path
+from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark import session
 folder = Path(sys.argv[1])
 settings = session.SparkSettings(parallelism=1, java_options=tuple(sys.argv[2:]), log_file=folder / "log", cache=folder)
