@@ -6,6 +6,7 @@ clients keep their connection for the life of a process, one for each set of opt
 
 import datetime as dt
 import errno
+import ftplib
 import importlib
 import os
 import shutil
@@ -126,7 +127,9 @@ class FsspecFileSystem(RemoteFileSystem):
         except Exception as error:
             number = _number(error)
             if number == errno.EIO:  # the next question is asked on a connection of its own
-                _connected.__dict__.pop(self._key, None)
+                dropped = _connected.__dict__.pop(self._key, None)
+                if isinstance(connection := getattr(dropped, "ftp", None), ftplib.FTP):
+                    connection.close()  # no server is told; else Python would, of a socket that nobody had closed
             known = isinstance(error, OSError) and error.errno == number
             words = os.strerror(number) if known else _first_line(error)
             if path == self.top:  # nothing was asked for yet but to come in
