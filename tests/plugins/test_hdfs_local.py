@@ -2,12 +2,14 @@
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import seatunnel_storage_hdfs.local
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
+from seatunnel_storage_hdfs.local import LocalFileStorage
 from seatunnel_storage_hdfs.mounts import network_file_system
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
@@ -22,6 +24,14 @@ FACTORY = HdfsStorageFactory()
 def storage(tmp_path: Path) -> Iterator[CheckpointStorage]:
     with FACTORY.create({"namespace": f"{tmp_path}/"}) as storage:
         yield storage
+
+
+@pytest.fixture
+def drafting(storage: CheckpointStorage) -> CheckpointStorage:
+    """As on a file system that knows no files without a name."""
+    assert isinstance(storage, LocalFileStorage)
+    storage.has_nameless_files = False
+    return storage
 
 
 @pytest.mark.parametrize(
@@ -114,10 +124,12 @@ def test_the_nearest_mount_decides(tmp_path: Path, folder: str, kind: str | None
     assert network_file_system(folder, str(tmp_path / "absent")) is None
 
 
+@pytest.mark.parametrize("kind", ["storage", "drafting"])
 def test_a_store_costs_one_write_two_syncs_one_link_and_one_listing(
-    storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And in this order: the bytes are on the disk before the name is, and the name before the caller hears of it."""
+    storage = request.getfixturevalue(kind)
     epoch = claim(storage)
     storage.store_checkpoint(checkpoint(epoch, 1))
     calls = recorded(
@@ -125,7 +137,31 @@ def test_a_store_costs_one_write_two_syncs_one_link_and_one_listing(
         *("open", "write", "writev", "fsync", "link", "unlink", "scandir", "mkdir", "rename", "replace", "listdir"),
     )
     storage.store_checkpoint(checkpoint(epoch, 2))
-    assert calls == ["open", "writev", "fsync", "link", "unlink", "open", "fsync", "scandir"]
+    draft = ["unlink"] if kind == "drafting" else []
+    assert calls == ["open", "writev", "fsync", "link", *draft, "open", "fsync", "scandir"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are Linux's")
+def test_where_files_need_no_name_there_are_no_drafts(storage: CheckpointStorage, tmp_path: Path) -> None:
+    storage.store_checkpoint(checkpoint(claim(storage), 1))
+    assert not list(tmp_path.rglob(".tmp"))
+
+
+@pytest.mark.parametrize("missing", ["no such files", "no /proc"])
+def test_a_system_without_files_without_names_gets_drafts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    def refused(*_how: object) -> int:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(
+        seatunnel_storage_hdfs.local, "_open_nameless" if missing == "no such files" else "_name", refused
+    )
+    with FACTORY.create({"namespace": f"{tmp_path}/"}) as storage:
+        epoch = claim(storage)
+        storage.store_checkpoint(checkpoint(epoch, 1))
+        assert refs(storage) == [(epoch, 1)]
+    assert [path.name for path in tmp_path.iterdir()] == [JOB]
 
 
 def test_a_write_that_takes_a_part_only_goes_on(storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +182,8 @@ def test_a_write_that_takes_a_part_only_goes_on(storage: CheckpointStorage, monk
     assert storage.get_latest_checkpoint(JOB, 1) == stored
 
 
-def test_what_a_dead_writer_left_is_swept_by_the_next_engine(storage: CheckpointStorage, tmp_path: Path) -> None:
+def test_what_a_dead_writer_left_is_swept_by_the_next_engine(drafting: CheckpointStorage, tmp_path: Path) -> None:
+    storage = drafting
     epoch = claim(storage)
     storage.store_checkpoint(checkpoint(epoch, 1))
     unfinished = tmp_path / JOB / "000001" / ".tmp"
@@ -158,8 +195,9 @@ def test_what_a_dead_writer_left_is_swept_by_the_next_engine(storage: Checkpoint
 
 
 def test_a_writer_whose_unfinished_file_was_swept_begins_again(
-    storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+    drafting: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    storage = drafting
     epoch = claim(storage)
     link, swept = os.link, []
 

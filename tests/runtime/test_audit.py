@@ -35,9 +35,12 @@ class Audit:
     """The task attempts that succeeded, as Spark's own event log has them."""
 
     def of_driver(self, folder: Path) -> list[tuple[str, bool]]:
-        """The files below a folder that the driver opened. Folders that it opened to synchronise them are none."""
+        """The files below a folder that the driver opened, those without a name by their folder. Folders that it opened
+        to synchronise them are none: they are not opened to write."""
         return [
-            (path, writes) for path, writes in self.opened if Path(path).is_relative_to(folder) and not is_folder(path)
+            (path, writes)
+            for path, writes in self.opened
+            if Path(path).is_relative_to(folder) and (writes or not is_folder(path))
         ]
 
     def staging_attempts(self, folder: Path) -> set[int]:

@@ -1,11 +1,13 @@
 """Checkpoints in local files.
 
-A put writes a file in ``.tmp/`` beside its target, syncs it, links it to its name and syncs the folder. ``link`` never
-overwrites and is atomic, so nobody sees a part of a file, and of several writers one wins. What survives a crash is
-then decided by the disk alone.
+A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
+is atomic, so nobody sees a part of a file, and of several writers one wins. What survives a crash is then decided by
+the disk alone. Where a file cannot be without a name (``O_TMPFILE`` is Linux's, and not of every file system), it has
+one in ``.tmp/`` beside its target meanwhile.
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -28,22 +30,23 @@ class LocalFileStorage(BlobStorage):
     device: int | None = None
     """Of the namespace when it was opened; ``None`` where it is not known to have been there."""
 
+    has_nameless_files = False
+    """Whether a file can be written first and get its name then: half the work of one that has two names in turn."""
+
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return self.put_pieces_if_absent(key, [body])
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
         path = self.locate(key)
-        folder, name = os.path.split(path)
-        temporary = f"{folder}/{TEMPORARY_FOLDER}/{name}.{os.getpid()}-{secrets.token_hex(4)}"
+        folder = os.path.dirname(path)
         try:
-            self._write_in_folder(temporary, pieces)
-            os.link(temporary, path)
+            if self.has_nameless_files:
+                self._put_nameless(path, pieces)
+            else:
+                self._put_from_draft(path, pieces)
         except FileExistsError:
             _sync_folder(folder)
             return False
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
         _sync_folder(folder)
         return True
 
@@ -89,17 +92,39 @@ class LocalFileStorage(BlobStorage):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(f"{unfinished}/{name}")
 
-    def _write_in_folder(self, path: str, pieces: Sequence[bytes]) -> None:
-        """Makes the folder only when it is missing: once in a pipeline's life."""
+    def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> None:
+        folder = os.path.dirname(path)
         try:
-            _write(path, pieces)
+            descriptor = _open_nameless(folder)
         except FileNotFoundError:
-            self._require_namespace()
-            drafts = os.path.dirname(path)
-            _make_folders(os.path.dirname(drafts))
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(drafts)  # what comes to lie there has another name before it counts
-            _write(path, pieces)
+            self._make_folder(folder)
+            descriptor = _open_nameless(folder)
+        try:
+            _write(descriptor, pieces)
+            _name(descriptor, path)
+        finally:
+            os.close(descriptor)
+
+    def _put_from_draft(self, path: str, pieces: Sequence[bytes]) -> None:
+        folder, name = os.path.split(path)
+        draft = f"{folder}/{TEMPORARY_FOLDER}/{name}.{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            try:
+                _write_file(draft, pieces)
+            except FileNotFoundError:
+                self._make_folder(folder)
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(os.path.dirname(draft))  # what comes to lie there has another name before it counts
+                _write_file(draft, pieces)
+            os.link(draft, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(draft)
+
+    def _make_folder(self, folder: str) -> None:
+        """It is missing: once in a pipeline's life."""
+        self._require_namespace()
+        _make_folders(folder)
 
     def _require_namespace(self) -> None:
         """Something is missing: is it that, or is all of it? Whoever took an unmounted disk for an empty one would
@@ -128,15 +153,16 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
     storage.read_only = shared.read_only(configuration)
     if not storage.read_only:
-        _require_usable(namespace, backend)
+        storage.has_nameless_files = _require_usable(namespace, backend)
         storage.device = _device_of(namespace)
     return storage
 
 
-def _require_usable(namespace: str, backend: str) -> None:
+def _require_usable(namespace: str, backend: str) -> bool:
+    """Whether it has files without names. Raises ``StorageAccessError`` as ``create`` does."""
     try:
         _make_folders(namespace.rstrip("/") or "/")
-        _probe(namespace)
+        has_nameless_files = _probe(namespace)
     except OSError as cause:
         raise StorageAccessError(
             f"cannot use {namespace} ({backend}): {cause}. Make it a folder on a file system with hard links that this "
@@ -151,17 +177,28 @@ def _require_usable(namespace: str, backend: str) -> None:
                 "that an engine on another host is fenced off is not promised there"
             ]
         )
+    return has_nameless_files
 
 
-def _probe(namespace: str) -> None:
-    """Does once what every put will do, in files that no listing takes for ours."""
+def _probe(namespace: str) -> bool:
+    """Does once what every put will do, in files that no listing takes for ours; says whether a file without a name can
+    be written and then named."""
     probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        _write(probe, [])
+        _write_file(probe, [])
         os.link(probe, f"{probe}-linked")
         _sync_folder(namespace)
+        try:
+            descriptor = _open_nameless(namespace)
+            try:
+                _name(descriptor, f"{probe}-named")
+            finally:
+                os.close(descriptor)
+        except OSError:  # of a file system that knows no such files, or of a /proc that is not there
+            return False
+        return True
     finally:
-        for path in (probe, f"{probe}-linked"):
+        for path in (probe, f"{probe}-linked", f"{probe}-named"):
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
@@ -174,15 +211,37 @@ def _device_of(folder: str) -> int | None:
         return None
 
 
-def _write(path: str, pieces: Sequence[bytes]) -> None:
+def _open_nameless(folder: str) -> int:
+    """A file that is nowhere; closed without a name, it is gone.
+
+    Raises:
+        OSError: this system, or the folder's file system, has none.
+    """
+    if not hasattr(os, "O_TMPFILE"):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
+    return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666)
+
+
+def _name(descriptor: int, path: str) -> None:
+    """Gives a file without a name one, unless that is taken."""
+    # Python follows the link only where it is to look into a folder; any descriptor will do, for the path is absolute.
+    os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def _write_file(path: str, pieces: Sequence[bytes]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        rest = [memoryview(piece) for piece in pieces]
-        while rest:
-            rest = _after(os.writev(descriptor, rest), rest)
-        os.fsync(descriptor)
+        _write(descriptor, pieces)
     finally:
         os.close(descriptor)
+
+
+def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
+    """All of them, durable when it returns."""
+    rest = [memoryview(piece) for piece in pieces]
+    while rest:
+        rest = _after(os.writev(descriptor, rest), rest)
+    os.fsync(descriptor)
 
 
 def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
