@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 from attrs import evolve
@@ -31,6 +31,7 @@ from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.settings import checkpoint_policy, restart_policy, topology_of
 from seatunnel_core.runtime.slots import Reservation
+from seatunnel_core.runtime.thread_pool import ThreadPool
 from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
@@ -77,8 +78,8 @@ class Crew:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="seatunnel-loop", daemon=True)
         self._spark_starter = threading.Thread(target=self._start_spark, name="seatunnel-spark", daemon=True)
-        self._storage_pool: Executor = ThreadPoolExecutor(STORAGE_THREADS, "seatunnel-storage")
-        self._place_pool: Executor = ThreadPoolExecutor(PLACE_THREADS, "seatunnel-places")
+        self._storage_pool = ThreadPool(STORAGE_THREADS, "seatunnel-storage")
+        self._place_pool = ThreadPool(PLACE_THREADS, "seatunnel-places")
         self._spark: asyncio.Future[UnitDispatcher] = self._loop.create_future()
         self._shares_disk = runs_on_this_machine(plane.settings)
         self._manifest = ManifestWriter(storage, job_id, claim)
@@ -321,8 +322,8 @@ class Crew:
             return
         self._closed = True
         self._kill_and_wait()
-        self._place_pool.shutdown(cancel_futures=True)
-        self._storage_pool.shutdown(cancel_futures=True)
+        self._place_pool.close()
+        self._storage_pool.close()
         self._plane.give_up()
         if self._spark_starter.ident is not None:
             self._spark_starter.join()  # a Spark that is half started cannot be stopped

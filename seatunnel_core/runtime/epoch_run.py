@@ -7,7 +7,6 @@ pool; its outcome comes back to the loop as an event. Once the epoch is left, an
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -23,6 +22,7 @@ from seatunnel_core.runtime.figures import SAMPLE_S, Figures
 from seatunnel_core.runtime.looks import Looks
 from seatunnel_core.runtime.notices import Notices, PipelineLog
 from seatunnel_core.runtime.pipeline_work import PipelineWork
+from seatunnel_core.runtime.thread_pool import Pool
 from seatunnel_core.runtime.unit_event import unit_event
 from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_core.spark.program import Program
@@ -137,7 +137,7 @@ class EpochRun:
 
     def _ask(
         self,
-        pool: Executor,
+        pool: Pool,
         work: Callable[[], T],
         answer: Callable[[int, T], Event],
         failed: Callable[[int, Exception], Event],
@@ -151,9 +151,9 @@ class EpochRun:
 
         self._do_in(pool, run)
 
-    def _do_in(self, pool: Executor, work: Callable[[], Callable[[], None]]) -> None:
+    def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
         """Do the work in the pool, and what it returns on the loop."""
-        pool.submit(lambda: self._workshop.loop.call_soon_threadsafe(work()))
+        pool.submit(lambda: self._workshop.inbox.put(work()))
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class EpochRun:
     def _submit(self, order: commands.RunUnit) -> None:
         def on_result(result: UnitResult) -> None:
             source = self._programs[order.task].source
-            self._workshop.loop.call_soon_threadsafe(self.deliver, partial(unit_event, order, source, result))
+            self._workshop.inbox.put(partial(self.deliver, partial(unit_event, order, source, result)))
 
         try:
             dispatcher = self._workshop.spark.result()

@@ -41,7 +41,7 @@ class Looks:
                 then = work()
             except Exception as error:
                 then = partial(self._failed, command, error)
-            self._workshop.loop.call_soon_threadsafe(then)
+            self._workshop.inbox.put(then)
 
         self._workshop.place_pool.submit(run)
 

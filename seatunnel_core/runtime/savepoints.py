@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.savepoint import JobSavepoint, require_savepoint_name
 from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.clock import wall_clock
+from seatunnel_core.runtime.thread_pool import Pool
 from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -99,7 +100,7 @@ class _Taking:
 class JobSavepoints:
     """``take`` and the pipelines' answers come on the loop's thread; the manifest is written in the storage's pool."""
 
-    def __init__(self, writer: ManifestWriter, pool: Executor) -> None:
+    def __init__(self, writer: ManifestWriter, pool: Pool) -> None:
         self._writer = writer
         self._pool = pool
         self._open: dict[str, _Taking] = {}

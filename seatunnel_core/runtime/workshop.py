@@ -1,10 +1,10 @@
 """What all pipelines of a job share."""
 
 import asyncio
-from concurrent.futures import Executor
 
-from attrs import frozen
+from attrs import field, frozen
 
+from seatunnel_core.runtime.thread_pool import Inbox, Pool
 from seatunnel_core.spark.dispatch import UnitDispatcher
 
 
@@ -13,11 +13,18 @@ class Workshop:
     """What all pipelines of a job share: the loop, the pools and Spark."""
 
     loop: asyncio.AbstractEventLoop
-    storage_pool: Executor
+    storage_pool: Pool
     """For the checkpoint storage."""
 
-    place_pool: Executor
+    place_pool: Pool
     """For sources and sinks: listing, planning, preparing, committing, sweeping."""
 
     spark: "asyncio.Future[UnitDispatcher]"
     """Done when Spark runs, or could not be started."""
+
+    inbox: Inbox = field(init=False)
+    """For what is to be done on the loop."""
+
+    @inbox.default
+    def _of_the_loop(self) -> Inbox:
+        return Inbox(self.loop)

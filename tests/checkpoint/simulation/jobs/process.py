@@ -127,7 +127,7 @@ def staged(world: "JobWorld") -> Iterator[None]:
     replaced: list[tuple[Any, str, Any]] = [
         (clock, "time", times),
         (crew, "threading", threading),
-        (crew, "ThreadPoolExecutor", lambda workers, _name: threads.Pool(stage, workers)),
+        (crew, "ThreadPool", lambda workers, _name: threads.Pool(stage, workers)),
         (crew, "Future", partial(threads.Future, stage)),
         (
             crew,

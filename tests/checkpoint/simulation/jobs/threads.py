@@ -139,7 +139,7 @@ class Timer:
             self._stage.start(process, lambda: None if self._cancelled else self._function())
 
 
-class Pool(Executor):
+class Pool:
     """Does what is submitted, in order, so many at a time."""
 
     def __init__(self, stage: Stage, workers: int) -> None:
@@ -152,7 +152,7 @@ class Pool(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
         if self._shut:
-            raise RuntimeError("cannot schedule new futures after shutdown")
+            raise RuntimeError("no work is taken any more")
         self._queue.append(lambda: function(*arguments, **options))
         process = self._stage.process
         if self._running < self._workers and process is not None and not process.dead:
@@ -167,10 +167,9 @@ class Pool(Executor):
             self._running -= 1
             self._idle.wake()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def close(self) -> None:
         self._shut = True
-        if cancel_futures:
-            self._queue.clear()
+        self._queue.clear()
         while self._running:
             self._idle.wait()
 
