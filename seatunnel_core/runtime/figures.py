@@ -21,6 +21,8 @@ SAMPLE_S = 5.0
 SAMPLES = 12
 """So many samples are kept: a rate is that of the last minute."""
 
+_MOVED = tuple(fields_dict(Moved))
+
 
 class Flow:
     """Rows and bytes that never run backwards, and how fast they move. Any thread may read."""
@@ -35,8 +37,8 @@ class Flow:
         """What has moved. A pipeline that starts again goes back to its last checkpoint: until it has read again what
         it had read, nothing new has moved."""
         with self._lock:
-            now = {name: max(had, getattr(progress, name)) for name, had in asdict(self._moved).items()}
-            self._moved = Moved(**now)
+            had = self._moved
+            self._moved = Moved(**{name: max(getattr(had, name), getattr(progress, name)) for name in _MOVED})
             return self._moved
 
     def sample(self, progress: PipelineProgress) -> None:

@@ -28,9 +28,10 @@ def refuse_lost_input(pipelines: Iterable[PlannedPipeline], problems: Problems) 
 def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problems) -> None:
     """Report every sink that writes where a source of the job, of whichever pipeline, watches for new files."""
     known = list(pipelines)
-    for sink in (sink for pipeline in known for sink in pipeline.sinks):
+    watching = [source for pipeline in known for source in pipeline.sources if not source.source.bounded]
+    for sink in (sink for pipeline in known for sink in pipeline.sinks if watching):
         written = sink.sink.target_folder
-        for source in (source for pipeline in known for source in pipeline.sources if not source.source.bounded):
+        for source in watching:
             for read in (path for path in source.source.read_paths if written and overlap(written, path)):
                 problems.error(
                     f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: the "

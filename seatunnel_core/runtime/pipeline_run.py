@@ -74,6 +74,8 @@ class PipelineRun:
         """The last that an earlier epoch said, once it had restored what was counted before."""
         self._waiting: asyncio.TimerHandle | None = None
         self._figures = Figures()
+        self._last_view: PipelineView | None = None
+        """Of a pipeline that has ended: nothing of it changes any more."""
 
     @property
     def id(self) -> int:
@@ -175,6 +177,15 @@ class PipelineRun:
 
     def view(self) -> PipelineView:
         """How the pipeline stands now."""
+        if self._last_view is not None:
+            return self._last_view
+        ended = self.outcome is not None
+        view = self._view()
+        if ended:
+            self._last_view = view
+        return view
+
+    def _view(self) -> PipelineView:
         planned = self._work.planned
         counts = PipelineView(
             id=planned.id,
@@ -237,6 +248,9 @@ class PipelineRun:
 
     def _conclude(self, run: EpochRun) -> None:
         """All is committed: the sinks that check the whole (``Assert``) have the last word."""
+        if not self._work.concludes:
+            self._ended(Outcome.FINISHED, None)
+            return
         progress = run.progress()
 
         def conclude() -> None:
@@ -246,7 +260,7 @@ class PipelineRun:
                 ended = partial(self._ended, Outcome.FAILED, failure_of(error))
             else:
                 ended = partial(self._ended, Outcome.FINISHED, None)
-            self._workshop.loop.call_soon_threadsafe(ended)
+            self._workshop.inbox.put(ended)
 
         self._workshop.place_pool.submit(conclude)
 
@@ -268,7 +282,7 @@ class PipelineRun:
                 heeded = partial(self._ended, Outcome.FENCED, fenced)
             except Exception as error:  # it cannot be told; the failure counts as it is
                 self._log.debug("whose pipeline this is could not be looked up: %s", error)
-            self._workshop.loop.call_soon_threadsafe(heeded)
+            self._workshop.inbox.put(heeded)
 
         self._workshop.storage_pool.submit(look)
 
@@ -310,6 +324,7 @@ class PipelineRun:
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
-        self._workshop.place_pool.submit(self._work.close_sources)
+        if self._work.holds_sources:
+            self._workshop.place_pool.submit(self._work.close_sources)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

@@ -12,8 +12,8 @@ from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable, Split
-from seatunnel_core.connectors.sink import FrameSink, SinkPlace
-from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
+from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning, Source
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.chain import program_of
 from seatunnel_core.runtime.claim import claim_epoch
@@ -125,6 +125,11 @@ class PipelineWork:
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
         return sum(sink.sink.retract(self._place(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
 
+    @property
+    def concludes(self) -> bool:
+        """Whether a sink has something to say in the end."""
+        return any(type(each.sink).conclude is not Sink.conclude for each in self.planned.sinks)
+
     def conclude(self, progress: PipelineProgress) -> None:
         for sink_name, rows in progress.rows_committed_by_sink.items():
             self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
@@ -193,6 +198,11 @@ class PipelineWork:
             held = [split for unit in states.tasks[source.name].units for split in unit.unit.splits]
             unread = (*held, *planned[state.cursor :], *state.waiting)
             source.source.acknowledge(planned, unread, state.memory or {})
+
+    @property
+    def holds_sources(self) -> bool:
+        """Whether a source has something to let go of."""
+        return any(type(each.source).close is not Source.close for each in self.planned.sources)
 
     def close_sources(self) -> None:
         """The pipeline has ended, however it did."""
