@@ -40,8 +40,8 @@ TASK_FAILURES = 4
 
 LOOPBACK = "127.0.0.1"
 
-_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn32m")
-"""Right while the JVM moves no rows: less compiling, no collector threads, and 80 MB of what it has thrown away less
+_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m")
+"""Right while the JVM moves no rows: less compiling, no collector threads, and 100 MB of what it has thrown away less
 before it looks for the first time."""
 
 _LONGEST_SOCKET_BASE = 40
