@@ -106,6 +106,7 @@ class Bench:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=self.data))
         self._folders.append(folder)
         log = folder / "log"
+        os.sync()  # what an earlier run left for the kernel to write would be written in this one's time
         began = time.perf_counter()
         with log.open("wb") as errors:
             command = self._command(name, folder, table)
