@@ -95,7 +95,8 @@ def validate(block: Block, declared: Sequence[Option[Any]], place: Place, proble
 
 def _prefixes(names: Iterable[str]) -> frozenset[str]:
     """``a`` and ``a.b`` for ``a.b.c``: the blocks in which dotted keys may stand."""
-    return frozenset(name[:at] for name in names for at, sign in enumerate(name) if sign == ".")
+    dotted = (name for name in names if "." in name)
+    return frozenset(name[:at] for name in dotted for at, sign in enumerate(name) if sign == ".")
 
 
 def _flattened(
