@@ -320,7 +320,8 @@ class PipelineRun:
             self._waiting.cancel()
         if self._epoch is not None:
             self._epoch.leave()
-        self.outcome, self.failure = outcome, failure
+        self.failure = failure
+        self.outcome = outcome  # last: who looks from another thread keeps the view of what has ended
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
