@@ -76,6 +76,8 @@ class EpochRun:
         self._programs: dict[str, Program] = {}
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
+        self._on_spark: set[tuple[str, int, int]] = set()
+        """Task, unit and attempt of those that it has."""
         self._actions: Mapping[type[Command], Callable[[Any], None]] = {
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,
@@ -306,9 +308,14 @@ class EpochRun:
             self._submit(order)
 
     def _submit(self, order: commands.RunUnit) -> None:
+        attempt = order.task, order.unit.number, order.attempt
+
+        def ended(result: UnitResult) -> None:
+            self._on_spark.discard(attempt)
+            self.deliver(partial(unit_event, order, self._programs[order.task].source, result))
+
         def on_result(result: UnitResult) -> None:
-            source = self._programs[order.task].source
-            self._workshop.inbox.put(partial(self.deliver, partial(unit_event, order, source, result)))
+            self._workshop.inbox.put(partial(ended, result))
 
         try:
             dispatcher = self._workshop.spark.result()
@@ -325,13 +332,15 @@ class EpochRun:
                 )
             )
         else:
+            self._on_spark.add(attempt)
             dispatcher.submit(self._programs[order.task], order.unit, order.epoch, order.attempt, on_result)
 
     def _cancel_units(self, _command: commands.CancelUnits | None = None) -> None:
+        """Asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then."""
         self._orders.clear()
-        spark = self._workshop.spark
-        if self._programs and spark.done() and spark.exception() is None:
-            spark.result().cancel(self._work.job_id, self._work.planned.id)
+        if self._on_spark:
+            self._on_spark.clear()
+            self._workshop.spark.result().cancel(self._work.job_id, self._work.planned.id)
 
     def _commit(self, command: commands.Commit) -> None:
         ids = tuple(committable.id for committable in command.committables)

@@ -4,16 +4,19 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from attrs import define, field
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.workshop import Workshop
+from seatunnel_core.spark.task import UnitResult
 from tests.runtime.at_once import AtOnce
 
 
@@ -114,3 +117,48 @@ def test_a_source_with_a_speed_limit_begins_when_spark_runs(loop: asyncio.Abstra
     spark.set_result(None)
     loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))
     assert [type(event) for event in protocol.told] == [events.Enumerated]
+
+
+@define
+class Dispatcher:
+    """Takes units, and gives results when it is asked to."""
+
+    submitted: list[Any] = field(factory=list)
+    cancelled: list[tuple[str, int]] = field(factory=list)
+
+    def submit(self, _program: Any, _unit: Any, _epoch: int, _attempt: int, on_result: Any) -> None:
+        self.submitted.append(on_result)
+
+    def cancel(self, job_id: str, pipeline_id: int) -> None:
+        self.cancelled.append((job_id, pipeline_id))
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
+    loop: asyncio.AbstractEventLoop, answered: bool
+) -> None:
+    """To cancel is to look through all that waits, of all pipelines."""
+    protocol = OneStep(commands.RunUnit(task="in", unit=WorkUnit(number=1, splits=()), epoch=1, attempt=1))
+    dispatcher, pool = Dispatcher(), AtOnce()
+    spark: asyncio.Future[Any] = loop.create_future()
+    spark.set_result(dispatcher)
+    run = EpochRun(
+        protocol=protocol,  # type: ignore[arg-type]
+        work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7)),  # type: ignore[arg-type]
+        workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        owner=None,  # type: ignore[arg-type]
+        log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+    )
+    run._programs["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
+    run.start()
+    loop.run_until_complete(asyncio.sleep(0))
+    (on_result,) = dispatcher.submitted
+    if answered:
+        result = UnitResult(
+            job_id="job", pipeline_id=7, source="in", unit=1, epoch=1, attempt=1, failure=None, rows_read=3
+        )
+        on_result(result)
+        loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))
+    run.leave()
+    run.leave()
+    assert dispatcher.cancelled == ([] if answered else [("job", 7)])
