@@ -2,7 +2,6 @@
 
 import errno
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,27 +140,46 @@ def test_a_store_costs_one_write_two_syncs_one_link_and_one_listing(
     assert calls == ["open", "writev", "fsync", "link", *draft, "open", "fsync", "scandir"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are Linux's")
 def test_where_files_need_no_name_there_are_no_drafts(storage: CheckpointStorage, tmp_path: Path) -> None:
+    assert isinstance(storage, LocalFileStorage)
+    if not storage.has_nameless_files:
+        pytest.skip("the file system of the temporary folder has no files without a name, or is not known to sync them")
     storage.store_checkpoint(checkpoint(claim(storage), 1))
     assert not list(tmp_path.rglob(".tmp"))
 
 
-@pytest.mark.parametrize("missing", ["no such files", "no /proc"])
+@pytest.mark.parametrize("missing", ["no such files", "no /proc", "Btrfs"])
 def test_a_system_without_files_without_names_gets_drafts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     def refused(*_how: object) -> int:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
-    monkeypatch.setattr(
-        seatunnel_storage_hdfs.local, "_open_nameless" if missing == "no such files" else "_name", refused
-    )
+    if missing == "Btrfs":
+        monkeypatch.setattr(seatunnel_storage_hdfs.local, "file_system", lambda _folder: "btrfs")
+    else:
+        named = "_name" if missing == "no /proc" else "_open_nameless"
+        monkeypatch.setattr(seatunnel_storage_hdfs.local, named, refused)
     with FACTORY.create({"namespace": f"{tmp_path}/"}) as storage:
         epoch = claim(storage)
         storage.store_checkpoint(checkpoint(epoch, 1))
         assert refs(storage) == [(epoch, 1)]
     assert [path.name for path in tmp_path.iterdir()] == [JOB]
+    assert list(tmp_path.rglob(".tmp"))
+
+
+def test_a_folder_on_another_file_system_than_the_namespace_gets_drafts(
+    storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start found that the namespace has files without a name; a job's folder may be a link to elsewhere."""
+
+    def refused(folder: str) -> int:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
+
+    monkeypatch.setattr(seatunnel_storage_hdfs.local, "_open_nameless", refused)
+    epoch = claim(storage)
+    storage.store_checkpoint(checkpoint(epoch, 1))
+    assert refs(storage) == [(epoch, 1)]
 
 
 def test_a_write_that_takes_a_part_only_goes_on(storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seatunnel_storage_hdfs.local import create
 
 from seatunnel_core.runtime.report import JobOutcome
 from tests.figures import Figure
@@ -73,6 +74,11 @@ def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: F
         assert report.outcome is JobOutcome.FINISHED, report
         seen[pipelines] = Counter(counts)
     one, eight = seen.values()
+    with create({"namespace": f"{tmp_path}/looked-at/"}) as storage:
+        if not storage.has_nameless_files:
+            pytest.skip(
+                "on this file system checkpoints have a name in .tmp first, which costs a link and a removal more"
+            )
     assert {name: one[name] for name in ("Spark jobs", "tasks", "fsync", "link", "unlink")} == {
         "Spark jobs": 1,
         "tasks": 1,

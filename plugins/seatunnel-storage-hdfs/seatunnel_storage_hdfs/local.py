@@ -2,8 +2,8 @@
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
 is atomic, so nobody sees a part of a file, and of several writers one wins. What survives a crash is then decided by
-the disk alone. Where a file cannot be without a name (``O_TMPFILE`` is Linux's, and not of every file system), it has
-one in ``.tmp/`` beside its target meanwhile.
+the disk alone. Except on file systems where a file without a name (``O_TMPFILE``) is known to be synced like any other,
+it has a name in ``.tmp/`` beside its target first.
 """
 
 import contextlib
@@ -18,10 +18,16 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.inventory import Holding, all_that_can_be_listed
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
-from seatunnel_storage_hdfs.mounts import network_file_system
+from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 
 BACKEND = "hdfs on local files"
 PROBE = ".probe-"
+
+_NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
+"""Not on Btrfs: until 2025 it logged nothing of a file without links, and a crash could leave a name without bytes."""
+
+_NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
+"""What a file system says that has none: a job's folder may be a link to another one than the namespace's."""
 
 
 class LocalFileStorage(BlobStorage):
@@ -40,9 +46,7 @@ class LocalFileStorage(BlobStorage):
         path = self.locate(key)
         folder = os.path.dirname(path)
         try:
-            if self.has_nameless_files:
-                self._put_nameless(path, pieces)
-            else:
+            if not self.has_nameless_files or not self._put_nameless(path, pieces):
                 self._put_from_draft(path, pieces)
         except FileExistsError:
             _sync_folder(folder)
@@ -92,18 +96,29 @@ class LocalFileStorage(BlobStorage):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(f"{unfinished}/{name}")
 
-    def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> None:
+    def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> bool:
+        """``False`` where it turns out that there are no files without a name."""
         folder = os.path.dirname(path)
         try:
-            descriptor = _open_nameless(folder)
+            descriptor = self._open_nameless(folder)
+            try:
+                _write(descriptor, pieces)
+                _name(descriptor, path)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno not in _NO_NAMELESS:
+                raise
+            self.has_nameless_files = False
+            return False
+        return True
+
+    def _open_nameless(self, folder: str) -> int:
+        try:
+            return _open_nameless(folder)
         except FileNotFoundError:
             self._make_folder(folder)
-            descriptor = _open_nameless(folder)
-        try:
-            _write(descriptor, pieces)
-            _name(descriptor, path)
-        finally:
-            os.close(descriptor)
+            return _open_nameless(folder)
 
     def _put_from_draft(self, path: str, pieces: Sequence[bytes]) -> None:
         folder, name = os.path.split(path)
@@ -189,12 +204,14 @@ def _probe(namespace: str) -> bool:
         os.link(probe, f"{probe}-linked")
         _sync_folder(namespace)
         try:
+            if file_system(namespace) not in _NAMELESS_ON:
+                return False
             descriptor = _open_nameless(namespace)
             try:
                 _name(descriptor, f"{probe}-named")
             finally:
                 os.close(descriptor)
-        except OSError:  # of a file system that knows no such files, or of a /proc that is not there
+        except OSError:  # /proc is not there, say
             return False
         return True
     finally:

@@ -12,16 +12,21 @@ def network_file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> st
 
     Also ``None`` where the system does not tell (macOS has no such file).
     """
+    kind = file_system(folder, mounts)
+    return kind if _NETWORK.fullmatch(kind) else None
+
+
+def file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
+    """The kind of the file system that ``folder`` lies on, such as ``ext4``; empty where the system does not tell."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             kinds = dict(_mount(line) for line in file)
     except OSError:
-        return None
+        return ""
     path = os.path.realpath(folder)
     while path not in kinds and path != "/":
         path = os.path.dirname(path)
-    kind = kinds.get(path, "")
-    return kind if _NETWORK.fullmatch(kind) else None
+    return kinds.get(path, "")
 
 
 def _mount(line: str) -> tuple[str, str]:
