@@ -74,8 +74,8 @@ class PipelineRun:
         """The last that an earlier epoch said, once it had restored what was counted before."""
         self._waiting: asyncio.TimerHandle | None = None
         self._figures = Figures()
-        self._last_view: PipelineView | None = None
-        """Of a pipeline that has ended: nothing of it changes any more."""
+        self._last_look: tuple[PipelineView, int | None] | None = None
+        """Of a pipeline that has ended, with the time of its last checkpoint: only the age of that still changes."""
 
     @property
     def id(self) -> int:
@@ -177,15 +177,13 @@ class PipelineRun:
 
     def view(self) -> PipelineView:
         """How the pipeline stands now."""
-        if self._last_view is not None:
-            return self._last_view
-        ended = self.outcome is not None
-        view = self._view()
+        ended = self.outcome is not None  # looked at first: nothing that is looked at then will change any more
+        view, completed_ms = self._last_look or self._look()
         if ended:
-            self._last_view = view
-        return view
+            self._last_look = view, completed_ms
+        return view if completed_ms is None else evolve(view, last_checkpoint_age_ms=now_ms() - completed_ms)
 
-    def _view(self) -> PipelineView:
+    def _look(self) -> tuple[PipelineView, int | None]:
         planned = self._work.planned
         counts = PipelineView(
             id=planned.id,
@@ -198,9 +196,8 @@ class PipelineRun:
         )
         progress = self._progress()
         if progress is None:
-            return counts
-        age_ms = None if progress.last_completed_ms is None else now_ms() - progress.last_completed_ms
-        return evolve(
+            return counts, None
+        view = evolve(
             counts,
             phase=self._phase(progress),
             rows_read=progress.rows_read,
@@ -211,11 +208,11 @@ class PipelineRun:
             splits_done=progress.splits_done,
             splits_total=progress.splits_total,
             last_checkpoint_id=progress.last_completed_id,
-            last_checkpoint_age_ms=age_ms,
             checkpoints_completed=self._figures.checkpoints_completed,
             checkpoints_failed=self._figures.checkpoints_failed,
             degraded=progress.degraded,
         )
+        return view, progress.last_completed_ms
 
     def metrics(self) -> PipelineMetrics:
         """All that is known of it now."""
@@ -249,7 +246,7 @@ class PipelineRun:
     def _conclude(self, run: EpochRun) -> None:
         """All is committed: the sinks that check the whole (``Assert``) have the last word."""
         if not self._work.concludes:
-            self._ended(Outcome.FINISHED, None)
+            self._workshop.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return
         progress = run.progress()
 

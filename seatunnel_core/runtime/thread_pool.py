@@ -6,6 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 logger = logging.getLogger("seatunnel.job")
@@ -33,39 +34,47 @@ class ThreadPool:
         self._name = name
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._starting = threading.Lock()
         self._closed = False
+        self._changing = threading.Lock()
+        """Guards the two: nothing is taken behind the end that ``close`` sets."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
         """Have the work done.
 
         Raises:
-            RuntimeError: the pool is closed.
+            RuntimeError: the pool is closed, or the system gives it not a single thread; the work is not done.
         """
-        if self._closed:
-            raise RuntimeError(f"{self._name}: no work is taken any more")
-        self._works.put((work, arguments))
-        if len(self._threads) < self._most:
-            self._start_thread()
+        with self._changing:
+            if self._closed:
+                raise RuntimeError(f"{self._name}: no work is taken any more")
+            if len(self._threads) < self._most:
+                self._start_thread()
+            self._works.put((work, arguments))
 
     def close(self) -> None:
         """Drop the work that waits, and wait for that under way."""
-        self._closed = True
-        with self._starting:
-            while not self._works.empty():
-                self._works.get()
+        with self._changing:
+            self._closed = True
+            with suppress(queue.Empty):
+                while True:
+                    self._works.get_nowait()
             for _ in self._threads:
                 self._works.put(None)
         for thread in self._threads:
             thread.join()
 
     def _start_thread(self) -> None:
-        with self._starting:
-            if len(self._threads) < self._most and not self._closed:
-                name = f"{self._name}-{len(self._threads)}"
-                thread = threading.Thread(target=self._serve, name=name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
+        """One more; where the system gives no more, those that there are do the work."""
+        name = f"{self._name}-{len(self._threads)}"
+        thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not self._threads:
+                raise
+            logger.debug("%s goes on with %d threads: %s", self._name, len(self._threads), error)
+        else:
+            self._threads.append(thread)
 
     def _serve(self) -> None:
         while (taken := self._works.get()) is not None:
@@ -74,6 +83,8 @@ class ThreadPool:
                 work(*arguments)
             except Exception:  # the loop may be closed by now; nobody waits for this thread's word
                 logger.debug("work in %s ended with an error", self._name, exc_info=True)
+            except BaseException:  # the panic of an extension, say: it must not take the thread with it
+                logger.exception("work in %s ended with an error that nobody expected", self._name)
             del taken, work, arguments  # what they hold is not kept until the next work comes
 
 
@@ -91,15 +102,26 @@ class Inbox:
     def put(self, call: Callable[[], object]) -> None:
         """Have the call made on the loop, soon."""
         self._calls.append(call)
+        self._wake()
+
+    def _wake(self) -> None:
         if not self._is_awake:
             self._is_awake = True
             self._loop.call_soon_threadsafe(self._empty)
 
     def _empty(self) -> None:
         self._is_awake = False  # before looking: who puts a call now wakes the loop again
-        for _ in range(len(self._calls)):
-            call = self._calls.popleft()
-            try:
-                call()
-            except Exception as error:  # it must not take the others with it
-                self._loop.call_exception_handler({"message": str(error), "exception": error})
+        left = len(self._calls)
+        try:
+            while left:
+                left -= 1
+                self._call(self._calls.popleft())
+        finally:
+            if left:
+                self._wake()
+
+    def _call(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except Exception as error:  # it must not take the others with it
+            self._loop.call_exception_handler({"message": str(error), "exception": error})

@@ -77,6 +77,61 @@ def test_to_close_waits_for_what_runs_and_drops_what_waits() -> None:
         pool.submit(dropped.set)
 
 
+def test_the_panic_of_an_extension_takes_no_thread_with_it(pool: ThreadPool, caplog: pytest.LogCaptureFixture) -> None:
+    class PanicError(BaseException):
+        """As extensions in Rust raise it."""
+
+    def panic() -> None:
+        raise PanicError("index out of bounds")
+
+    for _ in range(5):
+        pool.submit(panic)
+    done = threading.Event()
+    pool.submit(done.set)
+    assert done.wait(SOON_S)
+    assert "index out of bounds" in caplog.text
+
+
+def test_a_system_that_gives_no_more_threads_leaves_those_that_there_are(
+    pool: ThreadPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, done = threading.Event(), threading.Event()
+    pool.submit(started.set)
+    assert started.wait(SOON_S)
+    with monkeypatch.context() as patches:
+        patches.setattr(threading.Thread, "start", no_more_threads)
+        pool.submit(done.set)
+    assert done.wait(SOON_S)
+
+
+def test_a_system_that_gives_no_thread_at_all_is_told_and_the_pool_can_be_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool, late = ThreadPool(2, "tested"), threading.Event()
+    with monkeypatch.context() as patches:
+        patches.setattr(threading.Thread, "start", no_more_threads)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            pool.submit(late.set)
+    pool.close()
+    assert not late.is_set()
+
+
+def test_to_close_never_waits_for_work_that_a_thread_has_just_taken() -> None:
+    """Again and again: a thread takes the last work while ``close`` drops what waits."""
+    for _ in range(300):
+        pool = ThreadPool(4, "tested")
+        for _ in range(20):
+            pool.submit(int)
+        closing = threading.Thread(target=pool.close, daemon=True)
+        closing.start()
+        closing.join(SOON_S)
+        assert not closing.is_alive()
+
+
+def no_more_threads(_thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 class CountedLoop:
     """A loop that somebody else turns, and that counts how often it is woken."""
 

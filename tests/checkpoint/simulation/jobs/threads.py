@@ -218,6 +218,10 @@ class Loop:
         self.call_soon_threadsafe(function, *arguments)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
+        from tests.checkpoint.simulation.invariants import ViolationError
+
+        if isinstance(context.get("exception"), ViolationError):
+            raise context["exception"]
         if not self._closed:
             self._handler(self, context)
 
