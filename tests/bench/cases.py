@@ -26,8 +26,12 @@ _MB = 1e6
 
 
 def csv_to_parquet(files: int, bench: Bench) -> None:
-    systems = ("ours", "Spark batch", "Structured Streaming", *_FLOORS, "DuckDB", "dlt", *peers.installed_seatunnel())
-    played = bench.play(systems, tables.lineitem(bench.data, files=files))
+    others = ("Spark batch", "Structured Streaming", *_FLOORS, "DuckDB", "dlt", *peers.installed_seatunnel())
+    systems = ("ours", *others)
+    # Ours comes right behind the floors: a kernel that takes back what was not used for half a minute has then left
+    # both the same of what they share, the table and pyarrow's libraries.
+    floored = others.index(_FLOORS[-1]) + 1
+    played = bench.play((*others[:floored], "ours", *others[floored:]), tables.lineitem(bench.data, files=files))
     for other in ("Spark batch", "Structured Streaming"):
         bench.tell(played.ratio(other, "ours", "start_to_exit_s", at_least(3)))
         bench.tell(played.ratio(other, "ours", "cpu_s"))

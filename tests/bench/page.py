@@ -60,7 +60,12 @@ def _times(case: Told) -> dict[str, list[float]]:
     systems = list(case["rounds"][0]) if case["rounds"] else []
     if len(systems) < 2:
         return {}
+    systems.sort(key=lambda name: not _is_ours(name))
     return {name: [each[name]["start_to_exit_s"] for each in case["rounds"]] for name in systems}
+
+
+def _is_ours(system: str) -> bool:
+    return system.startswith(("ours", "small", "help", "check")) and system != "smallest program"
 
 
 def plot(case: Told, file: Path) -> None:
@@ -74,7 +79,7 @@ def plot(case: Told, file: Path) -> None:
     times = _times(case)
     drawn, axes = pyplot.subplots(figsize=(7.5, 0.5 + 0.38 * len(times)), layout="constrained")
     for place, (name, seconds) in enumerate(reversed(times.items())):
-        colour = _OURS if name.startswith(("ours", "small")) else _OTHERS
+        colour = _OURS if _is_ours(name) else _OTHERS
         axes.barh(place, sorted(seconds)[len(seconds) // 2], color=colour, height=0.62)
         axes.plot(seconds, [place] * len(seconds), "o", color="#333333", markersize=3)
     axes.set_yticks(range(len(times)), list(reversed(times)))

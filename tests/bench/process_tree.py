@@ -19,7 +19,7 @@ from attrs import define, field, frozen
 
 LOOK_EVERY_S = 0.1
 _MEMORY_EVERY = 4
-"""Looks, because it is costlier: a twentieth of a processor for two looks a second at a Spark."""
+"""Looks, because it is costlier: a twentieth of a processor for two or three looks a second at a Spark."""
 
 _SET_CHILD_SUBREAPER = 36
 _ENDS_WITHIN_S = 150.0
@@ -142,7 +142,7 @@ def watched(root: subprocess.Popen[bytes]) -> Iterator[Watch]:
         number = 0
         while not over.wait(LOOK_EVERY_S):
             tree, number = watch.look(), number + 1
-            if number % _MEMORY_EVERY == 0:
+            if number % _MEMORY_EVERY == 1:
                 watch.look_at_memory(tree)
 
     thread = threading.Thread(target=go_on_looking, daemon=True)
