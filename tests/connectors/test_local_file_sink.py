@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connectors.file import local, write_back
 from seatunnel_core.connectors.file.naming import file_name, folder_value
 from seatunnel_core.connectors.file.rename import TargetExistsError, rename_new
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -429,23 +428,3 @@ def test_a_unit_without_rows_leaves_a_file_when_it_is_asked_to(tmp_path: Path, f
     without = sink(tmp_path / "other", file_format_type=format)
     commit(without, [stage(without, SCHEMA, [], place())], place())
     assert published(tmp_path / "other") == []
-
-
-def test_a_file_begins_to_go_to_its_disk_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``fsync`` in the end waits for what is left; until then a task would have done nothing while the disk writes."""
-    begun: list[tuple[int, int]] = []
-
-    def begin(descriptor: int, start: int, end: int) -> None:
-        assert os.fstat(descriptor).st_size == end
-        begun.append((start, end))
-        write_back.begin_write_back(descriptor, start, end)
-
-    monkeypatch.setattr(local, "begin_write_back", begin)
-    made = sink(tmp_path, file_format_type="csv")
-    batches = [rows(*((id, "Rome" * 100) for id in range(part, part + 1000))) for part in range(0, 20_000, 1000)]
-    commit(made, [stage(made, SCHEMA, batches, place())], place())
-    assert len(begun) > 3
-    assert [start for start, _ in begun] == [0, *(end for _, end in begun[:-1])]
-    assert all(end - start >= 1 << 20 for start, end in begun)
-    (file,) = published(tmp_path)
-    assert (tmp_path / file).read_bytes().count(b"\n") == 20_000

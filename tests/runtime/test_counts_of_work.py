@@ -76,9 +76,7 @@ def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: F
     one, eight = seen.values()
     with create({"namespace": f"{tmp_path}/looked-at/"}) as storage:
         if not storage.has_nameless_files:
-            pytest.skip(
-                "on this file system checkpoints have a name in .tmp first, which costs a link and a removal more"
-            )
+            pytest.skip("here checkpoints have a name in .tmp first, which costs more links and removals")
     assert {name: one[name] for name in ("Spark jobs", "tasks", "fsync", "link", "unlink")} == {
         "Spark jobs": 1,
         "tasks": 1,

@@ -100,9 +100,6 @@ class StagedOutput(ABC):
 
     stream: pa.NativeFile
 
-    def flow(self) -> None:
-        """Called while it is written, now and then: what there is may begin to go to its disk."""
-
     @abstractmethod
     def finish(self) -> "Receipt":
         """Make the content survive a crash of the machine that holds it."""

@@ -24,11 +24,7 @@ from seatunnel_core.connectors.file.filesystem import (
     StagedOutput,
 )
 from seatunnel_core.connectors.file.rename import rename_new
-from seatunnel_core.connectors.file.write_back import begin_write_back
 from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
-
-_FLOWS_BYTES = 1 << 20
-"""Less is not worth a call."""
 
 
 class LocalFileSystem(FileSystem):
@@ -129,13 +125,6 @@ class LocalOutput(StagedOutput):
     def __init__(self, path: str) -> None:
         self._path = path
         self.stream = pa.OSFile(path, "wb")
-        self._on_its_way = 0
-
-    def flow(self) -> None:
-        written = self.stream.tell()
-        if written - self._on_its_way >= _FLOWS_BYTES:
-            begin_write_back(self.stream.fileno(), self._on_its_way, written)
-            self._on_its_way = written
 
     def finish(self) -> Receipt:
         sync_file(self._path)

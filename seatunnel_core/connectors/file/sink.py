@@ -317,7 +317,6 @@ class FileSinkWriter(SinkWriter):
                 file = self._file(place, rows.schema)
                 some = rows.slice(0, self._rows_per_file - file.rows)
                 file.writer.write(some)
-                file.output.flow()
             except UnicodeEncodeError as error:
                 raise RowError(unwritable(rows, style.encoding)) from error
             file.rows += some.num_rows
