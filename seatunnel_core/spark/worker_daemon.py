@@ -17,6 +17,14 @@ TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
 
 def handed_over(path: str) -> bool:
     """Whether a template took our place; returns when whom it forked has ended."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known who has to hear of it
+    try:
+        return _handed_over(path)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+def _handed_over(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as template:
         try:
             template.connect(path)
@@ -29,6 +37,7 @@ def handed_over(path: str) -> bool:
         if not parent:
             return False
         signal.signal(signal.SIGTERM, lambda *_: os.kill(parent, signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         while template.recv(1):
             pass
     return True

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -153,3 +154,22 @@ def test_what_was_forked_ends_when_spark_asks_for_it_and_when_its_pipe_does(fold
 def test_who_finds_no_template_is_told_so(folder: str) -> None:
     assert not handed_over(os.path.join(folder, FILE))
     assert not handed_over("")
+
+
+def test_who_is_asked_to_end_before_he_knows_for_whom_passes_it_on(folder: str) -> None:
+    """On a busy machine the one that was forked tells its port first."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as template, subprocess.Popen(["sleep", "60"]) as forked:
+        template.bind(os.path.join(folder, FILE))
+        template.listen()
+        command = [sys.executable, "-m", "seatunnel_core.spark.worker_daemon", "pyspark.worker"]
+        with subprocess.Popen(command, env={**os.environ, TEMPLATE: os.path.join(folder, FILE)}) as daemon:
+            asking, _ = template.accept()
+            with asking:
+                while asking.recv(1 << 16):
+                    pass
+                daemon.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+                assert daemon.poll() is None
+                asking.sendall(str(forked.pid).encode())
+                assert forked.wait(SECONDS) == -signal.SIGTERM
+            assert daemon.wait(SECONDS) == 0
