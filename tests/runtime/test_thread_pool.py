@@ -39,11 +39,16 @@ def test_one_thread_does_works_in_their_order() -> None:
     pool.close()
 
 
+class PanicError(BaseException):
+    """As extensions in Rust raise it."""
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), PanicError("index out of bounds")])
 def test_work_that_fails_is_told_and_takes_no_thread_with_it(
-    pool: ThreadPool, caplog: pytest.LogCaptureFixture
+    pool: ThreadPool, caplog: pytest.LogCaptureFixture, error: BaseException
 ) -> None:
     def fail() -> None:
-        raise OSError("the disk is full")
+        raise error
 
     caplog.set_level(logging.DEBUG, "seatunnel.job")
     for _ in range(5):
@@ -51,7 +56,7 @@ def test_work_that_fails_is_told_and_takes_no_thread_with_it(
     done = threading.Event()
     pool.submit(done.set)
     assert done.wait(SOON_S)
-    assert "the disk is full" in caplog.text
+    assert str(error) in caplog.text
 
 
 def test_to_close_waits_for_what_runs_and_drops_what_waits() -> None:
@@ -75,21 +80,6 @@ def test_to_close_waits_for_what_runs_and_drops_what_waits() -> None:
     assert not dropped.is_set()
     with pytest.raises(RuntimeError, match="no work is taken"):
         pool.submit(dropped.set)
-
-
-def test_the_panic_of_an_extension_takes_no_thread_with_it(pool: ThreadPool, caplog: pytest.LogCaptureFixture) -> None:
-    class PanicError(BaseException):
-        """As extensions in Rust raise it."""
-
-    def panic() -> None:
-        raise PanicError("index out of bounds")
-
-    for _ in range(5):
-        pool.submit(panic)
-    done = threading.Event()
-    pool.submit(done.set)
-    assert done.wait(SOON_S)
-    assert "index out of bounds" in caplog.text
 
 
 def test_a_system_that_gives_no_more_threads_leaves_those_that_there_are(
