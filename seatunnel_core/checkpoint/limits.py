@@ -22,7 +22,7 @@ class Limits:
     """Splits of one source that may be on their way: emitted and not yet handed on (R3)."""
 
     max_units_in_flight: int = 64
-    """Work units of one source given to Spark at a time; its parallelism, where smaller, is the bound."""
+    """Work units of one source given to Spark at a time; what its parallelism asks for, where that is less."""
 
     max_uncommitted: int = 10_000
     """Committables that one sink may hold before its sources get no more credit (R1)."""

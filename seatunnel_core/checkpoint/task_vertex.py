@@ -79,7 +79,7 @@ class TaskVertex:
         self._epoch = 0
         self._limits = limits
         self._wiring = wiring
-        self._slots = min(spec.parallelism, limits.max_units_in_flight)
+        self._slots = min(spec.parallelism * spec.units_per_slot, limits.max_units_in_flight)
         self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
         self._next_unit = 1
         self._unit_bytes = limits.target_unit_bytes

@@ -25,7 +25,10 @@ class SourceSpec:
     """The sinks that get its rows; at least one."""
 
     parallelism: int = 1
-    """How many of its work units may run at the same time."""
+    """How many of its work units may be read at the same time."""
+
+    units_per_slot: int = 1
+    """How many units are given to Spark for each of those: one is read, and the others may share its task."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None

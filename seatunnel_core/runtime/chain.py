@@ -34,5 +34,6 @@ def program_of(
             Target(name=node.name, ordinal=node.ordinal, sink=node.sink, inputs=node.inputs) for node in pipeline.sinks
         ],
         skip_bad_rows=source.skip_bad_rows,
+        parallelism=source.parallelism,
         frame_schema=frame_schema,
     )

@@ -16,7 +16,7 @@ from seatunnel_core.config import engine as engine_options
 from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedSink, PlannedTransform
+from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource, PlannedTransform
 from seatunnel_core.spark.session import SparkSettings, java_options
 from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
 
@@ -67,6 +67,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
                 ordered=source.source.ordered,
                 sinks=tuple(sink.name for sink in pipeline.sinks if source.name in feeds[sink.name]),
                 parallelism=source.parallelism,
+                units_per_slot=_units_per_slot(pipeline, source),
                 rows_per_second=source.rows_per_second,
                 bytes_per_second=source.bytes_per_second,
             )
@@ -76,6 +77,17 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
             SinkSpec(name=sink.name, ordinal=sink.ordinal, retracts=sink.sink.retracts) for sink in pipeline.sinks
         ),
     )
+
+
+UNITS_PER_SLOT = 8
+"""So many units of a source that ends are given to Spark for each parallel reader, to share tasks: a task of one unit
+waits as long for the disk and for the next one as it takes to read a quarter of it."""
+
+
+def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
+    """One where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task."""
+    together = source.source.bounded and not source.source.ordered and not pipeline.on_frames
+    return UNITS_PER_SLOT if together else 1
 
 
 _ASKED = 4

@@ -4,7 +4,9 @@ import logging
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Hashable
+from math import inf
 from weakref import WeakKeyDictionary
 
 from attrs import define, evolve, field, frozen
@@ -12,7 +14,7 @@ from attrs import define, evolve, field, frozen
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.packing import Candidate, Pace, ShareMode, choose_packet, overdue_ms
+from seatunnel_core.spark.packing import MOST_UNITS, Candidate, Pace, ShareMode, choose_packet, overdue_ms
 from seatunnel_core.spark.plane import SparkPlane, packet_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitResult, UnitWork
@@ -91,6 +93,7 @@ class UnitDispatcher:
                     load=order,
                     pipeline=order.pipeline,
                     predicted_ms=pace.predict_ms(unit),
+                    measured=pace.measured > 0,
                     alone=program.on_frames,
                 )
             )
@@ -140,25 +143,45 @@ class UnitDispatcher:
     def _serve(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting and not self._closed:
+                while not self._closed and (packet := self._take()) is None:
                     self._changed.wait()
-                if self._closed:
+                if self._closed or packet is None:
                     return
-                packet = self._take()
             try:
                 self._run(packet)
             finally:
                 with self._changed:
                     self._running.discard(packet)
+                    if self._waiting:  # for another task of the same source, perhaps
+                        self._changed.notify()
 
-    def _take(self) -> _Running:
+    def _take(self) -> _Running | None:
+        """The next packet; ``None`` when all that waits is of sources that have as many tasks as they may."""
+        self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
+        busy = self._busy()
+        free = [unit for unit in self._waiting if unit.load.program not in busy] if busy else self._waiting
+        if not free:
+            return None
         idle = self._slots - len(self._running)
-        units = choose_packet(self._waiting, self._mode, idle)
+        units = choose_packet(free, self._mode, idle, min(self._slots, free[0].load.program.parallelism or self._slots))
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
         packet = _Running(tag=self._plane.new_tag(), units=units)
         self._running.add(packet)
         return packet
+
+    def _busy(self) -> set[Program]:
+        """The programs that may not have one more task. Where that is as many as Spark has slots, Spark holds it back
+        itself, and has the next task at hand when one ends."""
+        tasks = Counter(program for packet in self._running for program in {unit.load.program for unit in packet.units})
+        return {program for program, count in tasks.items() if count >= (program.parallelism or inf) < self._slots}
+
+    def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
+        """With what was measured since it was submitted: all units of a source may have been, before its first ran."""
+        pace = None if waiting.measured else self._paces.get(waiting.load.program)
+        if pace is None:
+            return waiting
+        return evolve(waiting, predicted_ms=pace.predict_ms(waiting.load.unit), measured=True)
 
     def _run(self, packet: _Running) -> None:
         watch, started = self._watch(packet), time.perf_counter()

@@ -1,8 +1,10 @@
 """Which work units share a Spark job: pure policy, no Spark, no clock (architecture §5, protocol rule R15).
 
-A Spark job costs some 15 ms, a small unit less than one. So units are put together into packets of about a second,
-each of which is one task that runs them one after the other; as long as there are idle slots, smaller packets keep
-them busy. How long a unit will take is predicted from its size and from what its program's earlier units took.
+A Spark job costs some 15 ms, a small unit less than one; and between two tasks a slot waits for the disk and for the
+JVM, 50 to 90 ms. So units are put together into packets of about a second, each of which is one task that runs them one
+after the other. What waits is spread over the slots, so packets get smaller towards the end, and the slots end together
+(C. D. Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). How long a unit will take is predicted from its
+size and from what its program's earlier units took.
 """
 
 import enum
@@ -43,7 +45,7 @@ MOST_UNITS = 128
 goes on beside the next packet. With 256 a thousand small tables took a tenth longer; with 64 they took no less."""
 
 _FIRST_GUESS_MS = 3.0
-_BYTES_PER_MS = 60_000.0
+_BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 _NEW_WEIGHT = 0.5
 """How much the latest measurement counts against all before it."""
@@ -79,6 +81,9 @@ class Candidate(Generic[T]):
     load: T = field(repr=False)
     pipeline: Hashable
     predicted_ms: float
+    measured: bool = True
+    """Whether the prediction comes from a unit of the same program."""
+
     apart: bool = False
     """It was in a packet that failed as a whole: it shares with its own pipeline only."""
 
@@ -86,28 +91,33 @@ class Candidate(Generic[T]):
     """It failed even so: it shares with nobody."""
 
 
-def choose_packet(waiting: Sequence[Candidate[T]], mode: ShareMode, idle_slots: int) -> list[Candidate[T]]:
+def choose_packet(
+    waiting: Sequence[Candidate[T]], mode: ShareMode, idle_slots: int, slots: int = 1
+) -> list[Candidate[T]]:
     """The units for the next Spark job, in their order; the first that waits is always among them.
 
-    ``idle_slots`` counts the slots without work, that of this packet included.
+    ``idle_slots`` counts the slots without work, that of this packet included; without one, the packet waits in Spark
+    for the next of all ``slots``.
     """
     if not waiting:
         return []
     first = waiting[0]
-    budget_ms = packet_ms(sum(unit.predicted_ms for unit in waiting), idle_slots)
+    budget_ms = packet_ms(sum(unit.predicted_ms for unit in waiting), idle_slots if idle_slots > 0 else slots)
+    if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
+        budget_ms = SMALLEST_MS  # something is committed soon, and from then on it is known how long they take
     packet, filled_ms = [first], first.predicted_ms
     for unit in waiting[1:]:
         if filled_ms >= budget_ms or len(packet) >= MOST_UNITS:
             break
-        if may_share(first, unit, mode) and filled_ms + unit.predicted_ms <= max(budget_ms, SMALLEST_MS):
+        if may_share(first, unit, mode) and filled_ms + unit.predicted_ms / 2 <= max(budget_ms, SMALLEST_MS):
             packet.append(unit)
             filled_ms += unit.predicted_ms
     return packet
 
 
-def packet_ms(waiting_ms: float, idle_slots: int) -> float:
-    """How long the next packet should take, so that what waits is spread over the idle slots."""
-    return min(TARGET_MS, max(SMALLEST_MS, waiting_ms / max(1, idle_slots)))
+def packet_ms(waiting_ms: float, slots: int) -> float:
+    """How long the next packet should take, so that what waits is spread over the slots."""
+    return min(TARGET_MS, max(SMALLEST_MS, waiting_ms / slots))
 
 
 def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:

@@ -65,6 +65,9 @@ class Program:
     """In an order in which every step comes after its inputs; only those that the source's rows reach."""
 
     targets: tuple[Target, ...]
+    parallelism: int | None = None
+    """How many tasks may read the source at the same time; as many as there are slots when it is ``None``."""
+
     skip_bad_rows: bool = False
     """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
 
@@ -98,6 +101,7 @@ def build_program(
     steps: Iterable[Step],
     targets: Iterable[Target],
     skip_bad_rows: bool = False,
+    parallelism: int | None = None,
     frame_schema: FrameSchema | None = None,
 ) -> Program:
     """Cut one source's chain out of a pipeline and work out every schema in it.
@@ -144,6 +148,7 @@ def build_program(
         steps=tuple(kept),
         targets=tuple(reached),
         skip_bad_rows=skip_bad_rows,
+        parallelism=parallelism,
     )
 
 

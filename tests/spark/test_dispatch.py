@@ -91,7 +91,7 @@ def test_who_shares_spark_jobs(
             for number in (1, 2, 3):
                 dispatcher.submit(numbers_program(tmp_path, pipeline), numbers_unit(number), 100_000, 1, inbox)
         for pipeline in (7, 8):
-            long = numbers_unit(1, weight_bytes=24_000_000)
+            long = numbers_unit(1, weight_bytes=40_000_000)
             dispatcher.submit(numbers_program(tmp_path, pipeline), long, 100_000, 1, inbox)
     assert all(result.failure is None for result in inbox.wait(20).values())
     assert jobs_of(plane) - before == jobs
@@ -107,6 +107,31 @@ def test_no_more_units_run_at_once_than_there_are_slots(dispatcher_of: Make, tmp
     results = run_all(dispatcher_of(ShareMode.OFF, slots=1), works)
     assert all(result.failure is None for result in results.values())
     assert most_at_once(notes) == 1
+
+
+def test_no_more_tasks_read_a_source_than_its_parallelism_says(dispatcher_of: Make, tmp_path: Path) -> None:
+    """Its units wait for each other, and not those of others."""
+    notes, other_notes = tmp_path / "notes", tmp_path / "other_notes"
+    dispatcher, inbox = dispatcher_of(ShareMode.OFF), Inbox()
+    one, other = numbers_program(tmp_path, 1, parallelism=1), numbers_program(tmp_path, 2)
+    for number in range(1, 7):
+        for program, where in ((one, notes), (other, other_notes)):
+            unit = numbers_unit(number, note=str(where), sleep_s=0.1, weight_bytes=90_000_000)
+            dispatcher.submit(program, unit, 100_000, 1, inbox)
+    assert all(result.failure is None for result in inbox.wait(12).values())
+    assert most_at_once(notes) == 1
+
+
+def test_units_that_wait_share_a_task_once_it_is_known_that_they_are_short(
+    dispatcher_of: Make, plane: SparkPlane, tmp_path: Path
+) -> None:
+    dispatcher, inbox, before = dispatcher_of(), Inbox(), jobs_of(plane)
+    program = numbers_program(tmp_path, parallelism=1)
+    with dispatcher._changed:
+        for number in range(1, 10):
+            dispatcher.submit(program, numbers_unit(number, weight_bytes=90_000_000), 100_000, 1, inbox)
+    assert all(result.failure is None for result in inbox.wait(9).values())
+    assert jobs_of(plane) - before < 5, "the first one by itself; and it tells how few of the others do"
 
 
 @pytest.mark.parametrize("mode", list(ShareMode))

@@ -19,12 +19,13 @@ ALL, OFF, PART = ShareMode.ALL, ShareMode.OFF, ShareMode.PART
 
 
 def waiting(text: str) -> list[Candidate[str]]:
-    """``a5 b900 c5! d5*``: pipelines and predicted milliseconds; ``!`` runs apart, ``*`` alone."""
+    """``a5 b900 c5! d5* e5?``: pipelines and predicted milliseconds; ``!`` apart, ``*`` alone, ``?`` is a guess."""
     return [
         Candidate(
             load=word,
             pipeline=word[0],
-            predicted_ms=float(word[1:].rstrip("!*")),
+            predicted_ms=float(word[1:].rstrip("!*?")),
+            measured=not word.endswith("?"),
             apart=word.endswith("!"),
             alone=word.endswith("*"),
         )
@@ -50,6 +51,12 @@ def waiting(text: str) -> list[Candidate[str]]:
         (PART, 4, "a100 b100 c100 d100", "a100"),
         (PART, 4, "a5 b5 c5 d5", "a5 b5 c5 d5"),
         (PART, 0, "a100 b100 c100 d100", "a100 b100 c100 d100"),
+        (PART, 1, "a400 a400 a400", "a400 a400 a400"),
+        (PART, 1, "a500 a400 a300", "a500 a400"),
+        # The first of a source whose pace is only guessed go alone, unless they are tiny.
+        (PART, 2, "a400? a400? a400? a400?", "a400?"),
+        (PART, 0, "a400? a400? a400? a400?", "a400? a400? a400?"),
+        (PART, 1, "a5? a5? a5? b400?", "a5? a5? a5?"),
         # After a packet was lost: each pipeline by itself, then each unit.
         (ALL, 1, "a5! b5! a5! c5", "a5! a5!"),
         (ALL, 1, "c5 a5! d5", "c5 d5"),
@@ -61,6 +68,16 @@ def waiting(text: str) -> list[Candidate[str]]:
 )
 def test_packets(mode: ShareMode, idle: int, given: str, packet: str) -> None:
     assert " ".join(unit.load for unit in choose_packet(waiting(given), mode, idle)) == packet
+
+
+def test_packets_that_wait_in_spark_get_smaller_towards_the_end() -> None:
+    """Two slots that both have work: one takes half of what waits, and what is left is shared again."""
+    left, sizes = waiting("a100 " * 16), list[int]()
+    while left:
+        packet = choose_packet(left, PART, 0, slots=2)
+        left = left[len(packet) :]
+        sizes.append(len(packet))
+    assert sizes == [8, 4, 2, 1, 1]
 
 
 def test_a_packet_has_a_bound_in_units_too() -> None:
