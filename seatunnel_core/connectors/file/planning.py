@@ -11,8 +11,8 @@ from seatunnel_core.connectors.file.filesystem import FileVersion, OpenFile
 from seatunnel_core.connectors.file.quoting import ChunkQuotes, compose, examine
 from seatunnel_core.connectors.source import Planning
 
-CHUNK_BYTES = 16 << 20
-"""How much of a file one task examines for quotes."""
+CHUNK_BYTES = 4 << 20
+"""How much of a file is examined for quotes at a time: it is in memory as a whole, and a copy of it, too."""
 
 SAMPLE_BYTES = 1 << 20
 """How much of a file tells how long its rows are."""

@@ -11,6 +11,7 @@ A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from struct import pack
 from typing import Any
 
 import pyarrow as pa
@@ -85,10 +86,7 @@ def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tupl
     opens a value, beginning with the first or with the second, as the chunk begins outside or inside quotes.
     """
     everything = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
-    quotes = pc.indices_nonzero(pc.equal(everything, pa.scalar(quote[0], pa.uint8())))
-    first = _firsts(quotes)
-    runs = quotes.take(first)
-    lengths = pc.subtract(pa.concat_arrays([first.slice(1), pa.array([len(quotes)], pa.uint64())]), first)
+    runs, lengths = _runs(data, quote)
     odd = pc.equal(pc.bit_wise_and(lengths, pa.scalar(1, pa.uint64())), pa.scalar(1, pa.uint64()))
     toggles = runs.filter(odd)
     if before == quote and len(toggles) and toggles[0].as_py() == 0:
@@ -98,11 +96,19 @@ def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tupl
     return toggles, (0 not in parities, 1 not in parities)
 
 
-def _firsts(quotes: pa.Array) -> pa.Array:
-    """The positions in ``quotes`` at which a run of neighbours begins."""
-    gaps = pc.subtract(quotes.slice(1), quotes.slice(0, len(quotes) - 1))
-    begins = pa.concat_arrays([pa.array([True]), pc.not_equal(gaps, pa.scalar(1, pa.uint64()))])
-    return pc.indices_nonzero(begins)
+def _runs(data: bytes, quote: bytes) -> tuple[pa.Array, pa.Array]:
+    """Where runs of neighbouring quotes begin, and how long they are.
+
+    The text is split at its quotes: that is half the work of comparing each byte and collecting what is equal.
+    """
+    whole = pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(pack("=ii", 0, len(data))), pa.py_buffer(data)])
+    parts = pc.split_pattern(whole, quote).values
+    places = pa.Array.from_buffers(pa.int32(), len(parts) + 1, [None, parts.buffers()[1]], offset=parts.offset)
+    before = places.slice(1, len(parts) - 1)  # of each quote: how many bytes before it are none
+    gaps = pc.greater(pc.subtract(before.slice(1), before.slice(0, len(before) - 1)), 0)
+    first = pc.indices_nonzero(pa.concat_arrays([pa.array([True]), gaps]))
+    lengths = pc.subtract(pa.concat_arrays([first.slice(1), pa.array([len(before)], pa.uint64())]), first)
+    return pc.add(before.take(first).cast(pa.uint64()), first), lengths
 
 
 def _at_beginning(everything: pa.Array, places: pa.Array, boundaries: bytes, before: bytes) -> pa.Array:
