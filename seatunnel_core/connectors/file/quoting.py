@@ -4,19 +4,21 @@ Whether a line end ends a row depends on whether it stands inside quotes, so on 
 only enclose values (doubled inside them), being inside is the parity of the number of quotes so far. So a chunk is
 examined twice: as if it began outside quotes, and as if it began inside. The chunks' parities, put together in the
 order of the file, then tell which of the two was true (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
-Big Data Analytics", SIGMOD 2019, do for whole files).
+Big Data Analytics", SIGMOD 2019, do for whole files). It is done with numpy: a process that calls its first function of
+``pyarrow.compute`` spends 0.17 s and 48 MB on all of them.
 
 A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not cut at all.
 """
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from struct import pack
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+"""Offsets in a chunk, rising."""
 
 _LONGEST_SEARCH = 4096
 """How many quotes behind a wanted place are looked at; under the wrong assumption there may be no line end at all."""
@@ -79,48 +81,24 @@ def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
     return cuts
 
 
-def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[pa.Array, tuple[bool, bool]]:
+def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[Places, tuple[bool, bool]]:
     """Where runs of an odd number of quotes begin, and whether those that open a value stand at its beginning.
 
     A run of an even number is an empty value, or quotes that are doubled inside one. Of the others every second one
     opens a value, beginning with the first or with the second, as the chunk begins outside or inside quotes.
     """
-    everything = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
-    runs, lengths = _runs(data, quote)
-    odd = pc.equal(pc.bit_wise_and(lengths, pa.scalar(1, pa.uint64())), pa.scalar(1, pa.uint64()))
-    toggles = runs.filter(odd)
-    if before == quote and len(toggles) and toggles[0].as_py() == 0:
-        toggles = toggles.slice(1)
-    misplaced = pc.indices_nonzero(pc.invert(_at_beginning(everything, toggles, delimiter + b"\r\n", before)))
-    parities = set(pc.unique(pc.bit_wise_and(misplaced, pa.scalar(1, pa.uint64()))).to_pylist())
-    return toggles, (0 not in parities, 1 not in parities)
-
-
-def _runs(data: bytes, quote: bytes) -> tuple[pa.Array, pa.Array]:
-    """Where runs of neighbouring quotes begin, and how long they are.
-
-    The text is split at its quotes: that is half the work of comparing each byte and collecting what is equal.
-    """
-    whole = pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(pack("=ii", 0, len(data))), pa.py_buffer(data)])
-    parts = pc.split_pattern(whole, quote).values
-    places = pa.Array.from_buffers(pa.int32(), len(parts) + 1, [None, parts.buffers()[1]], offset=parts.offset)
-    before = places.slice(1, len(parts) - 1)  # of each quote: how many bytes before it are none
-    gaps = pc.greater(pc.subtract(before.slice(1), before.slice(0, len(before) - 1)), 0)
-    first = pc.indices_nonzero(pa.concat_arrays([pa.array([True]), gaps]))
-    lengths = pc.subtract(pa.concat_arrays([first.slice(1), pa.array([len(before)], pa.uint64())]), first)
-    return pc.add(before.take(first).cast(pa.uint64()), first), lengths
-
-
-def _at_beginning(everything: pa.Array, places: pa.Array, boundaries: bytes, before: bytes) -> pa.Array:
-    """Whether what stands before each place ends a value."""
-    if not len(places):
-        return pa.array([], pa.bool_())
-    ends = pa.array(list(boundaries), pa.uint8())
-    if places[0].as_py() > 0:
-        return pc.is_in(everything.take(pc.subtract(places, pa.scalar(1, pa.uint64()))), value_set=ends)
-    rest = pc.subtract(places.slice(1), pa.scalar(1, pa.uint64()))
-    first = pa.array([not before or before in boundaries])
-    return pa.concat_arrays([first, pc.is_in(everything.take(rest), value_set=ends)])
+    everything = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(everything == quote[0])
+    first = np.flatnonzero(np.diff(quotes, prepend=-2) != 1)
+    lengths = np.diff(first, append=len(quotes))
+    toggles = quotes[first[lengths & 1 == 1]]
+    if before == quote and len(toggles) and toggles[0] == 0:
+        toggles = toggles[1:]
+    preceding = everything[toggles - 1]
+    if len(toggles) and toggles[0] == 0:
+        preceding[0] = ord(before or b"\n")
+    misplaced = ~np.isin(preceding, list(delimiter + b"\r\n"))
+    return toggles, (not misplaced[0::2].any(), not misplaced[1::2].any())
 
 
 def _next_line(data: bytes, offset: int, place: int) -> int | None:
@@ -128,11 +106,11 @@ def _next_line(data: bytes, offset: int, place: int) -> int | None:
     return offset + found + 1 if found >= 0 else None
 
 
-def _cut(data: bytes, offset: int, place: int, toggles: pa.Array, state: int) -> int | None:
+def _cut(data: bytes, offset: int, place: int, toggles: Places, state: int) -> int | None:
     position = max(place - offset - 1, 0)
-    passed = bisect_left(toggles, position, key=lambda toggle: toggle.as_py())
+    passed = int(np.searchsorted(toggles, position))
     state = (passed + state) % 2
-    near = toggles.slice(passed, _LONGEST_SEARCH).to_pylist()
+    near = toggles[passed : passed + _LONGEST_SEARCH].tolist()
     ends = near if passed + len(near) < len(toggles) else [*near, len(data)]
     for end in ends:
         line_end = data.find(b"\n", position, end) if state == OUTSIDE else -1
