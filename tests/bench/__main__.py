@@ -59,7 +59,7 @@ def _machine() -> dict[str, Any]:
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     return {
         "date": time.strftime("%Y-%m-%d"),
-        "processors": os.cpu_count(),
+        "processors": len(os.sched_getaffinity(0)),
         "model": model,
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.machine()}",

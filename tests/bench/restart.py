@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.bench import jobs
 
-ENV = "checkpoint.interval = 250"
+ENV = "checkpoint.interval = 100"
 JOB = "killed"
 _PATIENCE_S = 120.0
 
