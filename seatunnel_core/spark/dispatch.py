@@ -158,23 +158,30 @@ class UnitDispatcher:
     def _take(self) -> _Running | None:
         """The next packet; ``None`` when all that waits is of sources that have as many tasks as they may."""
         self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
-        busy = self._busy()
-        free = [unit for unit in self._waiting if unit.load.program not in busy] if busy else self._waiting
-        if not free:
+        eligible = self._eligible()
+        if not eligible:
             return None
-        idle = self._slots - len(self._running)
-        units = choose_packet(free, self._mode, idle, min(self._slots, free[0].load.program.parallelism or self._slots))
+        slots = min(self._slots, eligible[0].load.program.parallelism or self._slots)
+        units = choose_packet(eligible, self._mode, self._slots - len(self._running), slots)
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
         packet = _Running(tag=self._plane.new_tag(), units=units)
         self._running.add(packet)
         return packet
 
-    def _busy(self) -> set[Program]:
-        """The programs that may not have one more task. Where that is as many as Spark has slots, Spark holds it back
-        itself, and has the next task at hand when one ends."""
+    def _eligible(self) -> list[Candidate[Order]]:
+        """What may have a task now. Who has none goes before all others, however many of their units came earlier: so a
+        small table does not wait for a large one.
+
+        Where a source may have as many tasks as there are slots, Spark itself holds back what is too many, and has the
+        next task at hand when one ends.
+        """
         tasks = Counter(program for packet in self._running for program in {unit.load.program for unit in packet.units})
-        return {program for program, count in tasks.items() if count >= (program.parallelism or inf) < self._slots}
+        if not tasks:
+            return self._waiting
+        full = {program for program, count in tasks.items() if count >= (program.parallelism or inf) < self._slots}
+        free = [unit for unit in self._waiting if unit.load.program not in full]
+        return [unit for unit in free if unit.load.program not in tasks] or free
 
     def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
         """With what was measured since it was submitted: all units of a source may have been, before its first ran."""

@@ -122,6 +122,19 @@ def test_no_more_tasks_read_a_source_than_its_parallelism_says(dispatcher_of: Ma
     assert most_at_once(notes) == 1
 
 
+def test_a_small_source_does_not_wait_for_all_that_a_large_one_has_submitted(
+    dispatcher_of: Make, tmp_path: Path
+) -> None:
+    dispatcher, inbox = dispatcher_of(), Inbox()
+    large, small = numbers_program(tmp_path, 1, parallelism=8), numbers_program(tmp_path, 2)
+    for number in range(1, 17):
+        unit = numbers_unit(number, sleep_s=0.2, weight_bytes=90_000_000)
+        dispatcher.submit(large, unit, 100_000, 1, inbox)
+    dispatcher.submit(small, numbers_unit(1), 100_000, 1, inbox)
+    assert all(result.failure is None for result in inbox.wait(17).values())
+    assert [result.pipeline_id for result in inbox.results].index(2) < 12
+
+
 def test_units_that_wait_share_a_task_once_it_is_known_that_they_are_short(
     dispatcher_of: Make, plane: SparkPlane, tmp_path: Path
 ) -> None:
