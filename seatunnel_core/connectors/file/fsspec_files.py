@@ -8,6 +8,7 @@ import datetime as dt
 import errno
 import ftplib
 import importlib
+import io
 import os
 import shutil
 import threading
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from seatunnel_core.connectors.file.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.connectors.file.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
@@ -42,7 +43,8 @@ class Protocol:
     """The options that let somebody in."""
 
     shared: bool = True
-    """Whether threads may use one connection at the same time. A file may be begun in one and finished in another."""
+    """Whether files may be open while a connection is asked for something else. One may be begun in one thread and
+    finished in another, which takes turns with the first: no client keeps two threads' answers apart."""
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:
@@ -67,7 +69,24 @@ PROTOCOLS: Mapping[str, Protocol] = {
 }
 
 _connected = threading.local()
-"""The clients of one thread: a connection answers one question at a time."""
+"""The connections of one thread, to which others come for the files that were begun on them."""
+
+
+@define(eq=False)
+class _Connection:
+    client: Any
+    """fsspec's own, connected."""
+
+    turn: Any = field(factory=threading.RLock)
+    """Held by whoever asks for something, until it is answered."""
+
+    lost: bool = False
+
+    def lose(self) -> None:
+        """The next question is asked on a connection of its own."""
+        self.lost = True
+        if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
+            connection.close()  # no server is told; else Python would, of a socket that nobody had closed
 
 
 @frozen(kw_only=True)
@@ -88,15 +107,16 @@ class FsspecFileSystem(RemoteFileSystem):
         return tuple(dict.fromkeys(("fsspec", PROTOCOLS[self.protocol].package)))
 
     @property
-    def client(self) -> Any:
-        """fsspec's own, connected.
+    def _connection(self) -> _Connection:
+        """This thread's own.
 
         Raises:
             UsageError: a package is missing.
             OSError: the server cannot be reached, or refuses the user.
         """
-        clients = _connected.__dict__
-        if self._key not in clients:
+        connections: dict[str, _Connection] = _connected.__dict__
+        key = self._key
+        if key not in connections or connections[key].lost:
             known = PROTOCOLS[self.protocol]
             try:
                 kind = getattr(importlib.import_module(known.module), known.kind)
@@ -105,8 +125,8 @@ class FsspecFileSystem(RemoteFileSystem):
                     f"files over {self.protocol} need {known.package}: run pip install {known.package}"
                 ) from error
             with self._told(self.top):
-                clients[self._key] = kind(skip_instance_cache=True, **self.options)
-        return clients[self._key]
+                connections[key] = _Connection(kind(skip_instance_cache=True, **self.options))
+        return connections[key]
 
     @property
     def _key(self) -> str:
@@ -118,6 +138,18 @@ class FsspecFileSystem(RemoteFileSystem):
         return path[len(self.top) :] or "/"
 
     @contextmanager
+    def _asking(self, path: str, connection: _Connection | None = None) -> Iterator[Any]:
+        """fsspec's client, for one question about a path, and nobody else's meanwhile."""
+        connection = connection or self._connection
+        try:
+            with self._told(path), connection.turn:
+                yield connection.client
+        except OSError as error:
+            if error.errno == errno.EIO:
+                connection.lose()
+            raise
+
+    @contextmanager
     def _told(self, path: str) -> Iterator[None]:
         """What fsspec and its packages raise, as ``OSError`` with the path as we write it."""
         try:
@@ -126,10 +158,6 @@ class FsspecFileSystem(RemoteFileSystem):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
         except Exception as error:
             number = _number(error)
-            if number == errno.EIO:  # the next question is asked on a connection of its own
-                dropped = _connected.__dict__.pop(self._key, None)
-                if isinstance(connection := getattr(dropped, "ftp", None), ftplib.FTP):
-                    connection.close()  # no server is told; else Python would, of a socket that nobody had closed
             known = isinstance(error, OSError) and error.errno == number
             words = os.strerror(number) if known else _first_line(error)
             if path == self.top:  # nothing was asked for yet but to come in
@@ -139,9 +167,8 @@ class FsspecFileSystem(RemoteFileSystem):
     # -- listing and reading --------------------------------------------------------------------------------------
 
     def _info(self, path: str) -> Mapping[str, Any] | None:
-        client = self.client
         try:
-            with self._told(path):
+            with self._asking(path) as client:
                 found: Mapping[str, Any] = client.info(self.within(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -164,8 +191,7 @@ class FsspecFileSystem(RemoteFileSystem):
                 yield from self.versions(path, recursive=True)
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        client = self.client
-        with self._told(folder):
+        with self._asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {
                 info["name"].rstrip("/").rpartition("/")[2]: client.info(info["name"])
@@ -198,22 +224,21 @@ class FsspecFileSystem(RemoteFileSystem):
         ]
 
     def remove(self, path: str) -> bool:
-        client = self.client
         try:
-            with self._told(path):
+            with self._asking(path) as client:
                 client.rm_file(self.within(path))
         except FileNotFoundError:
             return False
         return True
 
     def remove_folder(self, path: str) -> None:
-        client = self.client
-        with self._told(path):
+        with self._asking(path) as client:
             client.rm(self.within(path), recursive=True)
 
     def remove_if_empty(self, folder: str) -> None:
         try:
-            self.client.rmdir(self.within(folder))
+            with self._asking(folder) as client:
+                client.rmdir(self.within(folder))
         except Exception:  # it is not empty, or not there, or the server is not
             return
 
@@ -223,25 +248,20 @@ class FsspecFileSystem(RemoteFileSystem):
         self._make_folder(folder)
 
     def _make_folder(self, folder: str) -> None:
-        client = self.client
-        with self._told(folder):
+        with self._asking(folder) as client:
             client.makedirs(self.within(folder), exist_ok=True)
 
     def leave_note(self, path: str) -> None:
-        client = self.client
-        with self._told(path):
+        with self._asking(path) as client:
             client.pipe_file(self.within(path), b"")
 
     def stage(self, staged: str, target: str) -> StagedOutput:
         if not PROTOCOLS[self.protocol].shared:
             return CopiedOutput(lambda copy, size: self._send(staged, copy))
-        client = self.client
-        with self._told(staged):
-            return _FsspecOutput(self, staged, client.open(self.within(staged), "wb"))
+        return _FsspecOutput(self, staged)
 
     def _send(self, staged: str, copy: BinaryIO) -> Receipt:
-        client = self.client
-        with self._told(staged), client.open(self.within(staged), "wb") as content:
+        with self._asking(staged) as client, client.open(self.within(staged), "wb") as content:
             shutil.copyfileobj(copy, content, 1 << 20)
         return Receipt(size=self.size(staged))
 
@@ -267,8 +287,7 @@ class FsspecFileSystem(RemoteFileSystem):
             self._rename(staged, target)
 
     def _rename(self, old: str, new: str) -> None:
-        client = self.client
-        with self._told(old):
+        with self._asking(old) as client:
             PROTOCOLS[self.protocol].rename(client, self.within(old), self.within(new))
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
@@ -290,8 +309,8 @@ class _FsspecOpenFile(RemoteOpenFile):
         self._files = files
         try:
             self.check()
-            client = files.client
-            with files._told(version.path):
+            self._connection = files._connection
+            with files._asking(version.path, self._connection) as client:
                 self._content = client.open(files.within(version.path), "rb", cache_type="none")
         except OSError as error:
             raise self._failed(error) from error
@@ -299,7 +318,7 @@ class _FsspecOpenFile(RemoteOpenFile):
     def fetch(self, start: int, end: int) -> bytes:
         parts, place = [], start
         try:
-            with self._files._told(self.version.path):
+            with self._files._asking(self.version.path, self._connection):
                 self._content.seek(start)
                 while place < end and (part := self._content.read(end - place)):
                     parts.append(part)
@@ -322,17 +341,45 @@ class _FsspecOpenFile(RemoteOpenFile):
 
     def close(self) -> None:
         super().close()
-        self._content.close()
+        with self._connection.turn:
+            self._content.close()
 
 
 class _FsspecOutput(StagedOutput):
-    def __init__(self, files: FsspecFileSystem, path: str, content: Any) -> None:
+    def __init__(self, files: FsspecFileSystem, path: str) -> None:
         self._files = files
         self._path = path
-        self.stream = pa.PythonFile(content, mode="w")
+        self._connection = files._connection
+        self.stream = pa.PythonFile(_Staged(files, path, self._connection), mode="w")
 
     def finish(self) -> Receipt:
-        return Receipt(size=self._files.size(self._path))
+        with self._files._asking(self._path, self._connection) as client:
+            return Receipt(size=int(client.info(self._files.within(self._path))["size"]))
+
+
+class _Staged(io.RawIOBase):
+    """A file that is written in turns with whatever else its connection is asked for."""
+
+    def __init__(self, files: FsspecFileSystem, path: str, connection: _Connection) -> None:
+        self._files = files
+        self._path = path
+        self._connection = connection
+        with files._asking(path, connection) as client:
+            self._content = client.open(files.within(path), "wb")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        with self._files._asking(self._path, self._connection):
+            self._content.write(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with self._files._asking(self._path, self._connection):
+                self._content.close()
 
 
 def _version(path: str, info: Mapping[str, Any]) -> FileVersion:

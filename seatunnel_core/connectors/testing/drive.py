@@ -122,6 +122,11 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
     writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
+    return finished(writer, staging)
+
+
+def finished(writer: SinkWriter, staging: StagingPlace) -> Committable:
+    """The committable of a writer that got all its rows."""
     staged = writer.finish()
     return Committable(
         id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,7 +11,16 @@ import pytest
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import Sink, StagingPlace
-from seatunnel_core.connectors.testing.drive import begin, commit, options_of, place, shipped, sink_place, stage
+from seatunnel_core.connectors.testing.drive import (
+    begin,
+    commit,
+    finished,
+    options_of,
+    place,
+    shipped,
+    sink_place,
+    stage,
+)
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, SinkKills, numbered
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch
@@ -172,6 +182,21 @@ class SinkConformance(SinkKills):
         ]
         commit(sink, units, staging)
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
+
+    def test_units_are_finished_in_threads_while_the_next_are_written(self) -> None:
+        """As a task does with its units. A client that does not keep the answers to two threads apart hangs here."""
+        sink = self.started(place())
+        sink.create_tables((SCHEMA,), sink_place(place()))
+        in_task, finishing = shipped(sink), []
+        with ThreadPoolExecutor(8) as pool:
+            for unit in range(1, 31):
+                writer = in_task.open_writer((SCHEMA,), place(unit=unit))
+                for number in range(3):
+                    writer.write(Batch(table=SCHEMA.table, rows=numbered(unit * 10 + number, 1)))
+                finishing.append(pool.submit(finished, writer, place(unit=unit)))
+            units = [future.result() for future in finishing]
+        commit(sink, units, place())
+        assert self._ids() == Counter(unit * 10 + number for unit in range(1, 31) for number in range(3))
 
     def _ids(self) -> Counter[int]:
         return Counter(int(row["id"]) for row in self.visible())
