@@ -1,6 +1,6 @@
 """How much of everything one pipeline may hold at a time."""
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 
 @frozen(kw_only=True)
@@ -41,6 +41,20 @@ class Limits:
 
     close_unit_after_ms: int = 100
     """A work unit that is still being put together is closed after this time (R3)."""
+
+    interval_bytes_per_ms: int = 64 * 1024
+    """What a slow processor reads, so that a work unit does not outlast the checkpoint interval: a checkpoint commits
+    what has ended, and one that is taken while nothing can end is none to anybody."""
+
+    smallest_interval_bytes: int = 16 * 1024 * 1024
+    """No interval makes units smaller than this: each is at least one file of a sink."""
+
+    def within(self, interval_ms: int | None) -> "Limits":
+        """Those of a pipeline that takes a checkpoint every so many milliseconds; ``None`` for none."""
+        if interval_ms is None:
+            return self
+        read_bytes = max(self.smallest_interval_bytes, interval_ms * self.interval_bytes_per_ms)
+        return evolve(self, target_unit_bytes=min(self.target_unit_bytes, read_bytes))
 
     def unit_bytes(self, to_come_bytes: int, parallelism: int) -> int:
         """Up to which weight the splits of a source with so much to come are put together."""

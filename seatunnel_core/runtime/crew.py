@@ -166,7 +166,7 @@ class Crew:
         self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], tell)
 
     def _protocols(self, planned: PlannedPipeline, policy: CheckpointPolicy) -> Callable[[int], PipelineProtocol]:
-        topology = topology_of(planned)
+        topology, limits = topology_of(planned), Limits().within(policy.interval_ms)
 
         def protocol(restarts: int) -> PipelineProtocol:
             return PipelineProtocol(
@@ -175,7 +175,7 @@ class Crew:
                 epoch_minimum=self._claim.epoch_minimum(restarts),
                 topology=topology,
                 policy=policy,
-                limits=Limits(),
+                limits=limits,
                 restore=evolve(
                     self._claim.restores.get(planned.id, RestoreRequest()), since=self._claim.epoch_minimum(0)
                 ),

@@ -73,6 +73,8 @@ class EpochRun:
         self._left = False
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._sampling: asyncio.TimerHandle | None = None
+        self._heard = False
+        """Whether an event has come since the last sample: without one, nothing has moved."""
         self._programs: dict[str, Program] = {}
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
@@ -131,6 +133,7 @@ class EpochRun:
         """Hand an event to the protocol, stamped with the time of its delivery, and do what it wants."""
         if self._left:
             return
+        self._heard = True
         try:
             for command in self._protocol.handle(event_at(now_ms())):
                 self._actions[type(command)](command)
@@ -389,12 +392,17 @@ class EpochRun:
     def _epoch_started(self, notice: commands.EpochStarted) -> None:
         self._epoch = notice.epoch
         self.notices.epoch_started(notice)
+        self._heard = notice.base is not None  # what it has restored was not moved in this process
         self._sample()
         self._owner.epoch_begun(self)
 
     def _sample(self) -> None:
         """How fast rows and bytes move is known from where they stood a while ago; no row is counted for it."""
-        self._figures.flow.sample(self.progress())
+        if self._heard:
+            self._figures.flow.sample(self.progress())
+        else:
+            self._figures.flow.rest()
+        self._heard = False
         self._sampling = self._workshop.loop.call_later(SAMPLE_S, self._sample)
 
     def _savepoint_completed(self, notice: commands.SavepointCompleted) -> None:

@@ -45,6 +45,11 @@ class Flow:
         """Remember where it stands. The first one is taken when the restored state is known."""
         self._samples.append((self._clock(), self.seen(progress)))
 
+    def rest(self) -> None:
+        """Remember that nothing has moved since the last look, without another one: of ten thousand pipelines most wait
+        for their turn."""
+        self._samples.append((self._clock(), self._moved))
+
     def per_second(self, name: str) -> float:
         """How fast the figure of ``Moved`` with this name has grown of late; 0 before the first sample."""
         then, had = next(iter(tuple(self._samples)), (self._clock(), self._moved))

@@ -106,10 +106,10 @@ class Bench:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=self.data))
         self._folders.append(folder)
         log = folder / "log"
+        command = self._command(name, folder, table)  # which may have to install something first
         os.sync()  # what an earlier run left for the kernel to write would be written in this one's time
         began = time.perf_counter()
         with log.open("wb") as errors:
-            command = self._command(name, folder, table)
             environment = _as_on_a_new_machine(folder) if name in _ON_A_NEW_MACHINE else None
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, cwd=_ROOT, env=environment)
         with process, watched(process) as tree:

@@ -59,6 +59,12 @@ class TestUnits:
         limits = Limits(target_unit_bytes=50, smallest_unit_bytes=10)
         assert [limits.unit_bytes(to_come, 2) for to_come in (0, 79, 88, 400, 10**12)] == [10, 10, 11, 50, 50]
 
+    def test_a_unit_does_not_outlast_the_checkpoint_interval(self) -> None:
+        """So that a checkpoint finds something to commit; but no interval asks for a great many small files."""
+        whole, smallest = Limits().target_unit_bytes, Limits().smallest_interval_bytes
+        found = [Limits().within(interval).target_unit_bytes for interval in (None, 60_000, 1_000, 100, 1)]
+        assert found == [whole, whole, 1_000 * 64 * 1024, smallest, smallest]
+
     def test_rows_count_too(self) -> None:
         played = Played(one_source(parallelism=9), limits=Limits(target_unit_rows=3))
         played.run(4, rows=2)

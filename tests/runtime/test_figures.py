@@ -86,6 +86,16 @@ class TestFlow:
         seen = [flow.seen(progress(rows_read=rows, rows_committed=rows)).rows_read for rows in (0, 900, 0, 600, 950)]
         assert seen == [0, 900, 900, 900, 950]
 
+    def test_who_has_heard_nothing_remembers_that_nothing_moved(self) -> None:
+        clock = Clock()
+        flow = Flow(clock)
+        flow.sample(progress(rows_read=700))
+        for _ in range(SAMPLES):
+            clock.now += SAMPLE_S
+            flow.rest()
+        flow.seen(progress(rows_read=1_250))
+        assert flow.per_second("rows_read") == 10  # 550 rows in 55 s
+
     def test_before_anything_is_known_nothing_moves(self) -> None:
         flow = Flow(Clock())
         flow.seen(progress(rows_read=900))
