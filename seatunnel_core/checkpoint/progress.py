@@ -32,6 +32,8 @@ class PipelineProgress:
     """Now: being put together, queued, running, waiting for a retry, held back for order."""
 
     units_running: int
+    """Work units that Spark reads or has at hand."""
+
     units_done: int
     splits_done: int
     splits_total: int | None

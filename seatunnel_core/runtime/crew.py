@@ -34,7 +34,7 @@ from seatunnel_core.runtime.slots import Reservation
 from seatunnel_core.runtime.thread_pool import ThreadPool
 from seatunnel_core.runtime.workshop import Workshop
 from seatunnel_core.spark.dispatch import UnitDispatcher
-from seatunnel_core.spark.packing import ShareMode
+from seatunnel_core.spark.packing import ShareMode, longest_packet_ms
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.session import runs_on_this_machine
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -124,7 +124,9 @@ class Crew:
         try:
             self._plane.start()
             mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
-            dispatcher = UnitDispatcher(self._plane, mode, None if self._slots is None else self._slots.slots)
+            interval_ms = checkpoint_policy(self._claim.job, self._engine).interval_ms
+            slots = None if self._slots is None else self._slots.slots
+            dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(interval_ms))
         except Exception as error:
             self._call(self._spark.set_exception, error)
         else:

@@ -59,6 +59,8 @@ class PipelineMetrics(PipelineView):
     """Work units that are put together, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
+    """Work units that Spark reads or has at hand."""
+
     uncommitted: int = 0
     """What is staged and not yet published, in committables."""
 

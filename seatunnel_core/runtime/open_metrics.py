@@ -172,7 +172,7 @@ FAMILIES: tuple[Family, ...] = (
     _gauge("seatunnel_splits_done", "Splits that are read to their end.", lambda each: each.splits_done),
     _gauge("seatunnel_splits", "Splits in all, once they are known.", lambda each: each.splits_total),
     _gauge("seatunnel_units_in_flight", "Work units that are under way.", lambda each: each.units_in_flight),
-    _gauge("seatunnel_units_running", "Work units that Spark runs.", lambda each: each.units_running),
+    _gauge("seatunnel_units_running", "Work units that Spark reads or has at hand.", lambda each: each.units_running),
     _gauge("seatunnel_uncommitted", "Committables that are staged and not published.", lambda each: each.uncommitted),
     _counter("seatunnel_checkpoints_triggered", "Checkpoints that were begun.", lambda e: e.checkpoints_triggered),
     _counter("seatunnel_checkpoints_completed", "Checkpoints that are durable.", lambda e: e.checkpoints_completed),

@@ -1,12 +1,12 @@
 """Takes work units from all pipelines, has Spark run them in packets, and hands each result to whom it belongs."""
 
+import itertools
 import logging
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Hashable
-from math import inf
+from collections.abc import Callable, Hashable, Mapping
 from weakref import WeakKeyDictionary
 
 from attrs import define, evolve, field, frozen
@@ -14,7 +14,7 @@ from attrs import define, evolve, field, frozen
 from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.packing import MOST_UNITS, Candidate, Pace, ShareMode, choose_packet, overdue_ms
+from seatunnel_core.spark.packing import MOST_UNITS, TARGET_MS, Candidate, Pace, ShareMode, choose_packet, overdue_ms
 from seatunnel_core.spark.plane import SparkPlane, packet_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitResult, UnitWork
@@ -47,6 +47,9 @@ class Order:
 class _Running:
     """A packet that Spark has."""
 
+    number: int
+    """Spark runs them about in this order."""
+
     tag: str
     units: list[Candidate[Order]]
     dropped: set[Hashable] = field(factory=set)
@@ -55,21 +58,54 @@ class _Running:
     overdue: bool = False
 
 
+class _Watch:
+    """Calls once in so many seconds, and may be started again from that call."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._cancelled = False
+
+    def start(self, call: Callable[[], object]) -> None:
+        with self._lock:
+            if self._cancelled:
+                return
+            self._timer = threading.Timer(self._seconds, call)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            if self._timer is not None:
+                self._timer.cancel()
+
+
 class UnitDispatcher:
     """Runs submitted units on the plane's slots. Thread-safe; nothing here blocks the caller on Spark."""
 
-    def __init__(self, plane: SparkPlane, share_mode: ShareMode = ShareMode.PART, slots: int | None = None) -> None:
-        """``slots`` bounds the units that run at once; without it Spark's own slots do.
+    def __init__(
+        self,
+        plane: SparkPlane,
+        share_mode: ShareMode = ShareMode.PART,
+        slots: int | None = None,
+        longest_ms: float = TARGET_MS,
+    ) -> None:
+        """``slots`` bounds the units that run at once; without it Spark's own slots do. No packet should take longer
+        than ``longest_ms``.
 
         Spark is given twice as many jobs as it has slots: while it starts and ends some, others keep the slots busy.
         """
         self._plane = plane
         self._mode = share_mode
+        self._longest_ms = longest_ms
         self._slots = min(slots or plane.slots, plane.slots)
         self._most_jobs = min(slots or 2 * plane.slots, 2 * plane.slots)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: set[_Running] = set()
+        self._numbers = itertools.count(1)
         self._paces: WeakKeyDictionary[Program, Pace] = WeakKeyDictionary()
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -147,41 +183,60 @@ class UnitDispatcher:
                     self._changed.wait()
                 if self._closed or packet is None:
                     return
+                if self._waiting:
+                    self._changed.notify()
             try:
                 self._run(packet)
             finally:
                 with self._changed:
                     self._running.discard(packet)
-                    if self._waiting:  # for another task of the same source, perhaps
+                    if self._waiting:  # for the end of a task of their source, perhaps
                         self._changed.notify()
 
     def _take(self) -> _Running | None:
         """The next packet; ``None`` when all that waits is of sources that have as many tasks as they may."""
         self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
-        eligible = self._eligible()
+        tasks = Counter(program for packet in self._running for program in {unit.load.program for unit in packet.units})
+        eligible = self._eligible(tasks)
         if not eligible:
             return None
-        slots = min(self._slots, eligible[0].load.program.parallelism or self._slots)
-        units = choose_packet(eligible, self._mode, self._slots - len(self._running), slots)
+        idle, slots = self._shares(eligible, tasks)
+        units = choose_packet(
+            eligible, self._mode, min(self._slots - len(self._running), idle), slots, self._longest_ms
+        )
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
-        packet = _Running(tag=self._plane.new_tag(), units=units)
+        packet = _Running(number=next(self._numbers), tag=self._plane.new_tag(), units=units)
         self._running.add(packet)
         return packet
 
-    def _eligible(self) -> list[Candidate[Order]]:
+    def _eligible(self, tasks: Mapping[Program, int]) -> list[Candidate[Order]]:
         """What may have a task now. Who has none goes before all others, however many of their units came earlier: so a
-        small table does not wait for a large one.
-
-        Where a source may have as many tasks as there are slots, Spark itself holds back what is too many, and has the
-        next task at hand when one ends.
-        """
-        tasks = Counter(program for packet in self._running for program in {unit.load.program for unit in packet.units})
+        small table does not wait for a large one."""
         if not tasks:
             return self._waiting
-        full = {program for program, count in tasks.items() if count >= (program.parallelism or inf) < self._slots}
+        full = {program for program, count in tasks.items() if count >= self._most_tasks(program)}
         free = [unit for unit in self._waiting if unit.load.program not in full]
         return [unit for unit in free if unit.load.program not in tasks] or free
+
+    def _most_tasks(self, program: Program) -> int:
+        """Of a source, at the same time. Where it may have as many as there are slots, and Spark has no more than
+        those, Spark itself holds back one that is too many, and has it at hand when another ends."""
+        most = program.parallelism or self._slots
+        return self._slots + 1 if most >= self._slots and self._plane.holds_back else most
+
+    def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[Program, int]) -> tuple[int, int]:
+        """Among how many tasks, at most one for each slot, these units can be shared out: now, and when none runs."""
+        now = later = 0
+        seen = set[Program]()
+        for program in (unit.load.program for unit in eligible):
+            if program not in seen:
+                seen.add(program)
+                now += self._most_tasks(program) - tasks.get(program, 0)
+                later += program.parallelism or self._slots
+                if min(now, later) >= self._slots:
+                    break
+        return min(now, self._slots), min(later, self._slots)
 
     def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
         """With what was measured since it was submitted: all units of a source may have been, before its first ran."""
@@ -226,20 +281,30 @@ class UnitDispatcher:
 
     # -- what went wrong with a packet as a whole ------------------------------------------------------------------
 
-    def _watch(self, packet: _Running) -> threading.Timer | None:
-        """A packet that couples pipelines and far outlives its prediction counts as failed as a whole (R15)."""
+    def _watch(self, packet: _Running) -> "_Watch | None":
+        """A packet that couples units and far outlives its prediction counts as failed as a whole (R15). The time that
+        it waits in Spark for others is not its own."""
         limit_ms = overdue_ms(packet.units)
         if limit_ms is None:
             return None
+        watch = _Watch(limit_ms / 1000)
 
         def stop() -> None:
+            if self._may_wait(packet):
+                watch.start(stop)
+                return
             packet.overdue = True
             self._plane.cancel(packet.tag)
 
-        timer = threading.Timer(limit_ms / 1000, stop)
-        timer.daemon = True
-        timer.start()
-        return timer
+        watch.start(stop)
+        return watch
+
+    def _may_wait(self, packet: _Running) -> bool:
+        """Whether as many others as Spark runs at once may be before it: those that were given to Spark earlier, and
+        about at the same time."""
+        with self._changed:
+            others = (other.number - packet.number for other in self._running if other is not packet)
+            return sum(later < self._plane.slots for later in others) >= self._plane.slots
 
     def _again(self, packet: _Running, lost: PacketLostError) -> None:
         """Run the units again, each pipeline in a job of its own; then each unit; then it is the unit's failure."""

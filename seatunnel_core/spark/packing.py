@@ -40,6 +40,9 @@ TARGET_MS = 1000.0
 SMALLEST_MS = 50.0
 """Below this a packet is not worth the job that it saves; a packet for an idle slot may be as small."""
 
+TINY_MS = 10.0
+"""What is guessed to take longer stands once in a packet for each pipeline: its source may be far slower."""
+
 MOST_UNITS = 128
 """In one packet, whatever the prediction says: results are handed on when the packet ends, and what is done with them
 goes on beside the next packet. With 256 a thousand small tables took a tenth longer; with 64 they took no less."""
@@ -90,34 +93,55 @@ class Candidate(Generic[T]):
     alone: bool = False
     """It failed even so: it shares with nobody."""
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether it may take far longer than is thought, and is not tiny."""
+        return not self.measured and self.predicted_ms > TINY_MS
+
+
+def longest_packet_ms(interval_ms: int | None) -> float:
+    """How long a packet may be in a job that takes a checkpoint every so many milliseconds: its units are told of when
+    it ends, and a checkpoint commits what has been told of."""
+    return TARGET_MS if interval_ms is None else min(TARGET_MS, max(SMALLEST_MS, float(interval_ms)))
+
 
 def choose_packet(
-    waiting: Sequence[Candidate[T]], mode: ShareMode, idle_slots: int, slots: int = 1
+    waiting: Sequence[Candidate[T]],
+    mode: ShareMode,
+    idle_slots: int,
+    slots: int = 1,
+    longest_ms: float = TARGET_MS,
 ) -> list[Candidate[T]]:
     """The units for the next Spark job, in their order; the first that waits is always among them.
 
-    ``idle_slots`` counts the slots without work, that of this packet included; without one, the packet waits in Spark
-    for the next of all ``slots``.
+    ``idle_slots`` counts the slots without work that these units may have, that of this packet included; without one,
+    the packet waits in Spark for the next of all ``slots`` that they may have.
     """
     if not waiting:
         return []
     first = waiting[0]
-    budget_ms = packet_ms(sum(unit.predicted_ms for unit in waiting), idle_slots if idle_slots > 0 else slots)
+    budget_ms = packet_ms(
+        sum(unit.predicted_ms for unit in waiting), idle_slots if idle_slots > 0 else slots, longest_ms
+    )
     if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
         budget_ms = SMALLEST_MS  # something is committed soon, and from then on it is known how long they take
     packet, filled_ms = [first], first.predicted_ms
+    guessed = {first.pipeline} if first.is_guess else set()
     for unit in waiting[1:]:
         if filled_ms >= budget_ms or len(packet) >= MOST_UNITS:
             break
+        if unit.is_guess and unit.pipeline in guessed:
+            continue
         if may_share(first, unit, mode) and filled_ms + unit.predicted_ms / 2 <= max(budget_ms, SMALLEST_MS):
             packet.append(unit)
             filled_ms += unit.predicted_ms
+            guessed |= {unit.pipeline} if unit.is_guess else set()
     return packet
 
 
-def packet_ms(waiting_ms: float, slots: int) -> float:
+def packet_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
     """How long the next packet should take, so that what waits is spread over the slots."""
-    return min(TARGET_MS, max(SMALLEST_MS, waiting_ms / slots))
+    return min(longest_ms, max(SMALLEST_MS, waiting_ms / slots))
 
 
 def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:

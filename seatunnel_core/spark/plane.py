@@ -70,6 +70,9 @@ class SparkPlane:
         self.settings = settings
         self._running: session.RunningSpark | None = None
         self._slots = 0
+        self.holds_back = False
+        """Whether Spark never runs more tasks at once than ``slots``: its default parallelism may say fewer than it has
+        processors for, and executors may join it later."""
         self._bases: dict[int, RDD[int]] = {}
         self._parcels: WeakKeyDictionary[Program, Parcel] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -98,6 +101,8 @@ class SparkPlane:
                 self._shipment = Shipment(self.context, self._given_up)
                 self._shipment.cover(TASK_MODULES)
             self._slots = max(1, int(self.context.defaultParallelism))
+            chosen = self.context.getConf().contains("spark.default.parallelism")
+            self.holds_back = str(self.context.master).startswith("local[") and not chosen
         except Exception as error:
             lost = not isinstance(error, SeaTunnelError) and not session.alive(self._running)
             where = f"the cluster at {self.context.master} ended the application while it started"

@@ -17,7 +17,7 @@ from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import PacketLostError, SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.session import SparkSettings
-from seatunnel_core.spark.task import Packet, Result, UnitResult
+from seatunnel_core.spark.task import Packet, Result, UnitResult, UnitWork
 
 
 class Inbox:
@@ -306,6 +306,103 @@ def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_agai
         time.sleep(0.01)
     dispatcher.close()
     assert (plane.jobs, inbox.results) == ([2], [])
+
+
+class Counting(SparkPlane):
+    """One whose tasks only sleep, in the order in which they come, and which counts who runs."""
+
+    def __init__(self, cores: int, slots: int) -> None:
+        super().__init__(SparkSettings())
+        self._slots = slots
+        self.holds_back = cores == slots
+        self.units: list[int] = []
+        """The number of units of each packet."""
+        self.most_at_once = 0
+        self._at_once = 0
+        self._cores = threading.Semaphore(cores)
+        self._cancelled: set[str] = set()
+
+    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
+        works = packets[0].works
+        self.units.append(len(works))
+        with self._cores:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            for work in works:
+                assert isinstance(work, UnitWork)
+                time.sleep(work.unit.splits[0].body["sleep_s"])
+            self._at_once -= 1
+        if tag in self._cancelled:
+            raise PacketLostError("it was cancelled")
+        return [self._result(work) for work in works if isinstance(work, UnitWork)]
+
+    def cancel(self, tag: str) -> None:
+        self._cancelled.add(tag)
+
+    def _result(self, work: UnitWork) -> UnitResult:
+        program = next(program for program, parcel in self._parcels.items() if parcel.key == work.program)
+        return UnitResult(
+            job_id=program.job_id,
+            pipeline_id=program.pipeline_id,
+            source=program.source_name,
+            unit=work.unit.number,
+            epoch=work.epoch,
+            attempt=work.attempt,
+            failure=None,
+            wall_ms=work.unit.splits[0].body["sleep_s"] * 1000,
+        )
+
+
+def counted(plane: Counting, works: list[tuple[Program, WorkUnit]], **how: float) -> float:
+    """Run them, and say how many seconds it took."""
+    dispatcher, inbox, began = UnitDispatcher(plane, **how), Inbox(), time.monotonic()  # type: ignore[arg-type]
+    with dispatcher._changed:
+        for program, unit in works:
+            dispatcher.submit(program, unit, 100_000, 1, inbox)
+    inbox.wait(len(works))
+    took = time.monotonic() - began
+    dispatcher.close()
+    assert all(result.failure is None for result in inbox.results)
+    return took
+
+
+def test_a_source_is_not_read_more_often_at_once_than_its_parallelism_where_spark_has_more_processors(
+    tmp_path: Path,
+) -> None:
+    """With ``spark.default.parallelism``, or where executors come later."""
+    program = numbers_program(tmp_path, parallelism=2)
+    works = [(program, numbers_unit(number, sleep_s=0.1, weight_bytes=90_000_000)) for number in range(1, 9)]
+    plane = Counting(cores=4, slots=2)
+    counted(plane, works)
+    assert plane.most_at_once == 2
+
+
+def test_what_has_waited_for_a_packet_of_many_sources_begins_as_soon_as_it_ends(tmp_path: Path) -> None:
+    """All of them were full until then, and only one thread was told."""
+    programs = [numbers_program(tmp_path, pipeline, parallelism=1) for pipeline in range(1, 9)]
+    short = [(program, numbers_unit(1, sleep_s=0.01)) for program in programs]
+    long = [(program, numbers_unit(2, sleep_s=0.5, weight_bytes=90_000_000)) for program in programs]
+    took = counted(Counting(cores=8, slots=8), short + long)
+    assert took < 1.5, "half a second for the packet with a long one in it, and another when all run beside each other"
+
+
+def test_units_share_a_task_where_their_source_may_have_fewer_tasks_than_there_are_slots(tmp_path: Path) -> None:
+    program = numbers_program(tmp_path, parallelism=1)
+    works = [(program, numbers_unit(number, sleep_s=0.02, weight_bytes=32_000_000)) for number in range(1, 25)]
+    plane = Counting(cores=8, slots=8)
+    counted(plane, works)
+    assert plane.units[0] == 1
+    assert len(plane.units) < 8, plane.units
+
+
+def test_the_time_that_a_packet_waits_in_spark_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: 300.0 if len(packet) > 1 else None)
+    long, short = numbers_program(tmp_path, 1, parallelism=2), numbers_program(tmp_path, 2)
+    works = [(long, numbers_unit(number, sleep_s=0.8, weight_bytes=90_000_000)) for number in (1, 2)]
+    works += [(short, numbers_unit(number, sleep_s=0.01)) for number in (1, 2, 3)]
+    plane = Counting(cores=2, slots=2)
+    counted(plane, works)
+    assert sorted(plane.units) == [1, 1, 3], "none ran again"
 
 
 def test_a_big_program_travels_as_a_broadcast(dispatcher_of: Make, plane: SparkPlane, tmp_path: Path) -> None:

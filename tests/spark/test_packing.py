@@ -12,6 +12,7 @@ from seatunnel_core.spark.packing import (
     ShareMode,
     choose_packet,
     first_guess_ms,
+    longest_packet_ms,
     overdue_ms,
 )
 
@@ -55,7 +56,9 @@ def waiting(text: str) -> list[Candidate[str]]:
         (PART, 1, "a500 a400 a300", "a500 a400"),
         # The first of a source whose pace is only guessed go alone, unless they are tiny.
         (PART, 2, "a400? a400? a400? a400?", "a400?"),
-        (PART, 0, "a400? a400? a400? a400?", "a400? a400? a400?"),
+        (PART, 0, "a400? a400? a400? a400?", "a400?"),
+        (PART, 1, "a45? a45? b45? b45? a5?", "a45? b45? a5?"),
+        (PART, 1, "a400 a400?", "a400 a400?"),
         (PART, 1, "a5? a5? a5? b400?", "a5? a5? a5?"),
         # After a packet was lost: each pipeline by itself, then each unit.
         (ALL, 1, "a5! b5! a5! c5", "a5! a5!"),
@@ -78,6 +81,13 @@ def test_packets_that_wait_in_spark_get_smaller_towards_the_end() -> None:
         left = left[len(packet) :]
         sizes.append(len(packet))
     assert sizes == [8, 4, 2, 1, 1]
+
+
+def test_a_packet_ends_when_the_next_checkpoint_is_due() -> None:
+    """What shares it is told of when it ends."""
+    given = waiting("a30 " * 100)
+    sizes = [len(choose_packet(given, PART, 1, 1, longest_packet_ms(every))) for every in (None, 60_000, 300, 1)]
+    assert sizes == [33, 33, 10, 2]
 
 
 def test_a_packet_has_a_bound_in_units_too() -> None:

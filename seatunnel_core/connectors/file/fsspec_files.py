@@ -375,6 +375,10 @@ class _Staged(io.RawIOBase):
             self._content.write(data)
         return len(data)
 
+    def __del__(self) -> None:
+        """One that nobody has closed is left to its client: to close it would ask the server, perhaps within another
+        question of the same thread, whose answer would be lost."""
+
     def close(self) -> None:
         if not self.closed:
             super().close()

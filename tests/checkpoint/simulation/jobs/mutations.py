@@ -88,15 +88,15 @@ def _stop_shared_packets(_original: Any) -> Any:
 
 
 def _share_always(original: Any) -> Any:
-    def begin(self: Any, plane: Any, _mode: ShareMode, slots: int | None = None) -> None:
-        original(self, plane, ShareMode.ALL, slots)
+    def begin(self: Any, plane: Any, _mode: ShareMode, slots: int | None = None, *more: float) -> None:
+        original(self, plane, ShareMode.ALL, slots, *more)
 
     return begin
 
 
 def _all_slots(original: Any) -> Any:
-    def begin(self: Any, plane: Any, mode: ShareMode, _slots: int | None = None) -> None:
-        original(self, plane, mode, None)
+    def begin(self: Any, plane: Any, mode: ShareMode, _slots: int | None = None, *more: float) -> None:
+        original(self, plane, mode, None, *more)
 
     return begin
 

@@ -46,6 +46,7 @@ class SimulatedPlane:
     def __init__(self, process: "Process", settings: SparkSettings) -> None:
         self.settings = settings
         self.slots = process.world.scenario.spark_slots
+        self.holds_back = True
         self.running = 0
         self._process = process
         self._world = process.world
