@@ -35,6 +35,7 @@ SINKS: dict[type, str] = {
     sinks.SaysThatItTookBack: "what_came_after_a_base_is_taken_back_and_nothing_else",
     sinks.ProvesSomethingElse: "a_task_and_the_driver_see_the_same_target",
     sinks.PublishesTheLatest: "commits_keep_the_order_and_every_row",
+    sinks.HasOneBuffer: "units_are_finished_in_threads_while_the_next_are_written",
     sinks.LeavesAbortsToTheSweep: "an_abort_leaves_nothing",
     sinks.RemovesThenWrites: "killed_between_any_two_lines_it_has_every_row_once",
 }

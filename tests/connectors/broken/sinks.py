@@ -1,14 +1,15 @@
 """Sinks that break one rule of the kit each: the example ``JsonLines`` with one thing changed."""
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.connectors.sink import SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
@@ -155,6 +156,27 @@ class PublishesTheLatest(Honest):
 
     def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
         super().commit(committables[-3:], place, again=again)
+
+
+class HasOneBuffer(Honest):
+    """A task writes one unit after the other, so one buffer is enough."""
+
+    batches: ClassVar[list[Batch]] = []
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, place)
+        write, finish = writer.write, writer.finish
+        self.batches.clear()
+
+        def write_all_and_finish() -> Staged:
+            time.sleep(0.02)  # until a server has answered
+            for batch in tuple(self.batches):
+                write(batch)
+            return finish()
+
+        writer.write = self.batches.append  # type: ignore[method-assign]
+        writer.finish = write_all_and_finish  # type: ignore[method-assign]
+        return writer
 
 
 class RemovesThenWrites(Honest):
