@@ -8,7 +8,6 @@ import datetime as dt
 import errno
 import ftplib
 import importlib
-import io
 import os
 import shutil
 import threading
@@ -357,31 +356,33 @@ class _FsspecOutput(StagedOutput):
             return Receipt(size=int(client.info(self._files.within(self._path))["size"]))
 
 
-class _Staged(io.RawIOBase):
-    """A file that is written in turns with whatever else its connection is asked for."""
+class _Staged:
+    """A file that is written in turns with whatever else its connection is asked for.
+
+    None of ``io``: Python closes those that nobody has closed, which would ask the server, perhaps within another
+    question of the same thread, whose answer would be lost.
+    """
 
     def __init__(self, files: FsspecFileSystem, path: str, connection: _Connection) -> None:
+        self.closed = False
         self._files = files
         self._path = path
         self._connection = connection
         with files._asking(path, connection) as client:
             self._content = client.open(files.within(path), "wb")
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any, /) -> int:
+    def write(self, data: Any) -> int:
         with self._files._asking(self._path, self._connection):
             self._content.write(data)
         return len(data)
 
-    def __del__(self) -> None:
-        """One that nobody has closed is left to its client: to close it would ask the server, perhaps within another
-        question of the same thread, whose answer would be lost."""
+    def flush(self) -> None:
+        with self._files._asking(self._path, self._connection):
+            self._content.flush()
 
     def close(self) -> None:
         if not self.closed:
-            super().close()
+            self.closed = True
             with self._files._asking(self._path, self._connection):
                 self._content.close()
 
