@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 
 from attrs import evolve
@@ -124,9 +125,8 @@ class Crew:
         try:
             self._plane.start()
             mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
-            interval_ms = checkpoint_policy(self._claim.job, self._engine).interval_ms
             slots = None if self._slots is None else self._slots.slots
-            dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(interval_ms))
+            dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(self._checkpoints.interval_ms))
         except Exception as error:
             self._call(self._spark.set_exception, error)
         else:
@@ -137,7 +137,7 @@ class Crew:
         workshop = Workshop(
             loop=self._loop, storage_pool=self._storage_pool, place_pool=self._place_pool, spark=self._spark
         )
-        restarts, checkpoints = restart_policy(self._claim.job), checkpoint_policy(self._claim.job, self._engine)
+        restarts = restart_policy(self._claim.job)
         for planned in self._claim.job.pipelines:
             work = PipelineWork(
                 job_id=self._job_id,
@@ -151,7 +151,7 @@ class Crew:
                 PipelineRun(
                     work=work,
                     workshop=workshop,
-                    protocol_of=self._protocols(planned, checkpoints),
+                    protocol_of=self._protocols(planned),
                     restart_policy=restarts,
                     owner=self,
                     log=PipelineLog(self._job_id, planned.id),
@@ -167,8 +167,13 @@ class Crew:
 
         self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], tell)
 
-    def _protocols(self, planned: PlannedPipeline, policy: CheckpointPolicy) -> Callable[[int], PipelineProtocol]:
-        topology, limits = topology_of(planned), Limits().within(policy.interval_ms)
+    @cached_property
+    def _checkpoints(self) -> CheckpointPolicy:
+        """Of all pipelines of the job."""
+        return checkpoint_policy(self._claim.job, self._engine)
+
+    def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
+        topology, limits = topology_of(planned), Limits().within(self._checkpoints.interval_ms)
 
         def protocol(restarts: int) -> PipelineProtocol:
             return PipelineProtocol(
@@ -176,7 +181,7 @@ class Crew:
                 pipeline_id=planned.id,
                 epoch_minimum=self._claim.epoch_minimum(restarts),
                 topology=topology,
-                policy=policy,
+                policy=self._checkpoints,
                 limits=limits,
                 restore=evolve(
                     self._claim.restores.get(planned.id, RestoreRequest()), since=self._claim.epoch_minimum(0)

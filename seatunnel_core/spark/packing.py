@@ -135,7 +135,8 @@ def choose_packet(
         if may_share(first, unit, mode) and filled_ms + unit.predicted_ms / 2 <= max(budget_ms, SMALLEST_MS):
             packet.append(unit)
             filled_ms += unit.predicted_ms
-            guessed |= {unit.pipeline} if unit.is_guess else set()
+            if unit.is_guess:
+                guessed.add(unit.pipeline)
     return packet
 
 

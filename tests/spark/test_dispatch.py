@@ -319,6 +319,7 @@ class Counting(SparkPlane):
         """The number of units of each packet."""
         self.most_at_once = 0
         self._at_once = 0
+        self._counting = threading.Lock()
         self._cores = threading.Semaphore(cores)
         self._cancelled: set[str] = set()
 
@@ -326,12 +327,14 @@ class Counting(SparkPlane):
         works = packets[0].works
         self.units.append(len(works))
         with self._cores:
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            with self._counting:
+                self._at_once += 1
+                self.most_at_once = max(self.most_at_once, self._at_once)
             for work in works:
                 assert isinstance(work, UnitWork)
                 time.sleep(work.unit.splits[0].body["sleep_s"])
-            self._at_once -= 1
+            with self._counting:
+                self._at_once -= 1
         if tag in self._cancelled:
             raise PacketLostError("it was cancelled")
         return [self._result(work) for work in works if isinstance(work, UnitWork)]
@@ -353,9 +356,9 @@ class Counting(SparkPlane):
         )
 
 
-def counted(plane: Counting, works: list[tuple[Program, WorkUnit]], **how: float) -> float:
+def counted(plane: Counting, works: list[tuple[Program, WorkUnit]]) -> float:
     """Run them, and say how many seconds it took."""
-    dispatcher, inbox, began = UnitDispatcher(plane, **how), Inbox(), time.monotonic()  # type: ignore[arg-type]
+    dispatcher, inbox, began = UnitDispatcher(plane), Inbox(), time.monotonic()
     with dispatcher._changed:
         for program, unit in works:
             dispatcher.submit(program, unit, 100_000, 1, inbox)
