@@ -203,16 +203,8 @@ class EpochRun:
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
         """Sources may tell upstream, beside the work: nothing waits for it."""
         self.notices.handlers[commands.CheckpointPublished](command)
-        if not self._work.acknowledges:
-            return
-
-        def acknowledge() -> None:
-            try:
-                self._work.acknowledge(command.checkpoint_id)
-            except Exception as error:  # what is read next does not depend on it
-                _log.warning("pipeline %d: %s", self._work.planned.id, error)
-
-        self._workshop.place_pool.submit(acknowledge)
+        if self._work.upstream:
+            self._workshop.place_pool.submit(self._work.upstream.published, command.checkpoint_id)
 
     def _fenced_or_failed(self, now: int, error: Exception, ref: CheckpointRef | None = None) -> Event:
         if isinstance(error, StaleEpochError):

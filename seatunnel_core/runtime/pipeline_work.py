@@ -19,6 +19,7 @@ from seatunnel_core.runtime.chain import program_of
 from seatunnel_core.runtime.claim import claim_epoch
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.runtime.upstream import Upstream
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
@@ -40,11 +41,10 @@ class PipelineWork:
     settled_below: int = 0
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
 
-    _planned: dict[str, Sequence[Split]] = field(factory=dict, init=False, repr=False)
-    """The splits of the enumerations of sources that acknowledge."""
+    upstream: Upstream = field(init=False, repr=False)
 
-    _stored: dict[int, bytes] = field(factory=dict, init=False, repr=False)
-    """The states of checkpoints that may be acknowledged, by their ids."""
+    def __attrs_post_init__(self) -> None:
+        self.upstream = Upstream(self.planned)
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
@@ -86,8 +86,7 @@ class PipelineWork:
 
     def store(self, state: PipelineState) -> None:
         self.storage.store_checkpoint(state)
-        if self.acknowledges:
-            self._stored[state.ref.checkpoint_id] = state.states
+        self.upstream.stored(state)
 
     # -- sinks ----------------------------------------------------------------------------------------------------
 
@@ -165,7 +164,7 @@ class PipelineWork:
         source = self.planned.source(source_name)
         if attachment is not None:
             enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
-            self._planned[source_name] = enumeration.splits if source.source.acknowledges else ()
+            self.upstream.enumerated(source_name, enumeration.splits)
             return enumeration, attachment
         planning = _planning(source)
         inspected = self.plane.inspect(source.source, items, planning) if items else ()
@@ -173,31 +172,12 @@ class PipelineWork:
             enumeration = _one_split(self.plane.source_schema(source.source))
         else:
             enumeration = source.source.enumerate(inspected, planning)
-        self._planned[source_name] = enumeration.splits if source.source.acknowledges else ()
+        self.upstream.enumerated(source_name, enumeration.splits)
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open_source(self, source_name: str, *, restored: bool) -> None:
         """Let a source take hold of what its tasks share."""
         self.planned.source(source_name).source.open(restored=restored)
-
-    @property
-    def acknowledges(self) -> bool:
-        """Whether any source tells upstream how far a checkpoint came."""
-        return any(source.source.acknowledges for source in self.planned.sources)
-
-    def acknowledge(self, checkpoint_id: int) -> None:
-        """All rows of a checkpoint are published: tell the sources that want to know."""
-        encoded = self._stored.get(checkpoint_id)
-        for older in [each for each in self._stored if each <= checkpoint_id]:
-            self._stored.pop(older, None)
-        if encoded is None:
-            return
-        states = codec.decode(encoded)
-        for source in (each for each in self.planned.sources if each.source.acknowledges):
-            state, planned = states.sources[source.name], self._planned.get(source.name, ())
-            held = [split for unit in states.tasks[source.name].units for split in unit.unit.splits]
-            unread = (*held, *planned[state.cursor :], *state.waiting)
-            source.source.acknowledge(planned, unread, state.memory or {})
 
     @property
     def holds_sources(self) -> bool:

@@ -1,6 +1,7 @@
 """Sources that are told how far the published rows came, to tell the place that they read from."""
 
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,36 @@ def test_it_is_told_of_published_rows_only_and_in_the_end_of_all(
     assert report.outcome is JobOutcome.FINISHED
     assert told[before:], "the process that goes on tells, too"
     assert told[-1] == set(ALL)
+
+
+def test_a_place_that_answers_late_is_told_of_one_checkpoint_after_the_other(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer comes when all is published: told beside each other, the older would have had the last word, and
+    the next job of a Kafka group read again what was published."""
+    told: list[set[int]] = []
+    began, all_published = threading.Event(), threading.Event()
+
+    def acknowledge(_: FakeSource, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
+        if not began.is_set():
+            began.set()
+            assert all_published.wait(60)
+        told.append(ids(planned) - ids(unread))
+
+    monkeypatch.setattr(FakeSource, "acknowledges", True)
+    monkeypatch.setattr(FakeSource, "acknowledge", acknowledge)
+    with ground.run(ground.tables("a")) as run:
+        run.start()
+        until(began.is_set, run)
+        while committed(run) < len(ALL):
+            assert run.wait(0.005) is None or committed(run) == len(ALL)
+        run.wait(1)
+        all_published.set()
+        report = run.wait(60)
+    assert report is not None
+    assert report.outcome is JobOutcome.FINISHED
+    assert len(told) == 2, "what is published meanwhile is told at once, and only the newest"
+    assert told[0] < told[1] == set(ALL)
 
 
 def test_what_cannot_be_told_ends_nothing(
