@@ -14,6 +14,10 @@ from seatunnel_core.errors import ConnectorError, UsageError
 LOOK_S = 10.0
 """How long brokers may be out of reach until an error says so."""
 
+COMMIT_S = 30.0
+"""As long for the offsets of a group: behind the last checkpoint of a job nobody tells them again, and what its group
+was not told, the next job of the group reads once more."""
+
 _STEP_S = 1.0
 TASK_MODULES = ("confluent_kafka",)
 
@@ -171,7 +175,7 @@ class Cluster:
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         """Move the offsets of a group."""
-        _patiently(lambda: self._commit(group, offsets))
+        _patiently(lambda: self._commit(group, offsets), COMMIT_S)
 
     def _commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         import confluent_kafka
@@ -207,9 +211,9 @@ class Cluster:
             raise self.failed(ConnectorError, f"{what} cannot be had", error) from None
 
 
-def _patiently(ask: Callable[[], T]) -> T:
+def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
     """Ask again for a while where what stands in the way may pass."""
-    deadline = time.monotonic() + LOOK_S
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             return ask()
