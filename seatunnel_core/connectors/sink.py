@@ -215,8 +215,10 @@ class Sink(ABC):
         raise SinkError(f"sink {self.identifier} cannot take published rows back")
 
     def clear(self, place: SinkPlace) -> None:
-        """Remove what the sweeps leave, empty folders for example. Called once the job is recorded as ended, when
-        nothing will be restored any more; may not be called at all, and is not repeated."""
+        """Sweep a last time, what came late, and remove what sweeps leave, empty folders for example. Called once the
+        job is recorded as ended, when nothing will be restored any more; may not be called at all, and is not repeated.
+        """
+        self.sweep(place, frozenset(), final=True)
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         """Called once, when the last rows of a bounded pipeline are committed. ``Assert`` checks its row rules here.

@@ -205,7 +205,7 @@ class SparkSink(FrameSink):
         return self._target(place).sweep(place.epoch + final, keep)
 
     def clear(self, place: SinkPlace) -> None:
-        self._target(place).clear()
+        self._target(place).clear(place.epoch)
 
     def _target(self, place: SinkPlace | StagingPlace) -> Target:
         return Target.of(self.root, place, self.identifier)

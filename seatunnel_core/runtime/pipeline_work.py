@@ -134,8 +134,7 @@ class PipelineWork:
             self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """After the job is recorded as ended: sweep what came late, and take away what its sinks no longer need."""
-        self.sweep(epoch, frozenset(), final=True)
+        """After the job is recorded as ended: take away what came late, and what its sinks no longer need."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._place(sink, epoch))
 

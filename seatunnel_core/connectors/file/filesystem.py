@@ -216,9 +216,9 @@ class FileSystem(ABC):
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that is in it."""
 
-    def remove_if_empty(self, folder: str) -> None:
-        """Remove a folder that has nothing in it. Never raises."""
-        return
+    def remove_if_empty(self, folder: str) -> bool:
+        """Remove a folder that has nothing in it, and say whether it was this call that did. Never raises."""
+        return False
 
     def sync_folder(self, folder: str) -> None:
         """Make the names in a folder survive a crash of the machine that holds it."""

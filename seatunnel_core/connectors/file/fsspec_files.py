@@ -234,12 +234,13 @@ class FsspecFileSystem(RemoteFileSystem):
         with self._asking(path) as client:
             client.rm(self.within(path), recursive=True)
 
-    def remove_if_empty(self, folder: str) -> None:
+    def remove_if_empty(self, folder: str) -> bool:
         try:
             with self._asking(folder) as client:
                 client.rmdir(self.within(folder))
         except Exception:  # it is not empty, or not there, or the server is not
-            return
+            return False
+        return True
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 

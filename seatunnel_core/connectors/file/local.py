@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -72,20 +72,23 @@ class LocalFileSystem(FileSystem):
     def remove_folder(self, path: str) -> None:
         shutil.rmtree(path)
 
-    def remove_if_empty(self, folder: str) -> None:
-        with suppress(OSError):
+    def remove_if_empty(self, folder: str) -> bool:
+        try:
             os.rmdir(folder)
+        except OSError:
+            return False
+        return True
 
     def sync_folder(self, folder: str) -> None:
         sync_folder(folder)
 
     def make_staging(self, folder: str, root: str) -> None:
         _create_folder(root)
-        os.makedirs(folder, exist_ok=True)
-        while folder != root:  # also where the folder is there: a process that was killed may have made it
-            folder = os.path.dirname(folder)
-            sync_folder(folder)
-        if not os.access(root, os.W_OK | os.X_OK):
+        folders = list(accumulate(folder.removeprefix(root).strip("/").split("/"), os.path.join, initial=root))
+        made = [_make_folder(each) for each in folders[1:]]
+        for each in reversed(folders[:-1]):  # also where it was there: a process that was killed may have made it
+            sync_folder(each)
+        if not made[0] and not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), root)
 
     def leave_note(self, path: str) -> None:
@@ -284,15 +287,22 @@ def _create_folder(folder: str) -> None:
     above = os.path.dirname(folder)
     if not os.path.isdir(above):
         _create_folder(above)
+    if _make_folder(folder):
+        sync_folder(above)
+
+
+def _make_folder(folder: str) -> bool:
+    """Whether it was this call that did."""
     try:
         os.mkdir(folder)
     except FileExistsError as error:
         if not os.path.isdir(folder):
             raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
+        return False
     except FileNotFoundError as error:  # in /proc, say, which only the system fills
+        above = os.path.dirname(folder)
         raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
-    else:
-        sync_folder(above)
+    return True
 
 
 def _instead_of_folder(path: str) -> str:

@@ -203,7 +203,7 @@ class FileSink(Sink):
         return retract(self.target(place), self.expression, self.options[opt.TIME_FORMAT], retraction)
 
     def clear(self, place: SinkPlace) -> None:
-        self.target(place).clear()
+        self.target(place).clear(place.epoch)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 

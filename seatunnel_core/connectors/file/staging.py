@@ -219,11 +219,14 @@ class Target:
             found += sum(unit is not None and int(unit["sink"]) == self.sink_ordinal for unit in units)
         return found
 
-    def clear(self) -> None:
-        """Remove the empty folders that the sweeps leave; one that is not empty stays, and so does what holds it."""
-        for epoch in self._epochs():
-            self.files.remove_if_empty(self.staging(epoch))
-        self.files.remove_if_empty(self._pipeline_folder)
+    def clear(self, newest: int) -> None:
+        """Sweep all epochs up to the newest, and remove the folders that are empty then; one that is not stays, and so
+        does what holds it. Mostly there is one epoch, and nothing in it: then no folder is listed."""
+        if not (self.files.remove_if_empty(self.staging(newest)) and self.files.remove_if_empty(self._pipeline_folder)):
+            self.sweep(newest + 1, frozenset())
+            for epoch in self._epochs():
+                self.files.remove_if_empty(self.staging(epoch))
+            self.files.remove_if_empty(self._pipeline_folder)
         self.files.remove_if_empty(os.path.dirname(self._pipeline_folder))
         self.files.remove_if_empty(os.path.join(self.root, STAGING))
 

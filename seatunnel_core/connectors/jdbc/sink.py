@@ -224,6 +224,7 @@ class JdbcSink(Sink):
             return self._publishing(place).sweep(keep, final=final)
 
     def clear(self, place: SinkPlace) -> None:
+        super().clear(place)
         if self._stages:
             with self._told(place, "what is recorded of the pipeline cannot be removed"):
                 self._publishing(place).clear()

@@ -153,7 +153,7 @@ class KafkaSink(Sink):
     def clear(self, place: SinkPlace) -> None:
         if self._stages:
             self._of_driver.engines.pop(place, None)
-            self._target(place).clear()
+            self._target(place).clear(place.epoch)
             self._publishing(place).remove_topic()
 
     def _engine(self, place: SinkPlace) -> Any:

@@ -140,9 +140,10 @@ class HdfsFileSystem(RemoteFileSystem):
     def remove_folder(self, path: str) -> None:
         self._ask(path, lambda client, within: client.delete(within, recursive=True))
 
-    def remove_if_empty(self, folder: str) -> None:
+    def remove_if_empty(self, folder: str) -> bool:
         with suppress(OSError):  # it is not empty, or the cluster is not there
-            self._ask(folder, lambda client, within: client.delete(within), Backoff(attempts=1))
+            return self._ask(folder, lambda client, within: client.delete(within), Backoff(attempts=1))
+        return False
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 
