@@ -15,6 +15,7 @@ from tests.runtime.ground import ground_in, run_through
 from tests.runtime.in_process import InProcessPlane
 
 MORE = 7
+CALLS = ("fsync", "link", "unlink", "scandir", "mkdir", "rmdir")
 
 
 def tables(folder: Path, pipelines: int) -> str:
@@ -48,7 +49,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(os, name, call)
 
-    for name in ("fsync", "link", "unlink"):
+    for name in CALLS:
         counted(name)
     original = InProcessPlane.run
 
@@ -84,7 +85,7 @@ def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: F
         "link": 8,
         "unlink": 5,  # all of them once a job
     }
-    each = {name: (eight[name] - one[name]) / MORE for name in ("fsync", "link", "unlink")}
-    assert each == {"fsync": 17, "link": 4, "unlink": 0}
+    each = {name: (eight[name] - one[name]) / MORE for name in CALLS}
+    assert each == {"fsync": 17, "link": 4, "unlink": 0, "scandir": 8, "mkdir": 6, "rmdir": 4}
     assert eight["Spark jobs"] <= 1 + MORE, "units of several pipelines share a job"
     figure(f"a table of a job costs {each['fsync']:.0f} fsyncs and {each['link']:.0f} links")

@@ -4,6 +4,7 @@ The modules are imported when a job names the format, so that no job pays for th
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -45,6 +46,7 @@ def file_writer(name: str) -> Any:
     return _class(FORMATS[name].sink)
 
 
+@cache
 def _class(where: str | None) -> Any:
     assert where is not None
     module, _, name = where.partition(":")

@@ -44,6 +44,8 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
     """The expression with what the table says in place of its variables, as ``written`` makes it; others stay."""
+    if "${" not in expression:
+        return expression
 
     def value(found: re.Match[str]) -> str:
         said = _VALUES[found[1]](schema) or found[2] or ""

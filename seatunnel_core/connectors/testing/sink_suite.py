@@ -150,6 +150,22 @@ class SinkConformance(SinkKills):
             commit(sink, [committable], other)
         assert self._ids() == Counter([10, 110])
 
+    def test_clearing_removes_what_was_staged_after_the_last_sweep(self) -> None:
+        """As by a task of a lost packet. What another job stages there stays."""
+        first, later, other = place(), place(epoch=2), place(job_id="job2")
+        committable = stage(self.started(first), SCHEMA, [numbered(0, 1)], first)
+        sink = self.started(later)
+        commit(sink, [committable], later)
+        sink.sweep(sink_place(later), frozenset(), final=True)
+        stage(sink, SCHEMA, [numbered(10, 1)], place(epoch=2, unit=2))
+        assert self.staged() >= 1
+        sink.clear(sink_place(later))
+        assert self.staged() == 0
+        kept = stage(self.started(other), SCHEMA, [numbered(20, 1)], other)
+        sink.clear(sink_place(later))
+        commit(sink, [kept], other)
+        assert self._ids() == Counter([0, 20])
+
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
         """Unit 2 was in flight in the base, which is of epoch 1, and 4 is the number after it."""
         sink = self.started(place())

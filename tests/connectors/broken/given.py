@@ -32,6 +32,7 @@ SINKS: dict[type, str] = {
     sinks.ForgetsWhatIsCommitted: "what_is_committed_and_kept_is_not_published_again",
     sinks.SweepsTooEarly: "a_sweep_leaves_its_own_epoch_alone_until_the_end",
     sinks.SweepsForOthersToo: "a_sweep_leaves_other_jobs_and_pipelines_alone",
+    sinks.ClearsNothing: "clearing_removes_what_was_staged_after_the_last_sweep",
     sinks.SaysThatItTookBack: "what_came_after_a_base_is_taken_back_and_nothing_else",
     sinks.ProvesSomethingElse: "a_task_and_the_driver_see_the_same_target",
     sinks.PublishesTheLatest: "commits_keep_the_order_and_every_row",

@@ -132,6 +132,13 @@ class LeavesAbortsToTheSweep(Honest):
         return writer  # type: ignore[no-any-return]
 
 
+class ClearsNothing(Honest):
+    """The last sweep took all that was staged, and empty folders hurt nobody."""
+
+    def clear(self, place: SinkPlace) -> None:
+        return
+
+
 class SaysThatItTookBack(Honest):
     """It has no way to take rows back, so there is nothing to do."""
 
