@@ -135,6 +135,8 @@ class Bench:
             case "check":
                 engine, conf = jobs.write_engine(folder), jobs.write_smallest(folder)
                 return [*seatunnel, "-c", str(conf), "--check", "--engine-config", str(engine)]
+            case "smallest-job of SeaTunnel":
+                return peers.seatunnel(jobs.write_smallest(folder))
             case "help":
                 return [*seatunnel, "--help"]
             case _:
