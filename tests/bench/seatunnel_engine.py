@@ -5,12 +5,13 @@ does what ``seatunnel.sh -m local`` does: it starts a server in its own process,
 The files of configuration say what those of the distribution say, and the heap is as large as that of its server.
 """
 
+import argparse
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-
-from tests.servers.process import require
 
 VERSION = "2.3.8"
 
@@ -114,7 +115,6 @@ def install(home: Path) -> None:
     Raises:
         RuntimeError: Maven, or the compiler, does not give what is needed; says what it says.
     """
-    require("mvn", "javac", "java")
     for name, text in _FILES.items():
         file = home / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -149,5 +149,17 @@ def _run(*command: str) -> None:
         raise RuntimeError(f"{command[0]} ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.seatunnel_engine", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a new one, for SEATUNNEL_PEER_HOME to name")
+    home = parser.parse_args(argv).folder.absolute()
+    if missing := [command for command in ("mvn", "javac", "java") if shutil.which(command) is None]:
+        parser.error(f"{' and '.join(missing)} not found on PATH")
+    if home.exists() and any(home.iterdir()):
+        parser.error(f"{home} is not empty")
+    install(home)
+    return 0
+
+
 if __name__ == "__main__":
-    install(Path(sys.argv[1]).absolute())
+    sys.exit(main())
