@@ -10,6 +10,7 @@ JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
 MINUTES ?= 60
+TWINS ?= yes
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -30,20 +31,22 @@ test: dev ## everything that needs no server; under 5 minutes on 2 cores
 	@$(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 docs: dev ## the documentation as a site, in build/site; a link that leads nowhere fails it
-	@$(RUN) -m mkdocs build
+	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build
 
 COVERING := tests/seatunnel_storage_api tests/job tests/checkpoint tests/plugins/test_hdfs_conformance.py
 
 coverage: dev ## every branch of the storage API, job and checkpoint, by the tests that are about them
 	@$(PYTEST) -n 2 --dist loadgroup -m 'not mutants' --cov --cov-report=term $(COVERING) $(ARGS)
 
-# The page of promises is written by whole runs only; what was broken stands in it.
+# The page of promises is written by whole runs only; what was broken stands in it. TWINS=no leaves out the kit where
+# it runs in `make test` or against another server of the same kind.
 test-servers: dev ## against real servers, built into the user's cache when missing (MinIO, versitygw, HDFS, a KDC, a Spark cluster), and installs
-	@.ci/servers $(VENV)
-	@rm -f build/promises.json; failed=0; \
-	$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/test_*_conformance.py || failed=1; \
-	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
-	$(if $(ARGS),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
+	@TWINS=$(TWINS) .ci/servers $(VENV)
+	@$(if $(TWINS:no=),,echo "NOT RUN with TWINS=no: further servers of a kind, long plays with servers; make test-servers plays them.";) \
+	rm -f build/promises.json; failed=0; \
+	$(if $(TWINS:no=),$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/*/test_*_conformance.py tests/plugins/test_*_conformance.py || failed=1;) \
+	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long$(if $(TWINS:no=),, and not twin)' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
+	$(if $(ARGS)$(TWINS:yes=),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
 	exit $$failed
 
 # PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
@@ -107,4 +110,4 @@ clean: ## what this file made, the virtual environments included
 
 dev:
 	@.ci/venv $(VENV) spark,demo,dev
-	@$(RUN) -m seatunnel_core.spark.class_archive > /dev/null || echo "There is no archive of Java's classes: Spark starts slower."
+	@$(RUN) -m seatunnel_core.spark.starting.class_archive > /dev/null || echo "There is no archive of Java's classes: Spark starts slower."

@@ -9,11 +9,13 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_core.moved import keep_moved_modules
+
 if TYPE_CHECKING:
     from seatunnel_core.application.handle import JobHandle
     from seatunnel_core.application.job import Job, Rows
     from seatunnel_core.errors import ConfigError, JobFailedError, SeaTunnelError, UsageError
-    from seatunnel_core.runtime.report import JobOutcome, JobProgress, JobReport, PipelineView
+    from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
 
 __all__ = [
     "ConfigError",
@@ -33,10 +35,10 @@ _HOMES = {
     "Job": "application.job",
     "Rows": "application.job",
     "JobHandle": "application.handle",
-    "JobOutcome": "runtime.report",
-    "JobProgress": "runtime.report",
-    "JobReport": "runtime.report",
-    "PipelineView": "runtime.report",
+    "JobOutcome": "reporting.report",
+    "JobProgress": "reporting.report",
+    "JobReport": "reporting.report",
+    "PipelineView": "reporting.report",
     "ConfigError": "errors",
     "JobFailedError": "errors",
     "SeaTunnelError": "errors",
@@ -44,6 +46,7 @@ _HOMES = {
 }
 
 logging.getLogger("seatunnel").addHandler(logging.NullHandler())
+keep_moved_modules()
 
 
 def __getattr__(name: str) -> Any:

@@ -80,8 +80,8 @@ class ConfigError(UsageError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: correct each line. `seatunnel --check -c FILE` looks again without moving a row; docs/mistakes.md shows
-    usual mistakes, and docs/options.md every option.
+    What to do: correct each line. `seatunnel --check -c FILE` looks again without moving a row; `seatunnel help
+    mistakes` shows usual mistakes, and `seatunnel help options` every option.
 
     Message: job.conf:1:11: env has no option 'job.mod'. Did you mean 'job.mode'?
     """
@@ -94,7 +94,7 @@ class JobError(UsageError):
     What the engine did: nothing. The job was not started, and no row moved.
 
     What to do: correct the names and columns that the message lists; `seatunnel --check -c FILE` shows the plan. Of a
-    job that is resumed, docs/restore.md says what may change.
+    job that is resumed, `seatunnel help restore` says what may change.
 
     Message: job.conf:5:3: LocalFile takes its rows from 'peple', which no source or transform gives as plugin_output.
     Did you mean 'people'?
@@ -116,7 +116,7 @@ class SourceError(ConnectorError):
     What the engine did: what was read before stays, and was published with its checkpoint; nothing was skipped.
 
     What to do: put right what the message names, then go on with `seatunnel -r JOB_ID`. When an option of the source is
-    wrong, docs/restore.md says what may change; else start a new job.
+    wrong, `seatunnel help restore` says what may change; else start a new job.
 
     Message: people.orc is not an ORC file, or is damaged: …
     """
@@ -146,10 +146,15 @@ class RowError(SourceError):
     their end.
 
     What to do: correct the row or the schema. Where the connector has the option `row_error_handle_way`, SKIP leaves
-    bad rows out and counts them. docs/mistakes.md shows what is said of bad files.
+    bad rows out and counts them. `seatunnel help mistakes` shows what is said of bad files.
 
     Message: people.csv, line 2, column 'id': 'x' is not a bigint
     """
+
+    def __init__(self, message: str, *, column: str | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+        """The column of the value, where a sink can take the row with null in it."""
 
 
 class TransformError(ConnectorError):
@@ -218,8 +223,8 @@ class StoredValueError(SeaTunnelError):
 
     What the engine did: nothing of it was used, and nothing was changed.
 
-    What to do: run the version that wrote it; docs/versions.md says which version reads what. If no other version and
-    no other program wrote there, report it as a bug.
+    What to do: run the version that wrote it; `seatunnel help versions` says which version reads what. If no other
+    version and no other program wrote there, report it as a bug.
 
     Message: 'epoch' must be a whole number from 0 to …, not 'one'
     """
@@ -231,8 +236,8 @@ class PlatformError(SeaTunnelError):
     What the engine did: nothing, when it says so at the start. When Spark ends while a job runs, all that is in a
     checkpoint is kept.
 
-    What to do: install or start what the message names; docs/cluster.md is about Spark clusters. A job that had begun
-    goes on with `seatunnel -r JOB_ID`.
+    What to do: install or start what the message names; `seatunnel help cluster` is about Spark clusters. A job that
+    had begun goes on with `seatunnel -r JOB_ID`.
 
     Message: expected a Spark master as spark://HOST:PORT, mostly with port 7077, not 'spark://here'
     """
@@ -259,7 +264,7 @@ class SavepointError(SeaTunnelError):
     Tried again: not by itself. A job that goes on takes its checkpoints as before.
 
     What to do: ask again when the reason in the message is gone. A job that was to stop with the savepoint goes on with
-    `seatunnel -r JOB_ID` from its latest checkpoint if it has stopped. docs/savepoints.md says more.
+    `seatunnel -r JOB_ID` from its latest checkpoint if it has stopped. `seatunnel help savepoints` says more.
 
     Message: the savepoint nightly was not taken: pipeline 1 (people): …
     """

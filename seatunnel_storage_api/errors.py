@@ -76,7 +76,7 @@ class StorageConfigurationError(StorageUsageError, ValueError):
     What the engine did: nothing. The job was not started, and no row moved.
 
     What to do: correct the key under `checkpoint.storage` in `seatunnel.yaml`, or in the job's own storage. `seatunnel
-    --check -c FILE` says whether it is right now, and docs/options.md lists the keys.
+    --check -c FILE` says whether it is right now, and `seatunnel help options` lists the keys.
 
     Message: max-retained is '0', expected a whole number of at least 1: write max-retained: 3 to keep the three newest
     checkpoints of each pipeline
@@ -125,7 +125,7 @@ class CheckpointConflictError(StorageUsageError):
     What the engine did: nothing was overwritten. What was stored first is valid.
 
     What to do: if an engine says this, two engines took one epoch, which the storage has to prevent: stop both, look at
-    what the storage promises (docs/promises.md), and report it. If `seatunnel checkpoints copy` says it, the
+    what the storage promises (`seatunnel help promises`), and report it. If `seatunnel checkpoints copy` says it, the
     destination holds another job of this id: copy to another namespace.
 
     Message: cannot put …: checkpoint … of pipeline … of job '…' exists with other content. Nothing was overwritten;
@@ -174,8 +174,8 @@ class StorageUnavailableError(StorageFailureError):
     `checkpoint.tolerable-failure` in a row starts the pipeline again.
 
     What to do: see that the server or the disk is up, reachable and has room; a job that still runs goes on by itself.
-    One that has failed goes on with `seatunnel -r JOB_ID` and loses nothing. docs/failures.md says how to let a job sit
-    through an outage.
+    One that has failed goes on with `seatunnel -r JOB_ID` and loses nothing. `seatunnel help failures` says how to let
+    a job sit through an outage.
 
     Message: cannot put …: …. Check that the storage is up and has room, then try again
     """
@@ -202,7 +202,7 @@ class CheckpointCorruptedError(StorageFailureError):
     itself, for then rows could be published twice.
 
     What to do: put the object back from a copy. Without one, `seatunnel checkpoints verify` says which checkpoints are
-    intact; going back to one of those has to be asked for, as docs/restore.md says.
+    intact; going back to one of those has to be asked for, as `seatunnel help restore` says.
 
     Message: cannot read …: it is damaged: its bytes do not give the SHA-256 at its end. Restore the object from a copy,
     or take an older checkpoint
@@ -221,7 +221,7 @@ class UnsupportedFormatError(StorageFailureError):
 
     What the engine did: nothing of it was used, and nothing was changed.
 
-    What to do: run the version that wrote it, or a newer one. docs/versions.md says which version reads what.
+    What to do: run the version that wrote it, or a newer one. `seatunnel help versions` says which version reads what.
 
     Message: cannot read …: it has format version 9, this library reads version …. Use the version that wrote it, or a
     newer one
@@ -236,8 +236,8 @@ class StaleEpochError(StorageFailureError):
     The whole job has ended in this process; the other one goes on with it.
 
     What to do: let the other process work. Find out who started it when nobody should have: `seatunnel -l` lists the
-    jobs of this machine. To take the job back, stop the other and run `seatunnel -r JOB_ID`. docs/failures.md says what
-    an engine may do that has lost its job.
+    jobs of this machine. To take the job back, stop the other and run `seatunnel -r JOB_ID`. `seatunnel help failures`
+    says what an engine may do that has lost its job.
 
     Message: put …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted. Nothing
     may be committed any more; stop this engine

@@ -19,8 +19,8 @@ class Pruning:
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
     """What is too much once ``stored`` is there.
 
-    At most ``max_retained`` checkpoints stay. Savepoints and the newest live completed point are neither counted nor
-    removed, and ``stored`` is never removed. Void ones go first, then the oldest.
+    At most ``max_retained`` checkpoints stay. Savepoints, the newest live completed point and what leads to a savepoint
+    are neither counted nor removed, and ``stored`` is never removed. Void ones go first, then the oldest.
 
     Nor is a live one removed that is newer than ``stored``: two stores that run at once would remove each other's. So
     a checkpoint that is stored after a newer one may be one too many until the pipeline's next store.
@@ -32,7 +32,7 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
     if len(listing.checkpoints) <= max_retained:
         return Pruning(checkpoints=(), epochs=epochs)
     alive = lineage.live(listing.checkpoints)
-    spared = _kept_for_ever(listing.checkpoints, alive)
+    spared = _kept_for_ever(listing.checkpoints, alive) | _ways_to_savepoints(listing.checkpoints, alive)
     counted = [info for info in listing.checkpoints if info.ref not in spared]
     excess = max(len(counted) - max_retained, 0)
     void = [info for info in counted if info.ref not in alive and info.ref != stored]
@@ -48,3 +48,16 @@ def _kept_for_ever(
         info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.COMPLETED_POINT and info.ref in alive
     ]
     return frozenset([*savepoints, *sorted(completed)[-1:]])
+
+
+def _ways_to_savepoints(
+    checkpoints: tuple[CheckpointInfo, ...], alive: frozenset[CheckpointRef]
+) -> frozenset[CheckpointRef]:
+    """The newest live one of each epoch between the oldest live savepoint and now. Only the names of an epoch's
+    checkpoints tell its base: with the last of them gone, the savepoints before it would be void."""
+    live = [info for info in checkpoints if info.ref in alive]
+    oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)
+    if oldest is None:
+        return frozenset()
+    newest = {info.epoch: info.ref for info in live if oldest < info.epoch < max(alive).epoch}
+    return frozenset(newest.values())

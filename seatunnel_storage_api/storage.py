@@ -14,7 +14,8 @@ and asks for four primitives. Any other kind implements the abstract verbs below
 2.  *Sealed*: a flipped, missing or extra byte is ``CheckpointCorruptedError``, never wrong data.
 3.  *Latest is the largest (epoch, id)* that exists: never a clock, a file time or the order of a listing.
 4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
-5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay.
+5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay, and of each
+    epoch between a live savepoint and now the newest live one: without it the savepoint would be void.
 6.  *The namespace ends with "/"*, and no id leads out of it.
 7.  *Store is idempotent* and never overwrites.
 8.  *Fenced without a lock service*, see below.

@@ -37,8 +37,8 @@ def jobs_of_other_runs_are_out_of_sight() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def classes_are_archived_in_one_place() -> Iterator[None]:
     """For jobs in homes of their own, too: each would leave a process behind that makes an archive for its home."""
-    from seatunnel_core.spark.class_archive import FOLDER
-    from seatunnel_core.spark.session import cache_folder
+    from seatunnel_core.spark.starting.archived_classes import FOLDER
+    from seatunnel_core.spark.starting.session import cache_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER, os.environ.get(FOLDER) or str(cache_folder(os.environ)))
@@ -66,7 +66,7 @@ def leaks_are_found_where_they_were_made(
 @pytest.fixture(scope="module")
 def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The application's own session, which the engine uses and leaves open: for a module with many jobs."""
-    from seatunnel_core.spark.session import SparkSettings, start, stop
+    from seatunnel_core.spark.starting.session import SparkSettings, start, stop
 
     folder = tmp_path_factory.mktemp("spark")
     running = start(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))
@@ -84,6 +84,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return quick, -allowed.args[0] if allowed is not None else 0.0
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all that they import stay until the end: no collection of garbage looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,10 +1,12 @@
 """Compares the demo's Parquet files with its CSV files, row by row as multisets, without a line of the engine's code.
 
 The CSV side is read with Python's own csv module, the Parquet side with pyarrow; a row that is missing, doubled or
-changed is shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``.
+changed is shown. Usage: ``python examples/demo/verify.py [TABLES_FOLDER PARQUET_FOLDER]``. A Python without pyarrow
+hands over to the one that ``make demo`` has set up.
 """
 
 import csv
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,8 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
+try:
+    import pyarrow as pa
+    import pyarrow.parquet
+except ModuleNotFoundError:
+    own = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "python"
+    if Path(sys.executable) == own or not own.exists():
+        sys.exit("This Python has no pyarrow. Run `make demo` first, which sets one up that has it.")
+    os.execv(own, [str(own), *sys.argv])
 
 ROWS = {"airlines": 16, "airports": 1_458, "planes": 3_322, "weather": 26_115, "flights": 336_776}
 NULL = "NA"

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from seatunnel_core.claiming.handover import ForeignSavepoint
+from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.job_file import RawJob
-from seatunnel_core.connectors import registry
 from seatunnel_core.errors import JobFailedError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint
-from seatunnel_core.runtime.job_id import new_job_id
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.metrics import JobMetrics
+from seatunnel_core.reporting.open_metrics import own_page
+from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.metrics import JobMetrics
-from seatunnel_core.runtime.move import ForeignSavepoint
-from seatunnel_core.runtime.open_metrics import own_page
-from seatunnel_core.runtime.report import JobOutcome, JobReport
 from seatunnel_storage_api.state import CheckpointInfo
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class JobHandle:
         job_run = JobRun(
             raw,
             engine,
-            registry=registry,
+            registry=lookup,
             job_id=job_id or new_job_id(),
             restore=restore,
             begin_with=begin_with,

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_core.application.handle import JobHandle
+from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import Kind, job_from_code
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
-from seatunnel_core.runtime.move import ForeignSavepoint
-from seatunnel_core.runtime.report import JobReport
+from seatunnel_core.reporting.report import JobReport
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +113,7 @@ class Job:
         retract: bool = False,
         accept_duplicates: bool = False,
         allow_non_restored_state: bool = False,
+        take_over: bool = False,
         master: str | None = None,
         engine_config: Path | str | None = None,
     ) -> JobHandle:
@@ -130,6 +131,8 @@ class Job:
             retract: take back first what was published after the checkpoint or savepoint.
             accept_duplicates: leave it where it is, and publish it a second time.
             allow_non_restored_state: give up the state of sources and sinks that the job no longer has.
+            take_over: with ``restore``: although the job still runs, here or in another process of this machine; that
+                one ends with an error.
             master: where Spark runs, ``local[2]`` or ``spark://HOST:PORT``; a Spark session that the application has
                 already is used as it is, and left open.
             engine_config: a ``seatunnel.yaml``; looked for in the usual places when none is named.
@@ -148,6 +151,7 @@ class Job:
             retract=retract,
             accept_duplicates=accept_duplicates,
             allow_non_restored_state=allow_non_restored_state,
+            take_over=take_over,
         )
         begin_with = _begin_with(asked, restore=restore, from_savepoint=from_savepoint, from_storage=from_storage)
         raw = job_from_code(self._env, self._nodes)
@@ -205,13 +209,24 @@ class Rows:
         same rows however the rows are cut into batches."""
         return self.transform("Python", {"function": function}, name=name, **options)
 
-    def map_frame(self, function: "Callable[[DataFrame], DataFrame]", *, name: str = "") -> "Rows":
-        """Add a Python function from a Spark DataFrame to another one. It is applied to each work unit by itself."""
-        return self.transform("DataFrame", {"function": function}, name=name)
+    def map_frame(
+        self, function: "Callable[..., DataFrame]", /, *others: "Rows", name: str = "", **options: Any
+    ) -> "Rows":
+        """Add a Python function from a Spark DataFrame to another one; from several, where there are ``others``.
 
-    def sql(self, query: str, *, name: str = "") -> "Rows":
-        """Add a query of Spark SQL over these rows, which are a view of this node's name."""
-        return self.transform("SparkSql", {"query": query}, name=name)
+        Spark's plan decides what the frame holds: the rows of a work unit where it works row by row, and all rows of
+        the sources, in one query, where it looks across rows, which a streaming job refuses. ``scope="unit"`` or
+        ``scope="all"`` says it instead, and must, for a function that asks for rows while it plans.
+        """
+        return self._transformed("DataFrame", {"function": function, **options}, name, others)
+
+    def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
+        """Add a query of Spark SQL over these rows, and ``others``: each is a view of its node's name. What looks
+        across rows runs once over all rows of the sources, as in ``map_frame``."""
+        return self._transformed("SparkSql", {"query": query, **options}, name, others)
+
+    def _transformed(self, identifier: str, options: Options, name: str, others: Sequence["Rows"]) -> "Rows":
+        return self.job._add(Kind.TRANSFORM, identifier, dict(options), name, (self, *others))
 
     def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
         """Add a sink that keeps the rows in this process, for ``JobHandle.collected``: up to 16 MB of them, or as the

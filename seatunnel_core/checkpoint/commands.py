@@ -9,9 +9,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.checkpoint.events import Failure
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable, WorkUnit
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure
+from seatunnel_core.work.retraction import Retraction
+from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 
 
@@ -70,6 +71,8 @@ class Enumerate:
 
     source: str
     attachment: str | None
+    total: int | None = None
+    """How many splits the source emitted, or was to emit, when it was frozen."""
 
 
 @frozen(kw_only=True)
@@ -93,6 +96,9 @@ class RunUnit:
     epoch: int
     attempt: int
     """From 1; grows with every retry of the unit in this epoch."""
+
+    restored: bool = False
+    """Whether it was in flight in the checkpoint from which the epoch went on: it may have begun before."""
 
 
 @frozen(kw_only=True)

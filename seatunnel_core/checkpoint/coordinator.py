@@ -4,11 +4,11 @@ Read it beside ``docs/checkpoint-protocol.md``: R1, R2, … in the comments are 
 I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the wiring.
 """
 
+import enum
 from collections.abc import Callable
 from typing import assert_never
 
-from seatunnel_core.checkpoint import codec, events
-from seatunnel_core.checkpoint.base import RestoreRequest
+from seatunnel_core.checkpoint import events
 from seatunnel_core.checkpoint.commands import (
     AbortKind,
     CancelUnits,
@@ -18,11 +18,19 @@ from seatunnel_core.checkpoint.commands import (
     EndPipeline,
     Outcome,
 )
+from seatunnel_core.checkpoint.context import PipelineContext
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy, Situation, decide
 from seatunnel_core.checkpoint.errors import IllegalEventError, StateFormatError
-from seatunnel_core.checkpoint.events import Failure, FailureKind
 from seatunnel_core.checkpoint.health import Health
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.messages import (
+from seatunnel_core.checkpoint.pending import PendingCheckpoint
+from seatunnel_core.checkpoint.publishing import Publishing
+from seatunnel_core.checkpoint.savepoint import Savepoints
+from seatunnel_core.checkpoint.start import Start
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.transitions import BEFORE_RUNNING, Phase
+from seatunnel_core.checkpoint.vertices.messages import (
     Acknowledge,
     Barrier,
     Begin,
@@ -34,16 +42,23 @@ from seatunnel_core.checkpoint.messages import (
     SourceReady,
     ToCoordinator,
 )
-from seatunnel_core.checkpoint.pending import PendingCheckpoint
-from seatunnel_core.checkpoint.publishing import Publishing
-from seatunnel_core.checkpoint.savepoint import Savepoints
-from seatunnel_core.checkpoint.start import Start
-from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy, Situation, decide
+from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointType
 
-BEFORE_RUNNING = frozenset(Phase) - {Phase.RUNNING, Phase.STOPPING, Phase.FINISHING, Phase.CLEANING, Phase.ENDED}
+
+class Ending(enum.IntEnum):
+    """How the end of the pipeline was asked for; a later one contains those before it."""
+
+    NOT_ASKED = 0
+    DRAIN = 1
+    """To stop behind what the sources have already found."""
+
+    STOP = 2
+    """To stop as soon as the pipeline runs."""
+
+    BEGUN = 3
+    """The stop is under way, and takes a bounded time."""
 
 
 class Coordinator:
@@ -51,38 +66,36 @@ class Coordinator:
 
     def __init__(
         self,
-        life: Life,
+        context: PipelineContext,
         *,
         epoch_minimum: int,
         policy: CheckpointPolicy,
         restore: RestoreRequest,
-        doing: Callable[[str], tuple[str, int]],
+        doing: Callable[[VertexId], tuple[str, int]],
     ) -> None:
         """``doing`` says of a vertex what it does, and since when in milliseconds."""
         self.start = Start(
-            life,
+            context,
             epoch_minimum=epoch_minimum,
-            timeout_ms=policy.timeout_ms,
+            timeout_ms=policy.restore_timeout_ms,
             restore=restore,
             end=self._end,
             running=self._run,
         )
-        self._savepoints = Savepoints(life, timeout_ms=policy.timeout_ms, over=self._end_when_all_is_published)
-        self.health = Health(life.wiring, policy, under_way=self._under_way)
+        self._savepoints = Savepoints(context, timeout_ms=policy.timeout_ms, over=self._end_when_all_is_published)
+        self.health = Health(context.wiring, policy, under_way=self._under_way)
         self.pending: dict[int, PendingCheckpoint] = {}
         """The checkpoints being taken, oldest first."""
 
-        self._life = life
-        self._wiring = life.wiring
+        self._context = context
+        self._wiring = context.wiring
         self._policy = policy
         self._doing = doing
         self._next_id = 1
-        self._undrained = {source.name for source in life.topology.sources}
-        self._publishing = Publishing(life)
-        self._asked = False
-        self._stopping = False
-        self._draining = False
-        self._stop_when_running = False
+        self._undrained = {source.name for source in context.topology.sources}
+        self._publishing = Publishing(context)
+        self._trigger_asked = False
+        self._ending = Ending.NOT_ASKED
         self._failures = 0
         self._last_trigger_ms = 0
         self._last_end_ms: int | None = None
@@ -111,24 +124,24 @@ class Coordinator:
 
     def _run(self) -> None:
         """The start is done: splits may flow, and the interval begins."""
-        self._life.phase = Phase.RUNNING
-        self._next_id = self._life.base.restore_point_id + 1
+        self._context.enter(Phase.RUNNING)
+        self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
         self.health.begin()
-        self._life.tell_sources(Begin())
+        self._context.tell_sources(Begin())
         self._end_as_asked()
         self._consider()
 
     def trigger_requested(self, _event: events.TriggerRequested) -> None:
-        self._asked = True
+        self._trigger_asked = True
         self._consider()
 
     def _consider(self) -> None:
         """Trigger a checkpoint when the policy says so; a timer asks again when it may say so later."""
-        if self._life.phase is not Phase.RUNNING or self._pending_final is not None:
+        if self._context.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained
-        if final and self._draining:
+        if final and self._ending is Ending.DRAIN:
             self._begin_stop()
             return
         pressed = not self.pending and self.health.uncovered
@@ -140,7 +153,7 @@ class Coordinator:
                 last_trigger_ms=self._last_trigger_ms,
                 last_end_ms=self._last_end_ms,
                 last_failed=self.health.last_failed,
-                asked=self._asked or self._savepoints.asked or pressed,
+                asked=self._trigger_asked or self._savepoints.asked or pressed,
                 final=final,
             ),
         )
@@ -156,9 +169,9 @@ class Coordinator:
         """Open a pending checkpoint, arm its timeout, and only then inject the barrier at every source."""
         now_ms = self._wiring.now_ms
         checkpoint_id = self._next_id
-        self._asked = False
+        self._trigger_asked = False
         self._last_trigger_ms = now_ms
-        vertices = self._life.topology.vertices
+        vertices = self._context.topology.vertices
         pending = PendingCheckpoint(checkpoint_id, checkpoint_type, vertices=vertices, triggered_ms=now_ms)
         pending.savepoints = self._savepoints.take_asked(last=last or pending.is_final)
         self._next_id += 2 if pending.savepoints else 1  # they are stored under the id behind it
@@ -166,14 +179,14 @@ class Coordinator:
         timeout_at_ms = now_ms + self._policy.timeout_ms
         self._wiring.set_timer(f"expire:{checkpoint_id}", timeout_at_ms, lambda: self._expire(pending))
         self._wiring.do(CheckpointTriggered(checkpoint_id=checkpoint_id, checkpoint_type=checkpoint_type))
-        self._life.tell_sources(Barrier(checkpoint_id, last))
+        self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
         """One vertex has recorded its state; the last one completes the cut. An aborted checkpoint takes none."""
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
             return
-        if self._life.phase is Phase.STOPPING:
+        if self._context.phase is Phase.STOPPING:
             self._wiring.do(CancelUnits())
         try:
             encoded = codec.encode(pending.states())
@@ -185,11 +198,11 @@ class Coordinator:
             return
         pending.storing_since_ms = self._wiring.now_ms
         pending.state_bytes = len(encoded)
-        self._life.store(pending.checkpoint_id, pending.checkpoint_type, encoded)
+        self._context.store(pending.checkpoint_id, pending.checkpoint_type, encoded)
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
         """R5: stored, looked, and still the newest epoch. Only now is the checkpoint completed."""
-        if self._life.phase is Phase.RESTORING:
+        if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
             return
         pending = self.pending.get(event.ref.checkpoint_id)
@@ -200,13 +213,13 @@ class Coordinator:
 
     def require_own(self, event: events.CheckpointStored) -> None:
         """Raise ``IllegalEventError`` for a checkpoint that nobody here asked to be stored; changes nothing."""
-        restoring = self._life.phase is Phase.RESTORING
-        is_restore_point = event.ref.checkpoint_id == self._life.base.restore_point_id
+        restoring = self._context.phase is Phase.RESTORING
+        is_restore_point = event.ref.checkpoint_id == self._context.base.restore_point_id
         pending = self.pending.get(event.ref.checkpoint_id)
         too_early = pending is not None and pending.storing_since_ms is None
-        if event.ref.epoch != self._life.epoch or (restoring and not is_restore_point) or too_early:
+        if event.ref.epoch != self._context.epoch or (restoring and not is_restore_point) or too_early:
             raise IllegalEventError(
-                f"checkpoint {event.ref} was stored, and epoch {self._life.epoch} did not ask for it"
+                f"checkpoint {event.ref} was stored, and epoch {self._context.epoch} did not ask for it"
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:
@@ -217,7 +230,7 @@ class Coordinator:
             self._close(older)
             self._notice_abort(older, AbortKind.SUBSUMED, f"subsumed by checkpoint {pending.checkpoint_id}")
         self._failures = 0
-        self._life.mark_completed(pending.checkpoint_id)
+        self._context.mark_completed(pending.checkpoint_id)
         self._wiring.do(
             CheckpointCompleted(
                 checkpoint_id=pending.checkpoint_id,
@@ -227,13 +240,13 @@ class Coordinator:
                 state_bytes=pending.state_bytes,
             )
         )
-        self.health.completed(last=pending.is_final or self._life.phase is Phase.STOPPING)
+        self.health.completed(last=pending.is_final or self._context.phase is Phase.STOPPING)
         self._publishing.completed(pending.checkpoint_id)
         if pending.is_final:
-            self._life.phase = Phase.FINISHING
+            self._context.enter(Phase.FINISHING)
         if pending.savepoints:
             self._savepoints.completed(pending.checkpoint_id, pending.savepoints, pending.states())
-        self._life.publish(pending.checkpoint_id)
+        self._context.publish(pending.checkpoint_id)
         self._consider()
 
     def _expire(self, pending: PendingCheckpoint) -> None:
@@ -252,7 +265,7 @@ class Coordinator:
         return f"checkpoint {oldest.checkpoint_id} is under way for {age_ms} ms: {awaited}"
 
     def storage_failed(self, event: events.StorageFailed) -> None:
-        if self._life.phase in BEFORE_RUNNING:
+        if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.FAILED, event.failure)
             return
         assert event.ref is not None
@@ -269,7 +282,7 @@ class Coordinator:
         self.health.failed(f"checkpoint {pending.checkpoint_id} failed: {failure.message}")
         self._failures += 1
         self._notice_abort(pending, kind, failure.message)
-        if self._stopping:
+        if self._is_stopping:
             self._end(Outcome.STOPPED, failure)
         elif self._failures > self._policy.tolerable_failures:
             message = (
@@ -295,23 +308,23 @@ class Coordinator:
         """A sink has published all that the checkpoint contains; an answer for an older one came too late to count."""
         self._savepoints.settled(sink, checkpoint_id)
         self._publishing.settled(sink, checkpoint_id)
-        if checkpoint_id == self._life.publishing:
-            self._life.unsettled.discard(sink)
-        if self._life.phase is Phase.COMMITTING_BASE and not self._life.unsettled:
+        if checkpoint_id == self._context.publishing:
+            self._context.unsettled.discard(sink)
+        if self._context.phase is Phase.COMMITTING_BASE and not self._context.unsettled:
             self.start.base_committed()
         else:
             self._end_when_all_is_published()
 
     def _end_when_all_is_published(self) -> None:
-        if self._life.unsettled or self._savepoints.open:
+        if self._context.unsettled or self._savepoints.open:
             return
-        if self._life.phase is Phase.FINISHING:
-            self._life.clean()
-        elif self._life.phase is Phase.STOPPING and not self.pending:
+        if self._context.phase is Phase.FINISHING:
+            self._context.clean()
+        elif self._context.phase is Phase.STOPPING and not self.pending:
             self._end(Outcome.STOPPED)
 
     def swept(self, _event: events.Swept) -> None:
-        if self._life.phase is Phase.CLEANING:
+        if self._context.phase is Phase.CLEANING:
             self._end(Outcome.FINISHED)
         else:
             self.start.swept()
@@ -319,17 +332,17 @@ class Coordinator:
     def stop_requested(self, _event: events.StopRequested) -> None:
         """A clean stop takes a last checkpoint, also where no interval is set, within a bounded time. A pipeline whose
         final checkpoint is under way finishes instead, within the same time."""
-        if self._life.phase in BEFORE_RUNNING:
+        if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
             return
         self._begin_stop()
 
     def _begin_stop(self) -> None:
-        if self._stopping:
+        if self._is_stopping:
             return
-        self._stopping = True
+        self._ending = Ending.BEGUN
         self._wiring.set_timer("stop", self._wiring.now_ms + self._policy.timeout_ms, self._stop_took_too_long)
-        if self._life.phase is Phase.RUNNING and self._pending_final is None:
+        if self._context.phase is Phase.RUNNING and self._pending_final is None:
             self._take_last()
 
     def _take_last(self) -> None:
@@ -340,13 +353,13 @@ class Coordinator:
             pending.savepoints = ()
             self._close(pending)
             self._notice_abort(pending, AbortKind.REPLACED, "the pipeline stops, and its last checkpoint contains more")
-        self._life.phase = Phase.STOPPING
+        self._context.enter(Phase.STOPPING)
         self._wiring.cancel_timer("trigger")
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
         """With the next checkpoint; with one that nothing follows when the pipeline is to stop after it."""
-        if self._stopping or self._life.phase in (Phase.FINISHING, Phase.CLEANING):
+        if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is ending already")
             return
         final = self._pending_final
@@ -355,19 +368,19 @@ class Coordinator:
             return
         self._savepoints.ask(event.name, of_the_last=event.drain)
         if event.drain:
-            self._draining = True
+            self._ending = max(self._ending, Ending.DRAIN)
         elif event.stop:
-            self._stop_when_running = True
-        if self._life.phase is Phase.RUNNING:
+            self._ending = Ending.STOP
+        if self._context.phase is Phase.RUNNING:
             self._end_as_asked()
             self._consider()
 
     def _end_as_asked(self) -> None:
         """The pipeline runs; whoever asked for a savepoint, perhaps before that, may have asked for the end as well."""
-        if self._stop_when_running:
+        if self._ending is Ending.STOP:
             self._begin_stop()
-        elif self._draining:
-            self._life.tell_sources(Halt())
+        elif self._ending is Ending.DRAIN:
+            self._context.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
         """What is stored is enough: the next start publishes what is not published yet (R4)."""
@@ -386,13 +399,17 @@ class Coordinator:
             self._notice_abort(pending, AbortKind.ENDED, "the pipeline ended")
         self.pending.clear()
         self._savepoints.end("the pipeline ended before" if failure is None else failure.message)
-        if self._life.phase in (Phase.RUNNING, Phase.STOPPING):
+        if self._context.phase in (Phase.RUNNING, Phase.STOPPING):
             self._wiring.do(CancelUnits())
-        self._life.phase = Phase.ENDED
+        self._context.enter(Phase.ENDED)
         self._wiring.do(EndPipeline(outcome=outcome, failure=failure))
         self._wiring.end()
 
     # ---- Small facts. ----
+
+    @property
+    def _is_stopping(self) -> bool:
+        return self._ending is Ending.BEGUN
 
     @property
     def _pending_final(self) -> PendingCheckpoint | None:

@@ -38,8 +38,8 @@ class RestoreRefusedError(ProtocolError):
 
     What the engine did: nothing was restored, taken back or published.
 
-    What to do: what the message says. docs/restore.md says what can be restored, what may change in a job, and what
-    `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
+    What to do: what the message says. `seatunnel help restore` says what can be restored, what may change in a job, and
+    what `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
 
     Message: checkpoint 200000-7 …. These can be restored: …
     """
@@ -50,8 +50,8 @@ class StateFormatError(ProtocolError):
 
     What the engine did: nothing of it was used, and nothing was changed.
 
-    What to do: run the version of the engine that wrote it, or a newer one; docs/versions.md says which version reads
-    what.
+    What to do: run the version of the engine that wrote it, or a newer one; `seatunnel help versions` says which
+    version reads what.
 
     Message: … has version 99; this version of the engine reads …: upgrade it
     """

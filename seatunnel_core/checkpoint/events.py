@@ -1,55 +1,14 @@
 """What happened outside the protocol, told to it. Every event carries the time, so that no machine reads a clock."""
 
-import enum
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.checkpoint.split import Committable, Split
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
-
-
-class FailureKind(enum.Enum):
-    """What kind of thing went wrong; decides what is worth a retry."""
-
-    DATA = "data"
-    """A row, a file or a rule: trying again gives the same result."""
-
-    USAGE = "usage"
-    """An option or a place that cannot work."""
-
-    TRANSIENT = "transient"
-    """A worker, a network or a server: trying again may help."""
-
-    RESTART = "restart"
-    """What the driver holds for its tasks is gone: a new start of the pipeline may help, another attempt cannot."""
-
-    STORAGE = "storage"
-    """The checkpoint storage did not do what it was asked."""
-
-    JOB = "job"
-    """Whatever it is, no pipeline of the job should go on."""
-
-    BUG = "bug"
-    """An exception outside the error trees."""
-
-
-@frozen(kw_only=True)
-class Failure:
-    kind: FailureKind
-    message: str
-    """Complete for a person: names source or sink, file, line and column where they are known."""
-
-    code: str = ""
-    """Of the error's class, for ``seatunnel help CODE``; empty when it is no error of ours."""
-
-    detail: str = field(default="", repr=False)
-    """The traceback, for the log file."""
-
-    @property
-    def retryable(self) -> bool:
-        return self.kind in (FailureKind.TRANSIENT, FailureKind.RESTART, FailureKind.STORAGE)
 
 
 @frozen(kw_only=True)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from seatunnel_core.checkpoint.commands import Degraded
-from seatunnel_core.checkpoint.messages import Pressure
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
-from seatunnel_core.checkpoint.wiring import Wiring
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.messages import Pressure
+from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 PATIENCE = 3
 """So many checkpoints may be overdue before the pipeline is degraded."""

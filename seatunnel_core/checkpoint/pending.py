@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from seatunnel_core.checkpoint.state import SinkState, SourceState, TaskState, VertexState, VertexStates
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState, VertexState, VertexStates
 from seatunnel_storage_api.state import CheckpointType
 
 
@@ -10,7 +11,7 @@ class PendingCheckpoint:
     """Collects the acknowledgements of one barrier; complete when every vertex has answered."""
 
     def __init__(
-        self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[str], triggered_ms: int
+        self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[VertexId], triggered_ms: int
     ) -> None:
         self.checkpoint_id = checkpoint_id
         self.checkpoint_type = checkpoint_type
@@ -23,20 +24,20 @@ class PendingCheckpoint:
         self.savepoints: tuple[str, ...] = ()
         """The names of the savepoints that are taken with it."""
 
-        self._states: dict[str, VertexState] = {}
+        self._states: dict[VertexId, VertexState] = {}
 
     @property
     def is_final(self) -> bool:
         """Whether it contains all that there was to read, so that the pipeline finishes behind it."""
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
-    def acknowledge(self, vertex: str, state: VertexState) -> bool:
+    def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:
         """Take the state of ``vertex`` and say whether it was the last one that was missing."""
         del self.missing[vertex]
         self._states[vertex] = state
         return not self.missing
 
-    def awaited(self, now_ms: int, doing: Callable[[str], tuple[str, int]]) -> str:
+    def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
         """Who holds it up, for a person: each vertex that has not acknowledged, what it does and how long, or the
         storage."""
         if self.storing_since_ms is not None:
@@ -53,12 +54,11 @@ class PendingCheckpoint:
         tasks: dict[str, TaskState] = {}
         sinks: dict[str, SinkState] = {}
         for vertex, state in self._states.items():
-            name = vertex.partition(" ")[2]
             match state:
                 case SourceState():
-                    sources[name] = state
+                    sources[vertex.name] = state
                 case TaskState():
-                    tasks[name] = state
+                    tasks[vertex.name] = state
                 case _:
-                    sinks[name] = state
+                    sinks[vertex.name] = state
         return VertexStates(sources=sources, tasks=tasks, sinks=sinks)

@@ -5,21 +5,22 @@ from functools import partial
 from typing import Any, TypeVar
 
 from seatunnel_core.checkpoint import events
-from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Command
-from seatunnel_core.checkpoint.coordinator import BEFORE_RUNNING, Coordinator
+from seatunnel_core.checkpoint.context import PipelineContext
+from seatunnel_core.checkpoint.coordinator import Coordinator
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.progress import PipelineProgress
-from seatunnel_core.checkpoint.sink_vertex import SinkVertex
-from seatunnel_core.checkpoint.source_vertex import SourceVertex
-from seatunnel_core.checkpoint.task_vertex import TaskVertex
-from seatunnel_core.checkpoint.topology import Topology
-from seatunnel_core.checkpoint.transitions import Phase, require_legal
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
-from seatunnel_core.checkpoint.wiring import Channel, Wiring
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
+from seatunnel_core.checkpoint.transitions import BEFORE_RUNNING, Phase, require_legal
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.sink import SinkVertex
+from seatunnel_core.checkpoint.vertices.source import SourceVertex
+from seatunnel_core.checkpoint.vertices.task import TaskVertex
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_storage_api.state import CheckpointType
 
 Vertex = TypeVar("Vertex", SourceVertex, TaskVertex, SinkVertex)
@@ -51,9 +52,9 @@ class PipelineProtocol:
         self._sinks = {
             spec.name: SinkVertex(spec, topology.inputs_of(spec.name), limits, self._wiring) for spec in topology.sinks
         }
-        self._life = Life(job_id=job_id, pipeline_id=pipeline_id, topology=topology, wiring=self._wiring)
+        self._context = PipelineContext(job_id=job_id, pipeline_id=pipeline_id, topology=topology, wiring=self._wiring)
         self._coordinator = Coordinator(
-            self._life, epoch_minimum=epoch_minimum, policy=policy, restore=restore, doing=self._doing
+            self._context, epoch_minimum=epoch_minimum, policy=policy, restore=restore, doing=self._doing
         )
         self._connect(topology)
         self._handlers = self._handler_table()
@@ -66,10 +67,9 @@ class PipelineProtocol:
         Raises:
             IllegalEventError: the event cannot come now; nothing has changed.
         """
-        phase = self._life.phase
-        if phase is Phase.ENDED:
+        if self._context.phase is Phase.ENDED:
             return ()
-        require_legal(phase, event)
+        require_legal(self._context.phase, event)
         self._require_sound(event)
         self._wiring.now_ms = max(self._wiring.now_ms, event.now_ms)
         self._handlers[type(event)](event)
@@ -78,7 +78,7 @@ class PipelineProtocol:
 
     @property
     def phase(self) -> Phase:
-        return self._life.phase
+        return self._context.phase
 
     def progress(self) -> PipelineProgress:
         """What a person wants to see, now."""
@@ -86,8 +86,8 @@ class PipelineProtocol:
         sources, tasks, sinks = self._sources.values(), self._tasks.values(), self._sinks.values()
         totals = [source.splits_total for source in sources]
         return PipelineProgress(
-            phase=self._life.phase,
-            epoch=self._life.epoch or None,
+            phase=self._context.phase,
+            epoch=self._context.epoch or None,
             rows_read=sum(task.rows_read for task in tasks),
             rows_written=sum(task.rows_written for task in tasks),
             bytes_read=sum(task.bytes_read for task in tasks),
@@ -104,8 +104,8 @@ class PipelineProtocol:
             splits_done=sum(task.splits_done for task in tasks),
             splits_total=None if None in totals else sum(total or 0 for total in totals),
             uncommitted=sum(sink.uncommitted for sink in sinks),
-            last_completed_id=self._life.last_completed_id,
-            last_completed_ms=self._life.last_completed_ms,
+            last_completed_id=self._context.last_completed_id,
+            last_completed_ms=self._context.last_completed_ms,
             pending=len(coordinator.pending),
             degraded=coordinator.health.degraded,
         )
@@ -127,7 +127,7 @@ class PipelineProtocol:
                 tasks=tuple(channel(self._tasks[name].receive) for name in inputs),
                 coordinator=channel(self._coordinator.receive),
             )
-        self._life.connect(
+        self._context.connect(
             sources={name: channel(source.receive) for name, source in self._sources.items()},
             tasks={name: channel(task.receive) for name, task in self._tasks.items()},
             sinks={name: channel(sink.receive) for name, sink in self._sinks.items()},
@@ -193,8 +193,9 @@ class PipelineProtocol:
             raise IllegalEventError(f"the pipeline has no {kind} {name!r}; it has {', '.join(sorted(vertices))}")
         return vertices[name]
 
-    def _doing(self, vertex: str) -> tuple[str, int]:
-        kind, _, name = vertex.partition(" ")
-        described: dict[str, Any] = {"source": self._sources, "task": self._tasks, "sink": self._sinks}
-        doing: tuple[str, int] = described[kind][name].doing()
-        return doing
+    def _doing(self, vertex: VertexId) -> tuple[str, int]:
+        if vertex.kind is VertexKind.SOURCE:
+            return self._sources[vertex.name].doing()
+        if vertex.kind is VertexKind.TASK:
+            return self._tasks[vertex.name].doing()
+        return self._sinks[vertex.name].doing()

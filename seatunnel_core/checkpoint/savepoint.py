@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from attrs import define
 
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.commands import SavepointCompleted, SavepointFailed
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.context import PipelineContext
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 
@@ -30,9 +30,9 @@ class _Taking:
 class Savepoints:
     """The savepoints of one pipeline, from their request to their end."""
 
-    def __init__(self, life: Life, *, timeout_ms: int, over: Callable[[], None]) -> None:
+    def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
         """``over`` is called when one was stored, or will not be."""
-        self._life = life
+        self._context = context
         self._timeout_ms = timeout_ms
         self._over = over
         self._asked: list[str] = []
@@ -63,10 +63,10 @@ class Savepoints:
 
     def completed(self, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
         """Checkpoint *n* is durable; the sinks are being told to publish what it contains."""
-        self._taking[checkpoint_id] = _Taking(names, states, set(self._life.sinks))
-        self._life.wiring.set_timer(
+        self._taking[checkpoint_id] = _Taking(names, states, set(self._context.sinks))
+        self._context.wiring.set_timer(
             f"savepoint:{checkpoint_id}",
-            self._life.wiring.now_ms + self._timeout_ms,
+            self._context.wiring.now_ms + self._timeout_ms,
             lambda: self._give_up(
                 checkpoint_id, f"not stored within {self._timeout_ms} ms: {self._doing(checkpoint_id)}"
             ),
@@ -80,14 +80,14 @@ class Savepoints:
         taking.unsettled.discard(sink)
         if not taking.unsettled:
             encoded = codec.encode(taking.states.without_staged())
-            self._life.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, encoded)
+            self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, encoded)
 
     def stored(self, ref: CheckpointRef) -> None:
         """If ``ref`` is a savepoint of ours, it is over."""
         taking = self._close(ref.checkpoint_id - 1)
         if taking is not None:
             for name in taking.names:
-                self._life.wiring.do(SavepointCompleted(name=name, ref=ref))
+                self._context.wiring.do(SavepointCompleted(name=name, ref=ref))
             self._over()
 
     def store_failed(self, ref: CheckpointRef, reason: str) -> None:
@@ -96,7 +96,7 @@ class Savepoints:
 
     def refuse(self, names: tuple[str, ...], reason: str) -> None:
         for name in names:
-            self._life.wiring.do(SavepointFailed(name=name, reason=reason))
+            self._context.wiring.do(SavepointFailed(name=name, reason=reason))
 
     def end(self, reason: str) -> None:
         """The pipeline ends: what is not stored will not be."""
@@ -112,7 +112,7 @@ class Savepoints:
             self._over()
 
     def _close(self, checkpoint_id: int) -> _Taking | None:
-        self._life.wiring.cancel_timer(f"savepoint:{checkpoint_id}")
+        self._context.wiring.cancel_timer(f"savepoint:{checkpoint_id}")
         return self._taking.pop(checkpoint_id, None)
 
     def _doing(self, checkpoint_id: int) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint import codec, events
-from seatunnel_core.checkpoint.base import RestoreRequest, Rewind, choose_base
+from seatunnel_core.checkpoint import events
 from seatunnel_core.checkpoint.commands import (
     ClaimEpoch,
     EpochStarted,
@@ -16,14 +15,16 @@ from seatunnel_core.checkpoint.commands import (
     Retract,
     Sweep,
 )
+from seatunnel_core.checkpoint.context import PipelineContext
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind, choose_base
+from seatunnel_core.checkpoint.decisions.matching import compare, fitted
+from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError, StateFormatError
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.fit import compare, fitted
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.messages import Plan, Prepared, RestoreSink, RestoreSource, RestoreTask
-from seatunnel_core.checkpoint.retraction import retractions
-from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.vertices.messages import Plan, Prepared, RestoreSink, RestoreSource, RestoreTask
+from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError, StorageUnavailableError
 from seatunnel_storage_api.state import CheckpointType
 
@@ -38,7 +39,7 @@ class Start:
 
     def __init__(
         self,
-        life: Life,
+        context: PipelineContext,
         *,
         epoch_minimum: int,
         timeout_ms: int,
@@ -47,8 +48,8 @@ class Start:
         running: Callable[[], None],
     ) -> None:
         """``end`` and ``running`` are called when the start failed, and when splits may flow."""
-        self._life = life
-        self._wiring = life.wiring
+        self._context = context
+        self._wiring = context.wiring
         self._epoch_minimum = epoch_minimum
         self._timeout_ms = timeout_ms
         self._restore = restore
@@ -58,7 +59,7 @@ class Start:
         self._unready: set[str] = set()
 
     def started(self, _event: events.Started) -> None:
-        self._life.phase = Phase.CLAIMING
+        self._context.enter(Phase.CLAIMING)
         self._wiring.do(ClaimEpoch(minimum=self._epoch_minimum))
 
     def require_large_enough(self, event: events.EpochClaimed) -> None:
@@ -69,41 +70,41 @@ class Start:
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
         """(a) The marker stands: from here on every older engine that looks will see it."""
-        self._life.epoch = event.epoch
-        self._life.phase = Phase.LISTING
+        self._context.epoch = event.epoch
+        self._context.enter(Phase.LISTING)
         self._wiring.do(ListCheckpoints())
 
     def checkpoints_listed(self, event: events.CheckpointsListed) -> None:
         """(b) A newer engine goes first. (c) The base is the latest that exists, or what a person asked for (R10)."""
         newest = max(event.newest_epoch or 0, max((info.epoch for info in event.checkpoints), default=0))
-        if newest > self._life.epoch:
+        if newest > self._context.epoch:
             message = (
-                f"epoch {newest} was claimed after epoch {self._life.epoch}: another engine runs this pipeline now"
+                f"epoch {newest} was claimed after epoch {self._context.epoch}: another engine runs this pipeline now"
             )
             self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message, code=StaleEpochError.code))
             return
         try:
-            self._life.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
+            self._context.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
             self._require_retracting_sinks()
-            if self._life.base.cut is not None:
-                self._life.phase = Phase.LOADING
-                self._wiring.do(LoadCheckpoint(ref=self._life.base.cut.ref))
+            if self._context.base.cut is not None:
+                self._context.enter(Phase.LOADING)
+                self._wiring.do(LoadCheckpoint(ref=self._context.base.cut.ref))
             else:
-                self._store_restore_point(VertexStates.at_start(self._life.topology))
+                self._store_restore_point(self._saved(VertexStates.at_start(self._context.topology)))
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error), error.code)
 
     def _require_retracting_sinks(self) -> None:
         """Before the restore point says that rows are to be taken back: every later start would have to do it."""
-        unable = [repr(sink.name) for sink in self._life.topology.sinks if not sink.retracts]
-        if self._life.base.rewind is Rewind.RETRACTED and unable:
+        unable = [repr(sink.name) for sink in self._context.topology.sinks if not sink.retracts]
+        if self._context.base.rewind is Rewind.RETRACTED and unable:
             raise RestoreRefusedError(
-                f"going back to checkpoint {self._life.base.ref} with --retract needs sinks that take back what they "
-                f"published, and {', '.join(unable)} cannot: write --accept-duplicates, and rows come twice there"
+                f"going back to checkpoint {self._context.base.ref} with --retract needs sinks that take back what "
+                f"they published, and {', '.join(unable)} cannot: write --accept-duplicates, and rows come twice there"
             )
 
     def require_asked_for(self, event: events.CheckpointLoaded) -> None:
-        asked = None if self._life.base.cut is None else self._life.base.cut.ref
+        asked = None if self._context.base.cut is None else self._context.base.cut.ref
         if event.state.ref != asked:
             raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
 
@@ -111,24 +112,47 @@ class Start:
         """A savepoint is stored when all that its cut names is published: that is known without asking the sinks."""
         try:
             states = codec.decode(event.state.states)
-            self._restore_states(states, is_published=self._life.base.cut is not self._life.base.info)
+            self._restore_states(states, is_published=self._context.base.cut is not self._context.base.info)
         except (RestoreRefusedError, StateFormatError) as error:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _restore_states(self, states: VertexStates, *, is_published: bool) -> None:
         """Found again by name; what goes back further than the base wins, because it takes more back."""
-        topology = self._life.topology
+        topology = self._context.topology
+        if self._restore.settled and is_published:
+            states = states.without_staged()
+        if not is_published:
+            self._require_meant(states)
         fitting = fitted(
             states, topology, allow_non_restored=self._restore.allow_non_restored, is_published=is_published
         )
-        self._life.is_extended = bool(compare(states, topology).new)
-        if self._life.base.rewind is Rewind.RETRACTED and fitting.retracting is None:
-            fitting = evolve(fitting, retracting=self._life.base.ref)
-        self._store_restore_point(fitting)
+        self._context.is_extended = bool(compare(states, topology).new)
+        if self._context.base.rewind is Rewind.RETRACTED and fitting.retracting is None:
+            fitting = evolve(fitting, retracting=self._context.base.ref)
+        self._store_restore_point(self._saved(fitting))
+
+    def _require_meant(self, states: VertexStates) -> None:
+        """R8: what an engine has staged that ran until this epoch was claimed goes where it was meant, too."""
+        for name, told in self._restore.told_otherwise.items():
+            for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
+                changes = [words for since, words in told if since <= each.epoch < (self._restore.since or 0)]
+                if changes and changes[-1]:
+                    raise RestoreRefusedError(
+                        f"the sink {name!r} has units staged that may not be published yet, and its {changes[-1]}. Put "
+                        "that back; it can be changed when the job was stopped with a savepoint (seatunnel -s)"
+                    )
+
+    def _saved(self, states: VertexStates) -> VertexStates:
+        """As the request says which save modes have acted: so the restore point says it to every later start."""
+        sinks = {
+            name: evolve(sink, save_mode_pending=False) if name in self._restore.saved else sink
+            for name, sink in states.sinks.items()
+        }
+        return evolve(states, sinks=sinks) if self._restore.saved else states
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
         """An older checkpoint would be a rewind (R10): nobody but a person decides that."""
-        which = "the latest checkpoint" if self._life.base.rewind is None else "the checkpoint that was asked for,"
+        which = "the latest checkpoint" if self._context.base.rewind is None else "the checkpoint that was asked for,"
         if event.intact is None:
             remedy = (
                 "none that is stored can be read. Restore the files of one from a backup, or empty the targets and "
@@ -146,10 +170,10 @@ class Start:
     def _store_restore_point(self, states: VertexStates) -> None:
         """(d) The base's state becomes the first checkpoint of its epoch; a finished pipeline stays final (R7)."""
         self._restored = states
-        self._life.phase = Phase.RESTORING
+        self._context.enter(Phase.RESTORING)
         self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
-        kind = CheckpointType.COMPLETED_POINT if self._life.base_is_final else CheckpointType.RESTORE_POINT
-        self._life.store(self._life.base.restore_point_id, kind, codec.encode(states))
+        kind = CheckpointType.COMPLETED_POINT if self._context.base_is_final else CheckpointType.RESTORE_POINT
+        self._context.store(self._context.base.restore_point_id, kind, codec.encode(states))
 
     def _restore_point_expired(self) -> None:
         message = f"the restore point was not stored within {self._timeout_ms} ms"
@@ -158,45 +182,42 @@ class Start:
     def restore_point_stored(self) -> None:
         """(e) Durable, and no newer marker: the pipeline exists. Now, and not before, may anything else be touched."""
         self._wiring.cancel_timer("restore")
-        self._life.mark_completed(self._life.base.restore_point_id)
+        self._context.mark_completed(self._context.base.restore_point_id)
         states = self._restored
-        for name, channel in self._life.sources.items():
+        for name, channel in self._context.sources.items():
             channel.send(RestoreSource(states.sources[name]))
-        for name, channel in self._life.tasks.items():
-            channel.send(RestoreTask(states.tasks[name], self._life.epoch))
-        for name, channel in self._life.sinks.items():
-            channel.send(RestoreSink(states.sinks[name], self._life.epoch))
+        for name, channel in self._context.tasks.items():
+            channel.send(RestoreTask(states.tasks[name], self._context.epoch))
+        for name, channel in self._context.sinks.items():
+            channel.send(RestoreSink(states.sinks[name], self._context.epoch))
         self._wiring.do(
             EpochStarted(
-                epoch=self._life.epoch,
-                base=self._life.base.ref,
+                epoch=self._context.epoch,
+                base=self._context.base.ref,
                 restored_units=sum(len(task.units) for task in states.tasks.values()),
                 restored_committables=sum(len(sink.uncommitted) for sink in states.sinks.values()),
             )
         )
-        self._life.phase = Phase.PREPARING
+        self._context.enter(Phase.PREPARING)
         pending = frozenset(name for name, sink in states.sinks.items() if sink.save_mode_pending)
-        self._wiring.do(PrepareSinks(epoch=self._life.epoch, save_mode_pending=pending))
+        self._wiring.do(PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending))
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
         """The sinks know the epoch. What the base had not committed comes first."""
-        self._life.phase = Phase.COMMITTING_BASE
-        self._life.tell_sinks(Prepared())
-        self._life.publish(self._life.base.restore_point_id)
+        self._context.enter(Phase.COMMITTING_BASE)
+        self._context.tell_sinks(Prepared())
+        self._context.publish(self._context.base.restore_point_id)
 
     def base_committed(self) -> None:
         """R9: what the restored state names stays, committed or not: until the next checkpoint a start would commit it
         again, and a sink may know by what it keeps that it has done so. What older live checkpoints name beyond the
-        base is committed, and nobody commits it again (R10)."""
-        if self._life.base_is_final and self._restored.retracting is None:
-            self._life.clean()
+        base is committed: who sweeps adds it for the sinks that would forget that."""
+        if self._context.base_is_final and self._restored.retracting is None:
+            self._context.clean()
             return
-        held = (unit for task in self._restored.tasks.values() for unit in task.units)
-        named = [committable for unit in held for committable in (unit.committables or {}).values()]
-        named += [committable for sink in self._restored.sinks.values() for committable in sink.uncommitted]
-        keep = frozenset(committable.id for committable in named)
-        self._life.phase = Phase.SWEEPING
-        self._wiring.do(Sweep(epoch=self._life.epoch, keep=keep, final=False))
+        keep = frozenset(committable.id for committable in self._restored.committables())
+        self._context.enter(Phase.SWEEPING)
+        self._wiring.do(Sweep(epoch=self._context.epoch, keep=keep, final=False))
 
     def swept(self) -> None:
         """R10: nothing is staged any more that an older engine could publish, so what is published now is all."""
@@ -204,21 +225,21 @@ class Start:
         if base is None:
             self._enumerate()
             return
-        self._life.phase = Phase.RETRACTING
-        epoch, topology = self._life.epoch, self._life.topology
+        self._context.enter(Phase.RETRACTING)
+        epoch, topology = self._context.epoch, self._context.topology
         gone = retractions(self._restored, topology, epoch=epoch, base_epoch=base.epoch)
         self._wiring.do(Retract(epoch=epoch, retractions=gone))
 
     def retracted(self, _event: events.Retracted) -> None:
-        if self._life.base_is_final:
-            self._life.clean()
+        if self._context.base_is_final:
+            self._context.clean()
         else:
             self._enumerate()
 
     def _enumerate(self) -> None:
-        self._life.phase = Phase.ENUMERATING
-        self._unready = set(self._life.sources)
-        self._life.tell_sources(Plan())
+        self._context.enter(Phase.ENUMERATING)
+        self._unready = set(self._context.sources)
+        self._context.tell_sources(Plan())
 
     def source_ready(self, source: str) -> None:
         self._unready.discard(source)

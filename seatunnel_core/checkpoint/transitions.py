@@ -1,10 +1,12 @@
 """The life of a pipeline as a table: in which phase which event is legal, and where it may lead.
 
 This is the whole order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
-``PipelineProtocol.handle`` raises and changes nothing. ``docs/checkpoint-protocol.md`` shows it as a drawing.
+``PipelineProtocol.handle`` raises and changes nothing. ``PipelineContext.enter`` alone changes the phase, and only to
+one where the table leads. ``docs/checkpoint-protocol.md`` shows the table as a drawing.
 """
 
 import enum
+from collections.abc import Mapping
 
 from attrs import frozen
 
@@ -66,12 +68,13 @@ class Transition:
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """Every phase that the pipeline may be in after the event; staying is named too."""
+    """Every phase that the pipeline may pass or be in after the event; staying is named too."""
 
 
 _P = Phase
 _STARTED = tuple(phase for phase in Phase if phase not in (Phase.CREATED, Phase.ENDED))
 _BEFORE_RUNNING = _STARTED[: _STARTED.index(Phase.RUNNING)]
+BEFORE_RUNNING = frozenset((Phase.CREATED, *_BEFORE_RUNNING))
 _AFTER_RUNNING = (_P.FINISHING, _P.CLEANING)
 
 
@@ -180,6 +183,12 @@ TRANSITIONS: tuple[Transition, ...] = (
 """Every legal step. An event that comes after the end is legal too, and ignored."""
 
 _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): row for row in TRANSITIONS}
+
+
+NEXT: Mapping[Phase, frozenset[Phase]] = {
+    phase: frozenset(to for row in TRANSITIONS if row.phase is phase for to in row.to) for phase in Phase
+}
+"""By phase: where any event may lead from there."""
 
 
 def require_legal(phase: Phase, event: Event) -> None:

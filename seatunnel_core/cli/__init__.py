@@ -1,0 +1,1 @@
+"""The command ``seatunnel``: arguments, what is shown, exit codes. What it does is done by the packages below."""

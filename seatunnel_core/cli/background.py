@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.resume import program, resume_command
-from seatunnel_core.runtime.job_id import new_job_id
-from seatunnel_core.runtime.log_file import log_folder
+from seatunnel_core.spark.starting.log_folder import log_folder
 
 
 def run_in_background(arguments: RunArguments) -> int:

@@ -2,9 +2,9 @@
 
 from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import read_job
-from seatunnel_core.connectors import registry
-from seatunnel_core.runtime.check import check_report, spark_to_ask
-from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.planning.check import check_report, spark_to_ask
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 
 
 def check(arguments: RunArguments) -> int:
@@ -15,7 +15,7 @@ def check(arguments: RunArguments) -> int:
         PlatformError: Spark is needed to tell columns, and does not start.
     """
     request = read_job(arguments)
-    job = plan_job(request.raw, registry, request.engine, name=arguments.name, master=arguments.master, look=True)
+    job = plan_job(request.raw, lookup, request.engine, name=arguments.name, master=arguments.master, look=True)
     with spark_to_ask(job, master=arguments.master) as spark:
         print(check_report(job, request.engine, master=arguments.master, spark=spark))
     return 0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seatunnel_core.quantity import count, duration, pick
-from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 
 MOST_LINES = 50
 """Pipelines that are shown one by one; the failed ones always are."""
@@ -47,6 +47,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     lines += [f"  More: seatunnel help {code}" for code in codes if code]
     if report.warnings:
         lines += ["", f"{pick(len(report.warnings), 'warning')}:", *(f"  {warning}" for warning in report.warnings)]
+    lines += _repeated(report.pipelines)
     if report.log_file is not None:
         lines += ["", f"Spark's log: {report.log_file}"]
     if any(view.phase == FENCED for view in report.pipelines):
@@ -54,6 +55,17 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     elif report.outcome is not JobOutcome.FINISHED:
         lines += ["", f"To go on with this job: {resume_command}"]
     return "\n".join(lines)
+
+
+def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
+    """No other figure counts what was written in vain."""
+    units = sum(view.units_repeated for view in pipelines)
+    if not units:
+        return []
+    where = ", ".join(str(view.id) for view in pipelines if view.units_repeated)
+    named = f"pipeline {where}" if where.isdigit() else f"the pipelines {where}"
+    ran = "1 work unit of" if units == 1 else f"{count(units)} work units of"
+    return ["", f"{ran} {named} ran again after they had begun: rows may be twice where a sink writes at once"]
 
 
 def _moment(seconds: float) -> str:

@@ -12,7 +12,7 @@ from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
 from seatunnel_core.control import client
 from seatunnel_core.errors import UsageError
 from seatunnel_core.quantity import count, duration
-from seatunnel_core.runtime.open_metrics import Sample, machine_samples, page
+from seatunnel_core.reporting.open_metrics import Sample, machine_samples, page
 
 _HEADINGS = ("job", "name", "process", "runs for", "pipelines", "read", "committed", "last checkpoint")
 _NOTHING = "No job of yours runs on this machine. What is stored: seatunnel checkpoints list"

@@ -39,7 +39,8 @@ def init(folder: Path) -> None:
     print(f"Wrote into {folder}:")
     for file in written:
         print(f"  {file.path}")
-    print(f"\nRun the first job:\n  {shlex.join([*program(), '-c', str(folder / 'jobs/first.conf')])}")
+    first = ["-c", str(folder / "jobs/first.conf"), "--engine-config", str(folder / "config/seatunnel.yaml")]
+    print(f"\nRun the first job:\n  {shlex.join([*program(), *first])}")
     print(f"\nOr use the folder as SeaTunnel's home:\n  export SEATUNNEL_HOME={shlex.quote(str(home))}")
     print("  $SEATUNNEL_HOME/bin/seatunnel.sh --config $SEATUNNEL_HOME/config/v2.batch.config.template")
 

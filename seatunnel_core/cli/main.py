@@ -79,23 +79,23 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
             init(arguments.folder)
             return DONE
         case PluginsArguments():
-            from seatunnel_core.cli.plugins import list_plugins
+            from seatunnel_core.cli.help.plugins import list_plugins
 
             return DONE if list_plugins() else FAILED
         case HelpArguments(json_schema=True):
             import json
 
-            from seatunnel_core.cli.job_schema import job_schema
+            from seatunnel_core.cli.help.job_schema import job_schema
 
             print(json.dumps(job_schema(), indent=1, ensure_ascii=False))
             return DONE
         case HelpArguments():
-            from seatunnel_core.cli.plugin_help import print_help
+            from seatunnel_core.cli.help.plugin import print_help
 
             return DONE if print_help(arguments.kind, arguments.name) else FAILED
         case CheckpointsCommand():
-            from seatunnel_core.cli.checkpoints import checkpoints
-            from seatunnel_core.cli.checkpoints_arguments import parse_checkpoints
+            from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
+            from seatunnel_core.cli.checkpoints.command import checkpoints
 
             return checkpoints(parse_checkpoints(arguments.argv))
         case ControlArguments():

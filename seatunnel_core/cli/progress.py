@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from seatunnel_core.cli.closing_table import closing_table
 from seatunnel_core.quantity import count, duration, pick, rate, size
-from seatunnel_core.runtime.report import JobProgress, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

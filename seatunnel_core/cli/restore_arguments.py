@@ -26,9 +26,10 @@ class RestoreArguments:
     retract: bool = False
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
+    take_over: bool = False
 
 
-_OF_OLD_JOBS = ("restore_with_checkpoint", "restore_with_savepoint", "retract")
+_OF_OLD_JOBS = ("restore_with_checkpoint", "restore_with_savepoint", "retract", "take_over")
 _OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
 
 
@@ -53,6 +54,8 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--accept-duplicates", action="store_true", help="leave it, and let it come a second time")
     forget = "give up the state of sources and sinks that the job no longer has"
     add("--allow-non-restored-state", action="store_true", help=forget)
+    take = "with -r: although the job runs in another process here, which ends with an error then"
+    add("--take-over", action="store_true", help=take)
 
 
 def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
@@ -85,4 +88,5 @@ def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
         retract=values.retract,
         accept_duplicates=values.accept_duplicates,
         allow_non_restored_state=values.allow_non_restored_state,
+        take_over=values.take_over,
     )

@@ -18,7 +18,7 @@ _WITH_VALUE = (
     "--from-storage",
     "--begun-to",
 )
-_ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state")
+_ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state", "--take-over")
 
 
 def resume_command(typed: Sequence[str], job_id: str) -> str:

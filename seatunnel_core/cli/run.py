@@ -3,6 +3,8 @@
 import contextlib
 import os
 
+from seatunnel_core.claiming.handover import ForeignSavepoint
+from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import Request, read_job
 from seatunnel_core.cli.progress import Display
@@ -11,13 +13,11 @@ from seatunnel_core.cli.screen import screen
 from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
 from seatunnel_core.config.engine import PRINT_JOB_METRICS
 from seatunnel_core.config.env import JOB_NAME
-from seatunnel_core.connectors import registry
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
-from seatunnel_core.runtime.job_id import new_job_id
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.move import ForeignSavepoint
-from seatunnel_core.runtime.report import JobOutcome, JobReport
-from seatunnel_core.spark.session import archive_classes
+from seatunnel_core.spark.starting.session import archive_classes
 
 EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 130}
 
@@ -58,7 +58,7 @@ def _stay(
     job_run = JobRun(
         request.raw,
         request.engine,
-        registry=registry,
+        registry=lookup,
         job_id=job_id,
         restore=_restore(arguments),
         begin_with=_begin_with(arguments),
@@ -99,6 +99,7 @@ def _restore(arguments: RunArguments) -> Restore | None:
         retract=asked.retract,
         accept_duplicates=asked.accept_duplicates,
         allow_non_restored_state=asked.allow_non_restored_state,
+        take_over=asked.take_over,
     )
 
 

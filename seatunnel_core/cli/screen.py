@@ -18,7 +18,7 @@ from seatunnel_core.cli.logs import logs_sent_to
 from seatunnel_core.cli.output import give_up_output
 from seatunnel_core.cli.progress import Display, PlainDisplay, TerminalDisplay
 from seatunnel_core.quantity import count
-from seatunnel_core.runtime.report import JobOutcome, JobProgress, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
 
 LOG = logging.getLogger("seatunnel.run")
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.quantity import count
-from seatunnel_core.runtime.report import JobProgress, JobReport
+from seatunnel_core.reporting.report import JobProgress, JobReport
 
 REFRESH_S = 0.25
 REST = 20

@@ -172,6 +172,39 @@ ENGINE: tuple[Option[Any], ...] = (
 )
 """The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
 
+_NOTED = {
+    **dict.fromkeys(
+        ("classloader-cache-mode", "jar-storage."), "connectors are Python packages, which each process imports once"
+    ),
+    **dict.fromkeys(("telemetry.logs.", "event-report-http."), "what a job does is told by its process and its log"),
+    **dict.fromkeys(
+        ("metrics-fetch-timeout-ms", "job-metrics-partition-count", "state-cleanup-delay-ms", "stain-trace-"),
+        "a job's figures and state are kept by its own process",
+    ),
+    **dict.fromkeys(
+        ("coordinator-service.", "slot-service.slot-allocate-strategy", "timer-flush-pool-size"),
+        "Spark places the tasks and runs them",
+    ),
+    "health-metrics-timeout-seconds": "Spark watches its executors",
+    "checkpoint.schema-change-timeout": "the columns of a running job do not change in this version",
+    "metadata.": "there is no service of data sources in this version; options stand in the job's file",
+    **dict.fromkeys(
+        (
+            "http.https-port",
+            "http.key-store-path",
+            "http.key-store-password",
+            "http.key-manager-password",
+            "http.trust-store-path",
+            "http.trust-store-password",
+            "http.upload-max-file-size-mb",
+            "http.upload-max-request-size-mb",
+            "http.log-response-max-size-mb",
+        ),
+        _SERVER,
+    ),
+}
+"""Prefixes of SeaTunnel's keys that concern parts which this engine has not."""
+
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
 """Keys of storages that people put into the wrong block. What a storage knows, its plugin says."""
 
@@ -260,7 +293,8 @@ def read_engine(tree: Block, path: Path | None, problems: Problems) -> EngineCon
     """The configuration that a tree describes."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
-    options = validate(general, ENGINE, Place(what="seatunnel.engine", elsewhere=_ELSEWHERE), problems).options
+    place = Place(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
+    options = validate(general, ENGINE, place, problems).options
     return EngineConfig(options=options, storage=read_storage(storage, problems), file=path)
 
 

@@ -41,11 +41,15 @@ CHECKPOINT_INTERVAL = Option(
     "takes the engine's, a batch job takes none.",
 )
 CHECKPOINT_TIMEOUT = Option(
-    "checkpoint.timeout", DURATION_MS, unit="ms", doc="How long a checkpoint may take; unset: the engine's."
+    "checkpoint.timeout",
+    DURATION_MS,
+    unit="ms",
+    doc="How long a checkpoint may take, from its barriers on; unset: the engine's. It needs an interval.",
 )
 CHECKPOINT_MIN_PAUSE = Option(
     "checkpoint.min-pause",
     within(-1, 2**31 - 1),
+    aliases=("min-pause",),
     unit="ms",
     doc="The least time between the end of one checkpoint and the start of the next; unset: the engine's.",
 )

@@ -3,14 +3,17 @@
 import re
 
 _SPACES = r" \t\r\v\f\x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+# Only sets are possessive: of groups with alternatives, Python before 3.11.5 matches too little (gh-106052).
+_QUOTED = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"'
 _TOKEN = re.compile(
     rf"""
       (?P<space>[{_SPACES}]+)
     | (?P<newline>\n)[{_SPACES}\n]*+
     | (?P<comment>(?://|\#)[^\n]*)
-    | (?P<triple>\"\"\"(?:(?!\"\"\").)*+\"\"\"\"*)
-    | (?P<quoted>(?!\"\"\")"(?:[^"\\\n]|\\.)*+")
-    | (?P<substitution>\$\{{(?:[^"{{}}\n]|"(?:[^"\\\n]|\\.)*+")*+\}})
+    | (?P<triple>\"\"\".*?\"\"\"\"*)
+    | (?P<quoted>(?!\"\"\"){_QUOTED})
+    | (?P<substitution>\$\{{[^"{{}}\n]*+(?:{_QUOTED}[^"{{}}\n]*+)*\}})
     | (?P<mark>\+=|[{{}}\[\]:=,])[{_SPACES}]*+
     | (?P<number>-?[0-9][0-9.eE-]*\+[0-9.eE+-]*)
     | (?P<text>(?:[^{_SPACES}\n$"{{}}\[\]:=,+\#`^?!@*&\\/]|/(?!/))+)

@@ -63,7 +63,12 @@ _SECTIONS = ("env", *(kind.value for kind in Kind))
 _ENV_PLACE = Place(
     what="env",
     free=("spark.",),
-    noted={"flink.": "this engine runs on Spark", "execution.": "it is an option of Flink"},
+    noted={
+        "flink.": "this engine runs on Spark",
+        "execution.": "it is an option of Flink",
+        "metalake_": "there is no service of data sources in this version; options stand in the job's file",
+        "openlineage_": "no lineage is reported in this version",
+    },
     elsewhere={option.key: "seatunnel.yaml, under seatunnel.engine" for option in ENGINE},
 )
 

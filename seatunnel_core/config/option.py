@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config import json_shape
 from seatunnel_core.config.json_shape import Shape
 
 T = TypeVar("T")
+
+Keys = Mapping[str, "Keys | None"]
+"""The keys of a block, each with those of the block or blocks below it; ``None``: whatever stands there."""
 
 
 @frozen(kw_only=True)
@@ -32,6 +35,9 @@ class OptionType(Generic[T]):
 
     entries: "tuple[Option[Any], ...]" = ()
     """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
+
+    keys: "Keys | None" = field(default=None, repr=False, eq=False)
+    """Those that the block may have, or the blocks of the list; ``None``: any. Another one is told and left out."""
 
     shape: Shape = field(factory=dict, repr=False, eq=False)
     """A JSON Schema of what may stand in a file, for editors; empty: anything."""
@@ -290,13 +296,29 @@ MAP: OptionType[dict[str, str]] = OptionType(
 )
 """Keys to texts. Blocks below become dotted keys, and ``null`` is the same as no key."""
 
+_CONSTRAINT_COLUMN = dict.fromkeys(("columnName", "sortType", "indexName", "indexType", "metricType"))
+_SCHEMA_KEYS: Keys = {
+    **dict.fromkeys(("table", "schema_first", "comment", "fields", "partition_keys", "metadata_table_id")),
+    "columns": dict.fromkeys(("name", "type", "nullable", "columnLength", "columnScale", "defaultValue", "comment")),
+    "primaryKey": dict.fromkeys(("name", "columnNames", "columns")),
+    "constraintKeys": {
+        **dict.fromkeys(("constraintName", "constraintType")),
+        "constraintColumns": _CONSTRAINT_COLUMN,
+    },
+}
 SCHEMA: OptionType[dict[str, Any]] = OptionType(
-    name="schema", parse=_mapping, textual=True, nested=True, shape=json_shape.BLOCK
+    name="schema", parse=_mapping, textual=True, nested=True, keys=_SCHEMA_KEYS, shape=json_shape.BLOCK
 )
 """A nested block, as plain dicts, lists and texts."""
 
 NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, nested=True, shape=json_shape.BLOCK)
 """A nested block, as plain dicts, lists, texts, numbers, truth values and ``None``."""
+
+
+def BLOCK(keys: Keys) -> OptionType[dict[str, Any]]:  # noqa: N802
+    """As ``NESTED``, with these keys and no others."""
+    return evolve(NESTED, keys=keys)
+
 
 ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, nested=True)
 
@@ -336,6 +358,7 @@ def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: igno
         parse=parse,
         textual=of.textual,
         nested=of.nested,
+        keys=of.keys,
         shape=json_shape.listed(of.shape),
     )
 

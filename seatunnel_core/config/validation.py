@@ -7,7 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.config.document import Block, Items, Position, Scalar, Value, plain
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.config.option import Keys, Option, Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret import resolve
@@ -145,7 +145,25 @@ def _take(
         return False
     if option.no_effect:
         problems.warn_once(f"{found.key!r} has no effect: {option.no_effect}", found.position)
+    if option.type.keys is not None:
+        _report_keys(found.key, found.value, option.type.keys, place, problems)
     return True
+
+
+def _report_keys(path: str, value: Value, keys: Keys, place: Place, problems: Problems) -> None:
+    """Tell the keys inside of an option's blocks that nobody looks at, as existing files have them."""
+    if isinstance(value, Items):
+        for each in value.values:
+            _report_keys(path, each, keys, place, problems)
+    for entry in value if isinstance(value, Block) else ():
+        if entry.key not in keys:
+            close = nearest(entry.key, keys)
+            suggestion = f"Did you mean {close!r}?" if close else f"Known are: {', '.join(sorted(keys))}"
+            problems.lenient(f"{place.what}: {path} has no {entry.key!r}", entry.position, suggestion)
+            continue
+        below = keys[entry.key]
+        if below is not None:
+            _report_keys(f"{path}.{entry.key}", entry.value, below, place, problems)
 
 
 def _take_entries(option: Option[Any], found: _Found, values: dict[str, Any], place: Place, problems: Problems) -> bool:

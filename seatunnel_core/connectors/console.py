@@ -1,111 +1,118 @@
-"""The sink ``Console``: prints rows when their checkpoint is complete.
+"""The sink ``Console``: prints the rows of a unit of work when the unit ends.
 
-The text of the first rows of a unit travels in its committable; the rest is only counted. Nothing is staged, so a
-commit that is repeated after a crash prints again. A row looks as in SeaTunnel, where ``subtaskIndex`` is the number of
+A writer packs the lines of its rows, which travel to the driver with the unit's result and stand in no checkpoint. A
+unit that is repeated after a failure prints again. A row looks as in SeaTunnel, where ``subtaskIndex`` is the number of
 the unit here, and ``rowIndex`` counts the rows of the unit.
 """
 
+import base64
 import sys
-from collections.abc import Sequence
+import time
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, Option, Options, within
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.rows.value_text import cut, json_text
+from seatunnel_core.rows.value_text import json_text
+from seatunnel_core.work.committable import Committable
 
 PRINT = Option("log.print.data", BOOLEAN, default=True, doc="Whether rows are printed; they are counted in any case.")
-DELAY = Option(
-    "log.print.delay.ms",
-    DURATION_MS,
-    default=0,
-    no_effect="rows are printed when a checkpoint completes",
-    doc="A pause.",
-)
+DELAY = Option("log.print.delay.ms", DURATION_MS, default=0, unit="ms", doc="How long a task waits behind each row.")
 ROWS = Option(
-    "rows_per_unit", within(0, 10_000), default=100, unit="rows", doc="How many rows of a unit of work are printed."
+    "rows_per_unit", within(0, 2**31 - 1), unit="rows", doc="How many rows of a unit of work are printed; else all."
 )
-
-LINE_CHARACTERS = 500
-"""Longer rows are cut, and say by how much."""
-
-UNIT_CHARACTERS = 32_000
-"""The text of one unit; it travels through the driver."""
 
 
 class ConsoleSink(Sink):
     """Prints to standard output."""
 
     identifier: ClassVar[str] = "Console"
+    tells_rows_apart = True
     declared = (PRINT, DELAY, ROWS)
     guarantee = Guarantee.AT_LEAST_ONCE
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return {}
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "ConsoleWriter":
         return ConsoleWriter(self.options, place.unit)
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
-        for committable in committables:
-            rows = stored.texts(committable.body, "lines")
-            lines = [*stored.texts(committable.body, "schemas"), *rows]
-            left_out = stored.below(committable.body, "left_out") if rows and "left_out" in committable.body else {}
-            lines += [
-                f"… and more rows of {_printable(table)} that are not shown: {left_out[table]}" for table in left_out
-            ]
-            if lines:
-                sys.stdout.write("\n".join(lines) + "\n")
+    def show(self, shown: Sequence[str]) -> None:
+        for packed in shown:
+            sys.stdout.write(zlib.decompress(base64.b64decode(packed)).decode())
         sys.stdout.flush()
+
+    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+        """The rows are on the screen."""
 
 
 class ConsoleWriter(SinkWriter):
-    """Keeps the text of the first rows."""
+    """Packs the lines."""
 
     def __init__(self, options: Options, unit: int) -> None:
         self._unit = unit
-        self._limit: int = options[ROWS] if options[PRINT] else 0
-        self._schemas: dict[str, str] = {}
-        self._lines: list[str] = []
+        self._limit: int | None = options[ROWS] if options[PRINT] else 0
+        self._pause_s: float = options[DELAY] / 1000
+        self._tables: set[str] = set()
         self._left_out: dict[str, int] = {}
-        self._characters = self._rows = self._bytes = 0
+        self._packer = zlib.compressobj(1)
+        self._packed: list[bytes] = []
+        self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
-        if batch.table not in self._schemas and self._limit:
-            columns = ", ".join(f"{column.name}<{type_name(column.type)}>" for column in batch.rows.schema)
-            self._schemas[batch.table] = _printable(f"table {batch.table}: {columns}")
-        wanted = self._limit - len(self._lines) if self._characters < UNIT_CHARACTERS else 0
-        kept = 0
-        types = batch.rows.schema.types
-        for number, row in enumerate(batch.rows.slice(0, max(wanted, 0)).to_pylist()):
-            kind = RowKind(batch.kinds[number].as_py()) if batch.kinds is not None else RowKind.INSERT
-            line = (
-                f"subtaskIndex={self._unit}  rowIndex={self._rows + number + 1}:  "
-                f"SeaTunnelRow#tableId={batch.table} SeaTunnelRow#kind={kind.name} : "
-                + ", ".join(map(_shown, row.values(), types))
-            )
-            kept = number + 1
-            line = _printable(cut(line, LINE_CHARACTERS))
-            self._lines.append(line)
-            self._characters += len(line)
-            if self._characters >= UNIT_CHARACTERS:
-                break
-        if kept < batch.rows.num_rows:
-            self._left_out[batch.table] = self._left_out.get(batch.table, 0) + batch.rows.num_rows - kept
+        wanted = batch.rows.num_rows
+        if self._limit is not None:
+            wanted = min(max(self._limit - self._rows, 0), wanted)
+        if self._limit != 0:
+            kinds = None if batch.kinds is None else batch.kinds.slice(0, wanted)
+            self._pack(Batch(table=batch.table, rows=batch.rows.slice(0, wanted), kinds=kinds))
+        if wanted < batch.rows.num_rows:
+            self._left_out[batch.table] = self._left_out.get(batch.table, 0) + batch.rows.num_rows - wanted
+        if self._pause_s:
+            time.sleep(self._pause_s * batch.rows.num_rows)
         self._rows += batch.rows.num_rows
         self._bytes += batch.rows.nbytes
 
+    def _pack(self, batch: Batch) -> None:
+        rows = list(zip(*map(_column, batch.rows.schema, batch.rows.columns), strict=True))
+        if batch.table not in self._tables:
+            self._tables.add(batch.table)
+            columns = ", ".join(f"{column.name}<{type_name(column.type)}>" for column in batch.rows.schema)
+            self._line(f"table {batch.table}: {columns}")
+        kinds = [RowKind.INSERT.value] * batch.rows.num_rows if batch.kinds is None else batch.kinds.to_pylist()
+        for number, (row, kind) in enumerate(zip(rows, kinds, strict=True), self._rows + 1):
+            self._line(
+                f"subtaskIndex={self._unit}  rowIndex={number}:  SeaTunnelRow#tableId={batch.table} "
+                f"SeaTunnelRow#kind={RowKind(kind).name} : {', '.join(row)}"
+            )
+
+    def _line(self, text: str) -> None:
+        self._packed.append(self._packer.compress(f"{_printable(text)}\n".encode(errors="backslashreplace")))
+
     def finish(self) -> Staged:
-        body: dict[str, Any] = {"schemas": list(self._schemas.values()), "lines": self._lines}
-        if self._left_out:
-            body["left_out"] = self._left_out
-        return Staged(body=body, rows=self._rows, bytes=self._bytes)
+        for table, rows in self._left_out.items() if self._limit else ():
+            self._line(f"… and more rows of {table} that are not shown: {rows}")
+        packed = b"".join([*self._packed, self._packer.flush()])
+        shown = (base64.b64encode(packed).decode(),) if self._tables else ()
+        return Staged(body={}, rows=self._rows, bytes=self._bytes, shown=shown)
 
     def abort(self) -> None:
-        self._lines.clear()
+        self._packed.clear()
+
+
+def _column(column: pa.Field, values: pa.Array) -> list[str]:
+    try:
+        return [_shown(value, column.type) for value in values.to_pylist()]
+    except ValueError as error:
+        raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
 
 
 def _shown(value: Any, kind: pa.DataType) -> str:

@@ -6,16 +6,17 @@ that holds the committable is complete. Publishing consumes what was staged, in 
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import field, frozen
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable, added
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable, added
+from seatunnel_core.work.retraction import Retraction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,6 +57,8 @@ class SinkPlace:
     pipeline_id: int
     sink_ordinal: int
     epoch: int
+    process: int = 0
+    """Equal for all pipelines of one process, and larger than in any process of the job before it."""
 
 
 @frozen(kw_only=True)
@@ -69,6 +72,9 @@ class Staged:
     bytes: int
     table_rows: Mapping[str, int] = field(factory=dict)
     """How many of the rows each table has, for a sink that wants to know in ``conclude``; else empty."""
+
+    shown: tuple[str, ...] = ()
+    """What ``Sink.show`` gets as soon as the unit has ended; no checkpoint holds it."""
 
 
 class SinkWriter(ABC):
@@ -91,17 +97,48 @@ class SinkWriter(ABC):
         """Remove what was staged, as far as possible. Never raises."""
 
 
+@frozen(kw_only=True)
+class SaveMode:
+    """What a sink does with what is in its target when the job first starts."""
+
+    target: str
+    """Equal for two sinks that would do it to the same thing: the path of a folder, the name of a table."""
+
+    does: str = ""
+    """As the options say it, such as ``DROP_DATA``; empty when everything stays as it is."""
+
+
 class Sink(ABC):
     """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
     guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
+    remarks: tuple[str, ...] = ()
+    """What a person should know of the options, although they work: warnings when the job is planned."""
+
     weakness: str = ""
     """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone says."""
 
+    tells_rows_apart: bool = False
+    """Whether a writer that raises ``RowError`` has taken no row of that batch; so bad rows can be found, left out or
+    written with null, as ``row_error_handle_way`` says, which is refused without it."""
+
+    takes_any_moment: bool = False
+    """Whether a writer takes dates before the year 1 and after 9999, as Arrow has them; else it is handed none, and
+    their rows are refused before it (``within_extent``)."""
+
     retracts: ClassVar[bool] = False
     """Whether ``retract`` is there: the pipeline can go back to an older checkpoint without publishing rows twice."""
+
+    saves_later: ClassVar[bool] = False
+    """Whether ``apply_save_mode`` only notes that it is to be done, and ``create_tables`` does it, because the tables
+    are not known before. Such a sink has to see to it by itself that it happens once for a job and a table, before any
+    of the job's sinks publishes there, and that an engine which was replaced does nothing any more."""
+
+    forgets: ClassVar[bool] = True
+    """Whether ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
+    ``False`` for a sink whose target tells that for ever: then only what its start has restored is read."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
@@ -117,6 +154,30 @@ class Sink(ABC):
         """The folder in which it stages, below ``.seatunnel/``; the job's manifest records it, so that what a dead job
         left can be found. ``None`` for a sink that stages nothing, or somewhere else."""
         return None
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        """What staged things are bound to: the options that say where they are to be published and what they mean
+        there, with their values for a person, without secrets. The job's manifest keeps them, and no committable is
+        given to a sink that is told otherwise. As it stands here: all options that are not at their defaults. A sink
+        whose ``commit`` does nothing, or goes by what the committable says alone, has none.
+        """
+        return written_options(self.options, *self.options.declared)
+
+    @property
+    def recognises_by(self) -> Mapping[str, str]:
+        """What ``retract`` finds published things by, besides that: options with their values, as in ``bound_to``."""
+        return {}
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        """What ``apply_save_mode`` does, and where: it is called for one of the sinks of a job that share a target. As
+        it stands here, sinks do that which are told the same; ``None``: there is nothing to do, whatever the options
+        say."""
+        if type(self).apply_save_mode is Sink.apply_save_mode:
+            return None
+        told = (f"{key}={value}" for key, value in sorted(self.bound_to.items()))
+        return SaveMode(target=", ".join(told), does="its save mode")
 
     @property
     def emptied_folder(self) -> str | None:
@@ -175,10 +236,20 @@ class Sink(ABC):
             rows=sum(part.rows for part in parts),
             bytes=sum(part.bytes for part in parts),
             table_rows=added(part.table_rows for part in parts),
+            shown=tuple(text for part in parts for text in part.shown),
         )
 
+    def show(self, shown: Sequence[str]) -> None:
+        """Take what the writer of a unit that has ended left in ``Staged.shown``. In the driver, before the unit is
+        committed, and again for a unit that is repeated after a failure."""
+
     def prepare(self, place: SinkPlace) -> None:
-        """Create the staging folder, and find out whether the target can be written. In the driver, at the start."""
+        """Create the staging folder, and find out whether the target can be written. In the driver, at the start.
+
+        The engine looks whether the job still is its own behind this and before ``apply_save_mode``. So what
+        ``prepare`` leaves behind, and takes away if it is of a smaller epoch, can keep an engine that was replaced, and
+        fell asleep after that look, from emptying the target: see ``docs/write-a-connector.md``.
+        """
 
     def probe(self, place: SinkPlace, token: str) -> None:
         """In a Spark task, before data moves: leave ``token`` where ``prove`` in the driver must find it."""
@@ -187,7 +258,12 @@ class Sink(ABC):
         """In the driver: raise ``SinkError`` unless the probe's ``token`` can be seen (another host's disk?)."""
 
     def apply_save_mode(self, place: SinkPlace) -> None:
-        """Act as ``data_save_mode`` says. Called once in the life of a pipeline, before anything is published."""
+        """Act as ``data_save_mode`` says. Called once for a job and a target, before any of its pipelines publishes
+        anything there; again only when the process was killed before that was stored.
+
+        Raises:
+            SinkError: it cannot be done, or another engine goes on with the job.
+        """
 
     @abstractmethod
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
@@ -200,7 +276,8 @@ class Sink(ABC):
     def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
         """Remove this pipeline's staging of older epochs (of its own too when ``final``), and say how many things went.
 
-        ``keep`` holds the ids of the committables that some live checkpoint names; what they name stays.
+        ``keep`` holds the ids of the committables that some live checkpoint names; what they name stays, and that they
+        were committed stays known: a person may go back to that checkpoint.
         """
         return 0
 
@@ -213,6 +290,16 @@ class Sink(ABC):
             SinkError: it cannot be done; ``retryable`` when trying again may help.
         """
         raise SinkError(f"sink {self.identifier} cannot take published rows back")
+
+    def published(self, place: SinkPlace) -> Iterable[str]:
+        """The ids of the committables of this pipeline that the target itself shows to be published, as far as it does;
+        none for a sink that cannot tell. Before a restored pipeline does anything else: what its newest checkpoint does
+        not know of was published behind one that somebody removed. Nothing is made or fenced off for it.
+
+        Raises:
+            SinkError: the target cannot be looked at; ``retryable`` when trying again may help.
+        """
+        return ()
 
     def clear(self, place: SinkPlace) -> None:
         """Sweep a last time, what came late, and remove what sweeps leave, empty folders for example. Called once the

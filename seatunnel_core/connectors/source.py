@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import field, frozen
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.schema_block import DEFAULT_TABLE
+from seatunnel_core.work.split import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -96,6 +97,9 @@ class Source(ABC):
     replayable: ClassVar[bool] = True
     """Whether reading a split again gives the same rows: without it there is no exactly-once."""
 
+    remarks: tuple[str, ...] = ()
+    """What a person should know of the options, although they work: warnings when the job is planned."""
+
     caveat: str = ""
     """Where ``replayable`` holds only in part, a sentence that says when it does not; ``--check`` prints it."""
 
@@ -108,6 +112,11 @@ class Source(ABC):
     ordered: ClassVar[bool] = False
     """Whether rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
+    waits: bool | None = None
+    """Whether ``read`` mostly waits, for a network or a clock: then splits are read side by side in threads, as many as
+    the source's parallelism says, each by an unpickled copy of it. False: splits take as long as their size tells, and
+    are read by as many tasks as there are processors. ``None``: found out while it runs."""
+
     def __init__(self, options: Options) -> None:
         self.options = options
 
@@ -115,6 +124,11 @@ class Source(ABC):
     def tables(cls, options: Options) -> Sequence[Options]:
         """The options of each table, where they ask for several (``connectors/tables.py``); else nothing."""
         return options.get("tables_configs") or ()
+
+    @classmethod
+    def meet(cls, sources: Sequence["Source"]) -> None:
+        """Told once, when a job is planned, of all its sources of this class: they may share what they hold in the
+        driver. Each is closed by itself."""
 
     def run_in(self, *, streaming: bool) -> None:
         """Told before anything else is asked whether ``job.mode`` is ``STREAMING``, for sources to which that matters.
@@ -225,6 +239,11 @@ class Source(ABC):
         """
         return None
 
+    def planned_reading(self) -> Sequence[str]:
+        """What a person should know of how rows will be read, a sentence each. ``--check`` prints them, after it has
+        asked for ``planned_schemas``."""
+        return ()
+
 
 class FrameSource(Source):
     """A source that Spark itself reads: its rows come as a ``DataFrame``, and their chain takes the DataFrame path.
@@ -257,6 +276,24 @@ class ReadContext(ABC):
     @abstractmethod
     def skip(self, error: Exception, rows: int = 1) -> None:
         """Count a bad row that is left out, or raise ``error`` when the job says ``FAIL`` (the default)."""
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        """Count rows that were read, but not all that stands there; who runs the job is told once for each unit.
+
+        Args:
+            what: the end of a sentence that begins with the number of rows, the same for all of a kind.
+            example: where one of them stands.
+        """
+
+
+def table_without_name(options: Options) -> str:
+    """What the table of a source is called where ``schema.table`` does not say it: as other nodes take its rows."""
+    return options.get("plugin_output") or DEFAULT_TABLE
+
+
+def named_block(options: Options) -> Mapping[str, Any]:
+    """The ``schema`` block of a source, with a name for its table."""
+    return {"table": table_without_name(options), **(options["schema"] or {})}
 
 
 def discovered(names: Iterable[str]) -> tuple[Item, ...]:

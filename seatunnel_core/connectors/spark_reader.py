@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_core.config.option import BOOLEAN, FUNCTION, MAP, STRING, Option, Options
-from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.connectors.source import FrameSource, table_without_name
 from seatunnel_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ PATH = Option("path", STRING, doc="What load takes, for formats that read files 
 SCHEMA = Option(
     "schema", STRING, doc="The columns as Spark writes them, id BIGINT, name STRING; else the format's own."
 )
-TABLE = Option("table", STRING, default="default", doc="How the table is called.")
+TABLE = Option("table", STRING, doc="How the table is called; plugin_output, or default, when it is not set.")
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
@@ -53,7 +53,7 @@ class SparkSource(FrameSource):
 
     @property
     def table(self) -> str:
-        return str(self.options[TABLE])
+        return str(self.options[TABLE] or table_without_name(self.options))
 
     def frame(self, spark: "SparkSession") -> "DataFrame":
         if self._data_source is not None:

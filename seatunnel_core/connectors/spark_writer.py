@@ -7,7 +7,8 @@ again what an earlier one had written and not removed yet, and nothing else.
 
 import hashlib
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,16 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors import spark_reader as of_source
-from seatunnel_core.connectors.file.committed import staged_files
-from seatunnel_core.connectors.file.local import absolute, local_path, named_path, sync_file
-from seatunnel_core.connectors.file.staging import Target, unique_name
-from seatunnel_core.connectors.sink import FrameSink, Guarantee, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
+from seatunnel_core.connectors.sink import FrameSink, Guarantee, SaveMode, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.staging.committed import staged_files
+from seatunnel_core.connectors.staging.target import Target, unique_name
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +63,10 @@ IDEMPOTENT = Option(
     "twice after a failure.",
 )
 
+_making = threading.Lock()
+_made: set[tuple[str, int, str]] = set()
+"""The targets that this process has made: job, process and what its save mode is about."""
+
 _PATTERN_SIGNS = set("{}[]*?\\")
 
 
@@ -68,6 +74,7 @@ class SparkSink(FrameSink):
     """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
 
     identifier: ClassVar[str] = "Spark"
+    tells_rows_apart = True
     declared: ClassVar[tuple[Option[Any], ...]] = (
         FORMAT,
         DATA_SOURCE,
@@ -81,6 +88,8 @@ class SparkSink(FrameSink):
     )
     example: ClassVar[str] = 'format = "parquet", path = "/data/people", staging_path = "/data/staging"'
     guarantee = Guarantee.AT_LEAST_ONCE
+    saves_later = True
+    forgets = False
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -109,6 +118,18 @@ class SparkSink(FrameSink):
     @property
     def target_folder(self) -> str:
         return self.root
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        options = (FORMAT, of_source.OPTIONS, PATH, TABLE, PARTITION_BY)
+        return {**written_options(self.options, *options), STAGING_PATH.key: self.root}
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        written = written_options(self.options, FORMAT, of_source.OPTIONS, TABLE)
+        target = self._local_target or self.options[PATH] or ", ".join(f"{k}={v}" for k, v in sorted(written.items()))
+        mode = self.options[MODE]
+        return SaveMode(target=target, does="" if mode == "append" else mode)
 
     @property
     def emptied_folder(self) -> str | None:
@@ -169,8 +190,17 @@ class SparkSink(FrameSink):
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
         if self._makes_target:
-            self._write(empty, self.options[MODE])
+            with _making:
+                self._make_once(empty, place)
         self._columns, self._made_target, self._makes_target = schemas[0].columns, True, False
+
+    def _make_once(self, empty: "DataFrame", place: SinkPlace) -> None:
+        """What another pipeline has made is not replaced."""
+        assert self.save_mode is not None
+        target = (place.job_id, place.process, self.save_mode.target)
+        if target not in _made:
+            self._write(empty, self.options[MODE])
+            _made.add(target)
 
     def publish(
         self, spark: "SparkSession", committables: Sequence[Committable], place: SinkPlace, *, again: bool

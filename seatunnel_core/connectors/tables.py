@@ -10,16 +10,17 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import ENTRIES, Option, Options
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name
+from seatunnel_core.work.split import Split
 
 TABLES = "tables_configs"
 
-_BESIDE = {TABLES, "row_error_handle_way"}
+ROW_ERRORS = "row_error_handle_way"
+_BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
 """So much of a table comes in one piece before the next table has its turn, so that small tables stay together."""
@@ -56,10 +57,19 @@ def source_of(plugin: type[Source], options: Options) -> Source:
             f"option {beside[0]!r}: it stands beside {TABLES}, whose entries do not take it from there; "
             "write it into each entry that needs it"
         )
-    return SeveralTables(options, _by_table(plugin, entries))
+    return SeveralTables(options, _by_table(plugin, entries, options))
 
 
-def _by_table(plugin: type[Source], entries: Sequence[Options]) -> dict[str, Source]:
+def _beside(entry: Options, options: Options) -> Options:
+    """The options of an entry, with what counts for all of them."""
+    if not options.is_set(ROW_ERRORS):
+        return entry
+    return Options(
+        {**{key: entry[key] for key in entry if entry.is_set(key)}, ROW_ERRORS: options[ROW_ERRORS]}, entry.declared
+    )
+
+
+def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for number, entry in enumerate(entries, 1):
         table = table_name(entry.get("schema"))
@@ -69,7 +79,7 @@ def _by_table(plugin: type[Source], entries: Sequence[Options]) -> dict[str, Sou
                 'write a name of its own in each: schema { table = "shop.orders" }'
             )
         try:
-            found[table] = plugin(entry)
+            found[table] = plugin(_beside(entry, options))
         except (UsageError, ValueError) as error:
             raise UsageError(f"option {TABLES!r}, entry {number}: {error}") from None
     return found
@@ -97,11 +107,17 @@ class SeveralTables(Source):
         self.caveat = first.caveat
         self.task_modules = tuple(dict.fromkeys(name for each in sources.values() for name in each.task_modules))
         self._check_ends()
+        self._look_who_waits()
 
     def run_in(self, *, streaming: bool) -> None:
         for source in self._sources.values():
             source.run_in(streaming=streaming)
         self._check_ends()
+        self._look_who_waits()
+
+    def _look_who_waits(self) -> None:
+        waits = {source.waits for source in self._sources.values()}
+        self.waits = True if True in waits else None if None in waits else False
 
     def _check_ends(self) -> None:
         ends = {source.bounded for source in self._sources.values()}
@@ -189,6 +205,9 @@ class SeveralTables(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
         found = [source.planned_schemas() for source in self._sources.values()]
         return None if None in found else tuple(schema for schemas in found for schema in schemas or ())
+
+    def planned_reading(self) -> Sequence[str]:
+        return [told for source in self._sources.values() for told in source.planned_reading()]
 
     def open(self, *, restored: bool) -> None:
         for source in self._sources.values():

@@ -16,7 +16,7 @@ _CONNECT_S = 5
 
 
 Status = dict[str, Any]
-"""What a job says of itself: see ``seatunnel_core.runtime.verbs``."""
+"""What a job says of itself: see ``seatunnel_core.runtime.control_requests``."""
 
 
 def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:

@@ -7,16 +7,23 @@ from itertools import pairwise
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.frozen import document_of, splits_of
-from seatunnel_core.checkpoint.split import Committable, Split
-from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.enumeration import document_of, splits_of
+from seatunnel_core.checkpoint.state.vertex_state import (
+    HeldUnit,
+    SinkState,
+    SourceState,
+    TaskState,
+    VertexStates,
+)
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.connectors.file.staged_name import staging_folder
+from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.survey import JobSurvey, PipelineSurvey
 from seatunnel_core.quantity import pick
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -70,7 +77,8 @@ class CheckpointContent:
 def content_of(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
 ) -> CheckpointContent:
-    """Open one checkpoint and put it into words. Reads it, and the enumerations that it names.
+    """Open one checkpoint and put it into words, as a restore would take it up. Reads it, and the enumerations that it
+    names.
 
     Raises:
         CheckpointCorruptedError: it is damaged.
@@ -79,6 +87,8 @@ def content_of(
     """
     state = loaded(storage, info)
     states = codec.decode(state.states)
+    if job.is_settled(info):
+        states = states.without_staged()
     folders = {name: seat.targets[-1] for name, seat in job.seats(Kind.SINK, pipeline.number).items() if seat.targets}
     vertices = [
         *(_source(storage, job.job_id, name, source) for name, source in sorted(states.sources.items())),

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from attrs import define, field, frozen
 
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.errors import CopyError, UsageError
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.place import title

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.content import attachments_of, loaded
 from seatunnel_core.inspector.staged import StagedFile, staged, targets_of
@@ -168,10 +168,10 @@ class _Search:
         for info in pipeline.needed:
             states[info.ref] = codec.decode(loaded(self.storage, info).states)
         latest = states.get(pipeline.latest.ref) if pipeline.latest is not None else None
-        named = [each for state in states.values() for each in _committables(state)]
+        named = [each for state in states.values() for each in state.committables()]
         return Needs(
-            committables=frozenset(committable for committable, _ in named),
-            epochs=frozenset(epoch for _, epoch in named),
+            committables=frozenset(committable.id for committable in named),
+            epochs=frozenset(committable.epoch for committable in named),
             attachments=frozenset().union(*(attachments_of(state) for state in states.values())),
             frozen=latest is not None and all(source.attachment for source in latest.sources.values()),
         )
@@ -291,15 +291,6 @@ def _was_deleted(storage: CheckpointStorage, job_id: str) -> bool:
         return markers_only and storage.get_manifest(job_id) is None
     except (InvalidIdError, CheckpointCorruptedError):
         return False
-
-
-def _committables(state: VertexStates) -> Iterator[tuple[str, int]]:
-    """Id and epoch of each committable that a state names."""
-    for sink in state.sinks.values():
-        yield from ((each.id, each.epoch) for each in sink.uncommitted)
-    for task in state.tasks.values():
-        for held in task.units:
-            yield from ((each.id, each.epoch) for each in (held.committables or {}).values())
 
 
 def _all_holdings(jobs: Iterable[JobSurvey]) -> Iterator[Holding]:

@@ -7,13 +7,14 @@ from pathlib import Path
 from attrs import frozen
 
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.connectors.file.staged_name import PROBE, STAGING, committable_id, owner
+from seatunnel_core.connectors.filesystems.staged_name import FENCE, PROBE, SAVE_MODE, STAGING, committable_id, owner
 from seatunnel_core.inspector.survey import JobSurvey
 
 
 @frozen(kw_only=True)
 class StagedFile:
-    """One file, or empty folder, below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``."""
+    """One file, or empty folder, below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save
+    mode of that epoch, which holds what was to go."""
 
     path: str
     job_id: str
@@ -52,6 +53,29 @@ def staged(target: str) -> Iterator[StagedFile]:
         for pipeline_folder in _numbered(job_folder):
             for epoch_folder in _numbered(pipeline_folder):
                 yield from _epoch(epoch_folder, job_folder.name, int(pipeline_folder.name), int(epoch_folder.name))
+        for fence in _folders(job_folder / SAVE_MODE):
+            yield from _fence(fence, job_folder.name)
+
+
+def _fence(folder: Path, job_id: str) -> Iterator[StagedFile]:
+    """All that a save mode had moved there and not removed yet, folders behind what they hold."""
+    found = FENCE.fullmatch(folder.name)
+    if found is None:
+        return
+    for where, folders, names in os.walk(folder, topdown=False):
+        links = [name for name in folders if os.path.islink(os.path.join(where, name))]
+        for path in (*(os.path.join(where, name) for name in (*names, *links)), where):
+            status = os.lstat(path)
+            yield StagedFile(
+                path=path,
+                job_id=job_id,
+                pipeline=int(found["pipeline"]),
+                epoch=int(found["epoch"]),
+                size_bytes=0 if path == where else status.st_size,
+                modified_at=status.st_mtime,
+                committable=None,
+                is_folder=path == where,
+            )
 
 
 def _epoch(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:

@@ -154,6 +154,11 @@ class JobSurvey:
     def ended(self) -> Mapping[str, Any] | None:
         return self.manifest.ended if self.manifest is not None else None
 
+    def is_settled(self, info: CheckpointInfo) -> bool:
+        """Whether all that the checkpoint names is known to be committed: the job was recorded as ended after it."""
+        manifest = self.manifest
+        return manifest is not None and (manifest.ended is not None or info.epoch < manifest.settled_below)
+
     @property
     def all_problems(self) -> tuple[str, ...]:
         return (*self.problems, *(problem for each in self.pipelines.values() for problem in each.problems))

@@ -5,9 +5,9 @@ from contextlib import suppress
 
 from attrs import define, field, frozen
 
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.frozen import document_of, splits_of
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.enumeration import document_of, splits_of
 from seatunnel_core.inspector.content import attachments_of
 from seatunnel_core.inspector.survey import NOT_OURS, JobState, JobSurvey, PipelineSurvey, inventory_of
 from seatunnel_storage_api.errors import (

@@ -13,6 +13,8 @@ from attrs import evolve, field, frozen
 from seatunnel_core import stored
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobError, StoredValueError, UsageError
+from seatunnel_core.job.binding import Binding, followed
+from seatunnel_core.job.columns import Columns
 from seatunnel_core.job.graph import Vertex
 from seatunnel_core.job.pipeline import PipelineShape
 from seatunnel_core.job.restoring import Asked
@@ -41,6 +43,12 @@ class Seat:
 
     reads: str | None = None
     """Where a source looked when it was planned first: its enumeration is frozen, whatever it is told later."""
+
+    bindings: tuple[Binding, ...] = ()
+    """What the committables of a sink are bound to, the newest last."""
+
+    columns: Columns | None = None
+    """What a source was told of its columns when it was planned first; ``None`` when nobody wrote that down."""
 
 
 @frozen(kw_only=True)
@@ -157,6 +165,22 @@ class Manifest:
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
 
+    def told_columns(self, columns: Mapping[str, Columns]) -> "Manifest":
+        """With what sources are told of their columns, by vertex; what is known stays."""
+        seats = {
+            name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
+            for name, seat in self.seats.items()
+        }
+        return evolve(self, seats=seats)
+
+    def bound(self, bindings: Mapping[str, Binding], *, since: int) -> "Manifest":
+        """With what the committables of sinks are bound to from the epoch ``since`` on, by vertex."""
+        seats = {
+            name: evolve(self.seats[name], bindings=followed(self.seats[name].bindings, evolve(each, since=since)))
+            for name, each in bindings.items()
+        }
+        return evolve(self, seats={**self.seats, **seats})
+
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
         """The savepoint of that name; ``job_id`` is for the message.
 
@@ -184,6 +208,8 @@ class Manifest:
             | ({"targets": list(seat.targets)} if seat.targets else {})
             | ({"dropped": True} if seat.dropped else {})
             | ({"reads": seat.reads} if seat.reads is not None else {})
+            | ({"columns": dict(seat.columns)} if seat.columns is not None else {})
+            | ({"bindings": [each.record() for each in seat.bindings]} if seat.bindings else {})
             for name, seat in self.seats.items()
         }
         older_would_do = not (self.asked or self.moved_to or self.settled_below)
@@ -245,6 +271,11 @@ def _asked(content: Any) -> dict[int, Asked]:
     return {pipeline_number(number): Asked.from_record(record) for number, record in records.items()}
 
 
+def _columns(seat: Any) -> Columns:
+    told = stored.below(seat, "columns")
+    return {key: stored.text(told, key) for key in told}
+
+
 def _seat(seat: Any) -> Seat:
     kind = stored.text(seat, "kind")
     if kind not in (Kind.SOURCE.value, Kind.SINK.value):
@@ -256,4 +287,6 @@ def _seat(seat: Any) -> Seat:
         tuple(stored.paths(seat, "targets")) if "targets" in seat else (),
         stored.flag(seat, "dropped") if "dropped" in seat else False,
         stored.path(seat, "reads") if "reads" in seat else None,
+        tuple(map(Binding.from_record, stored.items(seat, "bindings"))) if "bindings" in seat else (),
+        _columns(seat) if "columns" in seat else None,
     )

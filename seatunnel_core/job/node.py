@@ -38,6 +38,13 @@ ROW_ERRORS = Option(
     default="FAIL",
     doc="What a row that cannot be read, transformed or written does: end the pipeline, or be counted and left out.",
 )
+BAD_ROWS = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP", "NULL"),
+    default="FAIL",
+    doc="What a row does that this sink cannot write: end the pipeline, or be left out and counted; or, with NULL, get "
+    "null in place of the value that cannot be written, and be left out where that is not enough. A warning names one.",
+)
 TABLE_MATCH = Option(
     "table_match_regex",
     STRING,
@@ -72,7 +79,7 @@ EXACTLY_ONCE = Option(
 COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.SOURCE: (OUTPUT, NAME, PARALLELISM, ROW_ERRORS),
     Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH),
-    Kind.SINK: (INPUT, NAME, FOLLOWS, ROW_ERRORS, EXACTLY_ONCE, REPLICA),
+    Kind.SINK: (INPUT, NAME, FOLLOWS, BAD_ROWS, EXACTLY_ONCE, REPLICA),
 }
 """Every plugin of a kind understands these; connectors do not declare them."""
 

@@ -92,6 +92,8 @@ class Restore:
     retract: bool = False
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
+    take_over: bool = False
+    """Whether it goes on with the job although another process of this machine runs it."""
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:

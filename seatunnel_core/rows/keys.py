@@ -1,7 +1,6 @@
 """The keys of a ``schema`` block: ``primaryKey { … }`` and ``constraintKeys [ … ]``."""
 
-from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seatunnel_core.config.option import LIST, STRING
@@ -12,17 +11,6 @@ _CONSTRAINT_KEY = (
     '{ constraintName = "id_index", constraintType = UNIQUE_KEY, constraintColumns = [{ columnName = id }] }'
 )
 _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_INDEX_KEY")
-_CONSTRAINT_COLUMN_KEYS = {"columnName", "sortType", "indexName", "indexType", "metricType"}
-
-
-def check_keys(what: str, block: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise ``ValueError`` for a key of ``block`` that is not ``known``, with one that was probably meant."""
-    unknown = sorted(str(key) for key in block if key not in known)
-    if not unknown:
-        return
-    meant = next(iter(get_close_matches(unknown[0], known, n=1)), None)
-    hint = f"; did you mean {meant}?" if meant else f"; known are {sorted(known)}"
-    raise ValueError(f"{what} has unknown keys {unknown}{hint}")
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -39,7 +27,6 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
         return ()
     if not isinstance(block, Mapping):
         raise ValueError(_PRIMARY_KEY)
-    check_keys("schema.primaryKey", block, {"name", "columnNames", "columns"})
     columns = LIST(STRING).parse(block.get("columnNames") or block.get("columns") or ())
     if not columns:
         raise ValueError(f"schema.primaryKey names no column; {_PRIMARY_KEY}")
@@ -68,7 +55,6 @@ def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintK
 
 
 def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | None) -> ConstraintKey:
-    check_keys(what, key, {"constraintName", "constraintType", "constraintColumns"})
     kind = str(key.get("constraintType") or "KEY").upper()
     if kind not in _CONSTRAINT_TYPES:
         raise ValueError(f"{what}: constraintType is one of {', '.join(_CONSTRAINT_TYPES)}, found {kind}")
@@ -77,7 +63,6 @@ def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | No
     for column in columns:
         if not isinstance(column, Mapping) or not column.get("columnName"):
             raise ValueError(f"{what}: each of constraintColumns is written {{ columnName = id }}, found {column!r}")
-        check_keys(f"a column of {what}", column, _CONSTRAINT_COLUMN_KEYS)
         if str(column.get("sortType") or "ASC").upper() not in ("ASC", "DESC"):
             raise ValueError(f"{what}: sortType is ASC or DESC, found {column['sortType']!r}")
     named = tuple(str(column["columnName"]) for column in columns)

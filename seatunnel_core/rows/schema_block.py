@@ -8,16 +8,11 @@ import pyarrow as pa
 from attrs import frozen
 
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.keys import check_keys, constraint_keys, primary_key
+from seatunnel_core.rows.keys import constraint_keys, primary_key
 from seatunnel_core.rows.types import NO_DIMENSIONS, VECTORS, arrow_type
 
 DEFAULT_TABLE = "default"
 
-_SCHEMA_KEYS = {"table", "schema_first", "comment", "fields", "columns", "primaryKey", "constraintKeys"} | {
-    "partition_keys",
-    "metadata_table_id",
-}
-_COLUMN_KEYS = {"name", "type", "nullable", "columnLength", "columnScale", "defaultValue", "comment"}
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -36,6 +31,9 @@ class Column:
 
     default: Any = None
     """``defaultValue`` as it is written; ``None`` when there is none."""
+
+    may_lack: bool = False
+    """Whether ``defaultValue`` says that null stands where the column is missing."""
 
 
 @frozen(kw_only=True)
@@ -108,7 +106,6 @@ def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None =
         ValueError: a key is declared wrongly, or names a column that is not there.
     """
     block = block or {}
-    check_keys("schema", block, _SCHEMA_KEYS)
     if block.get("metadata_table_id"):
         raise ValueError(
             "schema.metadata_table_id needs a metadata service, and this version knows none: write the columns"
@@ -145,7 +142,6 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
     if not isinstance(column, Mapping) or "name" not in column or "type" not in column:
         raise ValueError(f"column {position} of schema.columns needs a name and a type: {{ name = id, type = bigint }}")
     name = str(column["name"])
-    check_keys(f"column {name!r}", column, _COLUMN_KEYS)
     scale = _size(name, column, "columnScale")
     if scale is not None:
         dimensions = dict.fromkeys(VECTORS, scale)
@@ -158,6 +154,7 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
         length=length,
         scale=scale,
         default=default,
+        may_lack="defaultValue" in column and default is None and field.nullable,
     )
 
 

@@ -21,7 +21,8 @@ SeaTunnel               Arrow                            remarks
 ``array<T>``            ``list<T>``
 ``map<K, V>``           ``map<K, V>``
 ``{a = T, …}``          ``struct<a: T, …>``              a row, also ``row<a = T, …>``; a nested object, or a text
-``float_vector``        ``fixed_size_list<float>[n]``    n is the dimension: ``float_vector(n)``, or ``columnScale``
+``float_vector``        ``fixed_size_list<float>[n]``    n is the dimension: ``float_vector(n)``, or ``columnScale``;
+                                                         without one it is ``array<float>``
 ``float16_vector``      ``fixed_size_list<half>[n]``     16 bits, of IEEE 754
 ``bfloat16_vector``     ``fixed_size_list<uint16>[n]``   the upper 16 bits of each float, for which Arrow has no type
 ``binary_vector``       ``fixed_size_list<uint8>[n/8]``  n counts bits, eight to the byte
@@ -134,20 +135,43 @@ def is_text(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
 
 
-def without_views(columns: pa.Schema) -> pa.Schema:
-    """The columns with ``string`` and ``bytes`` in place of Arrow's views of them, which Polars writes; few of Arrow's
-    functions take views. A cast of the rows does the same."""
-    return pa.schema([column.with_type(_without_views(column.type)) for column in columns], columns.metadata)
+def own_types(columns: pa.Schema) -> pa.Schema:
+    """The columns with the types of this module in place of others that hold the same, as views of texts, dictionaries
+    and unsigned numbers: few sinks, and few of Arrow's functions, take all of them. What has no such type stays."""
+    return pa.schema([column.with_type(_own(column.type)) for column in columns], columns.metadata)
 
 
-def _without_views(arrow: pa.DataType) -> pa.DataType:
-    if pa.types.is_list(arrow):
-        return pa.list_(arrow.value_field.with_type(_without_views(arrow.value_type)))
+def _own(arrow: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(arrow):
-        return pa.struct([part.with_type(_without_views(part.type)) for part in arrow])
+        return pa.struct([part.with_type(_own(part.type)) for part in arrow])
     if pa.types.is_map(arrow):
-        return pa.map_(_without_views(arrow.key_type), _without_views(arrow.item_type))
-    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(arrow, arrow)
+        return arrow if arrow == SIMPLE["sparse_float_vector"] else pa.map_(_own(arrow.key_type), _own(arrow.item_type))
+    if pa.types.is_nested(arrow):
+        return arrow if vector_name(arrow) else pa.list_(arrow.value_field.with_type(_own(arrow.value_type)))
+    if pa.types.is_dictionary(arrow):
+        return _own(arrow.value_type)
+    if pa.types.is_decimal32(arrow) or pa.types.is_decimal64(arrow):
+        return pa.decimal128(arrow.precision, arrow.scale)
+    if pa.types.is_fixed_size_binary(arrow):
+        return pa.binary()
+    if pa.types.is_time(arrow):
+        return SIMPLE["time"]
+    if isinstance(arrow, pa.BaseExtensionType):
+        return pa.string() if arrow.extension_name == "arrow.uuid" else _own(arrow.storage_type)
+    return _SAME.get(arrow, arrow)
+
+
+_SAME: Mapping[pa.DataType, pa.DataType] = {
+    pa.string_view(): pa.string(),
+    pa.large_string(): pa.string(),
+    pa.binary_view(): pa.binary(),
+    pa.large_binary(): pa.binary(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+}
 
 
 def vector_name(arrow: pa.DataType) -> str | None:
@@ -214,7 +238,8 @@ class _Reader:
             self._expect("<", "row<a = int, b = string>")
             return self._fields(">")
         if name in VECTORS:
-            return _vector(name, self._dimension(name))
+            dimension = self._dimension(name)
+            return pa.list_(VECTORS[name]) if dimension is None else _vector(name, dimension)
         if name not in SIMPLE:
             raise self._unknown(word)
         return SIMPLE[name]
@@ -227,10 +252,10 @@ class _Reader:
     def _fields(self, closing: str) -> pa.DataType:
         fields: list[tuple[str, pa.DataType]] = []
         while not self._accept(closing):
-            if fields:
+            if fields and not self._accept_line_end():
                 self._expect(",", "{a = int, b = string}")
-                if self._accept(closing):
-                    break
+            if fields and self._accept(closing):
+                break
             name = self._quoted_name() or self._word("the name of a field")
             if not self._accept("="):
                 self._accept(":")
@@ -251,11 +276,14 @@ class _Reader:
             )
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
-    def _dimension(self, name: str) -> int:
+    def _dimension(self, name: str) -> int | None:
+        """``None`` for a vector of floats that may be of any: an array of them."""
         if self._accept("("):
             dimension = self._number(f"{name}(8)")
             self._expect(")", f"{name}(8)")
             return dimension
+        if name not in self.dimensions and name == "float_vector":
+            return None
         if name not in self.dimensions:
             raise ValueError(f"{name} needs its dimension: write {name}(8), or columnScale = 8 beside the type")
         return self.dimensions[name]
@@ -309,6 +337,12 @@ class _Reader:
             self.at += len(sign)
             return True
         return False
+
+    def _accept_line_end(self) -> bool:
+        """In HOCON the fields of a row may stand on lines of their own, without commas."""
+        self._skip_space()
+        before = self.text[: self.at]
+        return "\n" in before[len(before.rstrip()) :] and not self.text.startswith(",", self.at)
 
     def _expect(self, sign: str, example: str) -> None:
         if not self._accept(sign):

@@ -8,15 +8,25 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_core.rows.types import vector_name
+
 
 def json_text(value: Any, kind: pa.DataType) -> str:
     """A value of an Arrow type, as Python has it, as JSON on one line.
 
     Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all its digits, but a
     text inside rows, lists and maps.
+
+    Raises:
+        ValueError: a map has a key twice, of which an object would keep one.
     """
     if value is not None and pa.types.is_decimal(kind):
         return f"{value:f}"
+    return encoded(value, kind)
+
+
+def encoded(value: Any, kind: pa.DataType) -> str:
+    """``json_text`` of a value inside of a row, a list or a map."""
     return _ENCODER.encode(_plain(value, kind))
 
 
@@ -43,10 +53,27 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if not pa.types.is_nested(kind):
         return value
     if pa.types.is_map(kind):
-        return {_key(_plain(key, kind.key_type)): _plain(element, kind.item_type) for key, element in value}
+        return _object(value, kind)
     if pa.types.is_struct(kind):
         return {part.name: _plain(value[part.name], part.type) for part in kind}
+    if vector_name(kind) == "bfloat16_vector":
+        return [_plain(_of_upper_half(bits), pa.float32()) for bits in value]
     return [_plain(element, kind.value_type) for element in value]
+
+
+def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
+    found = {_key(_plain(key, kind.key_type)): _plain(element, kind.item_type) for key, element in pairs}
+    if len(found) < len(pairs):
+        names = [_key(_plain(key, kind.key_type)) for key, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"a map has the key {cut(repr(twice), 60)} more than once, and an object of JSON has it once")
+    return found
+
+
+def _of_upper_half(bits: int) -> float:
+    """The number whose upper 16 bits these are: a bfloat16."""
+    number: float = struct.unpack(">f", struct.pack(">HH", bits, 0))[0]
+    return number
 
 
 def _key(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Turns plain values, as JSON and configuration files give them, into values that Arrow takes for a type.
 
-Rules as in SeaTunnel's documentation: dates and times are ISO texts, ``bytes`` are base64, a row is a list of its
+Rules as in SeaTunnel's documentation: dates and times are ISO texts or, as 2024/5/20 12:34:56, those that
+SeaTunnel knows besides, ``bytes`` are base64, a row is a list of its
 fields in order or an object by name, a map is an object whose keys are texts. A vector is a list of its numbers, a
 binary one a list of its bytes or their base64.
 """
@@ -11,6 +12,7 @@ import datetime as dt
 import decimal
 import json
 import math
+import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,21 +24,59 @@ from seatunnel_core.rows.types import type_name, vector_name
 LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 """The largest number of 32 bits, Java's ``Float.MAX_VALUE``."""
 
+_INFINITE_FLOAT = LARGEST_FLOAT + 2.0**103
+"""The smallest number that is nearer to infinity than to the largest one of 32 bits."""
+
+Converter = Callable[[Any], Any]
+
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """``value`` as Arrow takes it for ``kind``; ``None`` stays ``None``.
+    """``value`` as Arrow takes it for ``kind``; ``None`` stays ``None``. For many values of a type use ``converter``.
 
     Raises:
         ValueError: says what was found and which type was expected.
     """
-    if value is None:
-        return None
-    try:
-        return _converter(kind)(value)
-    except (ValueError, TypeError, ArithmeticError, binascii.Error) as error:
-        if isinstance(error, _MismatchError):
-            raise
-        raise _MismatchError(f"{_shown(value)} is not of type {type_name(kind)}") from None
+    return None if value is None else converter(kind)(value)
+
+
+def converter(kind: pa.DataType) -> Converter:
+    """What does as ``plain`` does with each value of a type."""
+    convert = _unchecked(kind)
+
+    def checked(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (ValueError, TypeError, ArithmeticError, binascii.Error) as error:
+            if isinstance(error, _MismatchError):
+                raise
+            raise _MismatchError(f"{_shown(value)} is not of type {type_name(kind)}") from None
+
+    return checked
+
+
+def row_converter(
+    columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
+) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """What makes the values of a row from values by name; an absent one is null.
+
+    The one that is returned raises ``ValueError``: it names the column.
+    """
+    read = [(column.name, column.nullable, converters(column.type)) for column in columns]
+
+    def convert_row(values: Mapping[str, Any]) -> dict[str, Any]:
+        row = {}
+        for name, nullable, convert in read:
+            try:
+                row[name] = convert(values.get(name))
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from None
+            if row[name] is None and not nullable:
+                raise ValueError(f"column {name!r}: is null, and the schema says nullable = false")
+        return row
+
+    return convert_row
 
 
 class _MismatchError(ValueError):
@@ -48,19 +88,44 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
-    for matches, convert in _CONVERTERS:
+def _unchecked(kind: pa.DataType) -> Converter:
+    for matches, make in _NESTED:
+        if matches(kind):
+            return make(kind)
+    for matches, convert in _SIMPLE:
         if matches(kind):
             return lambda value: convert(value, kind)
-    raise _MismatchError(f"values of type {type_name(kind)} cannot be written as text")
+    return _null if pa.types.is_null(kind) else _unknown(kind)
+
+
+def _null(_: Any) -> None:
+    raise ValueError
+
+
+def _unknown(kind: pa.DataType) -> Converter:
+    def refuse(_: Any) -> None:
+        raise _MismatchError(f"values of type {type_name(kind)} cannot be written as text")
+
+    return refuse
 
 
 def _text(value: Any, _: pa.DataType) -> str:
     if isinstance(value, str):
+        if not value.isascii():
+            value.encode()  # raises UnicodeEncodeError at half of a surrogate pair
         return value
     if isinstance(value, (Mapping, list, tuple, bool)):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _document(value)
     return str(value)
+
+
+def _document(value: Any) -> str:
+    """JSON, whose decimals have all their digits."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_document, value)) + "]"
+    return str(value) if isinstance(value, decimal.Decimal) else json.dumps(value, ensure_ascii=False)
 
 
 def _boolean(value: Any, _: pa.DataType) -> bool:
@@ -83,16 +148,22 @@ def _integer(value: Any, kind: pa.DataType) -> int:
     return number
 
 
-def _floating(value: Any, _: pa.DataType) -> float:
+def _floating(value: Any, kind: pa.DataType) -> float:
     if isinstance(value, bool):
         raise ValueError
-    return float(value)
+    number = float(value)
+    too_large = math.isinf(number) or (pa.types.is_float32(kind) and abs(number) >= _INFINITE_FLOAT)
+    if too_large and any(sign.isdigit() for sign in str(value)):  # not what is written as infinity
+        raise ValueError
+    return number
 
 
 def _decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
     if isinstance(value, bool):
         raise ValueError
     number = decimal.Decimal(str(value).strip())
+    if not number.is_finite():
+        raise ValueError
     with decimal.localcontext(prec=80) as context:
         context.traps[decimal.Inexact] = True
         exact = number.quantize(decimal.Decimal(1).scaleb(-kind.scale))
@@ -108,62 +179,124 @@ def _bytes(value: Any, _: pa.DataType) -> bytes:
 def _date(value: Any, _: pa.DataType) -> dt.date:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
-    return dt.date.fromisoformat(value)
+    try:
+        return dt.date.fromisoformat(value)
+    except ValueError:
+        return dt.date.fromisoformat(_as_iso(value))
 
 
 def _time(value: Any, _: pa.DataType) -> dt.time:
-    return value if isinstance(value, dt.time) else dt.time.fromisoformat(value)
+    return value if isinstance(value, dt.time) else dt.time.fromisoformat(_to_the_microsecond(value))
 
 
 def _timestamp(value: Any, kind: pa.DataType) -> dt.datetime:
-    moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
+    moment = value if isinstance(value, dt.datetime) else _moment(value)
     if (moment.tzinfo is None) != (kind.tz is None):
         raise ValueError
     return moment.astimezone(dt.UTC) if kind.tz else moment
 
 
-def _list(value: Any, kind: pa.DataType) -> list[Any]:
-    value = _unpacked(value)
-    if not isinstance(value, (list, tuple)):
-        raise TypeError
-    return [plain(element, kind.value_type) for element in value]
+def _moment(text: str) -> dt.datetime:
+    text = _to_the_microsecond(text)
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        return dt.datetime.fromisoformat(_to_the_microsecond(_as_iso(text)))
 
 
-def _vector(value: Any, kind: pa.DataType) -> list[Any]:
-    if vector_name(kind) == "binary_vector" and isinstance(value, str | bytes) and not str(value).startswith("["):
-        value = list(_bytes(value, kind))
-    value = _unpacked(value)
-    if not isinstance(value, (list, tuple)):
-        raise TypeError
-    if len(value) != kind.list_size or None in value:
+_BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
+
+
+def _to_the_microsecond(text: str) -> str:
+    """The text, unless it has digits that Python would cut off. Raise ``ValueError`` then."""
+    if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
-    if vector_name(kind) == "bfloat16_vector":
-        return [_upper_half(_floating(element, kind)) for element in value]
-    return [plain(element, kind.value_type) for element in value]
+    return text
 
 
-def _upper_half(number: float) -> int:
+_WRITTEN = (
+    re.compile(r"(\d{4})([-/.])(\d\d?)\2(\d\d?)(?: (\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?", re.ASCII),
+    re.compile(r"(\d{4})()(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)()", re.ASCII),
+    re.compile(r"(\d{4})(年)(\d\d?)月(\d\d?)日(?: (\d\d?)时(\d\d)分(\d\d)秒())?", re.ASCII),
+)
+"""How SeaTunnel also takes dates and timestamps, from the year to parts of a second."""
+
+
+def _as_iso(text: str) -> str:
+    """A date or a timestamp in one of these forms as ISO 8601 has it. Raise ``ValueError`` for another text."""
+    found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
+    if found is None:
+        raise ValueError
+    year, _, month, day, hour, minute, second, parts = found.groups()
+    date = f"{year}-{month:0>2}-{day:0>2}"
+    return date if hour is None else f"{date} {hour:0>2}:{minute}:{second or '00'}.{parts or '0'}"
+
+
+def _list(kind: pa.DataType) -> Converter:
+    element = converter(kind.value_type)
+
+    def convert(value: Any) -> list[Any]:
+        return [element(each) for each in _elements(value)]
+
+    return convert
+
+
+def _elements(value: Any) -> list[Any] | tuple[Any, ...]:
+    value = _unpacked(value)
+    if not isinstance(value, (list, tuple)):
+        raise TypeError
+    return value
+
+
+def _vector(kind: pa.DataType) -> Converter:
+    name, size, element = vector_name(kind), kind.list_size, converter(kind.value_type)
+    if name == "bfloat16_vector":
+        element = _upper_half
+
+    def convert(value: Any) -> list[Any]:
+        if name == "binary_vector" and isinstance(value, str | bytes) and not str(value).startswith("["):
+            value = list(_bytes(value, kind))
+        found = _elements(value)
+        if len(found) != size or None in found:
+            raise ValueError
+        return [element(each) for each in found]
+
+    return convert
+
+
+def _upper_half(value: Any) -> int:
     """The upper 16 bits of a float: a bfloat16, cut off as SeaTunnel does."""
+    number = _floating(value, pa.float32())
     if math.isfinite(number) and abs(number) > LARGEST_FLOAT:
         raise ValueError
     bits: int = struct.unpack(">I", struct.pack(">f", number))[0]
     return bits >> 16
 
 
-def _map(value: Any, kind: pa.DataType) -> list[tuple[Any, Any]]:
-    value = _unpacked(value)
-    if not isinstance(value, Mapping):
-        raise TypeError
-    return [(plain(key, kind.key_type), plain(element, kind.item_type)) for key, element in value.items()]
+def _map(kind: pa.DataType) -> Converter:
+    to_key, to_item = converter(kind.key_type), converter(kind.item_type)
+
+    def convert(value: Any) -> list[tuple[Any, Any]]:
+        value = _unpacked(value)
+        if not isinstance(value, Mapping):
+            raise TypeError
+        return [(to_key(key), to_item(item)) for key, item in value.items()]
+
+    return convert
 
 
-def _struct(value: Any, kind: pa.DataType) -> dict[str, Any]:
-    value = _unpacked(value)
-    if isinstance(value, Mapping):
-        return {part.name: plain(value.get(part.name), part.type) for part in kind}
-    if len(value) != kind.num_fields or isinstance(value, str):
-        raise ValueError
-    return {part.name: plain(element, part.type) for part, element in zip(kind, value, strict=True)}
+def _struct(kind: pa.DataType) -> Converter:
+    parts = [(part.name, converter(part.type)) for part in kind]
+
+    def convert(value: Any) -> dict[str, Any]:
+        value = _unpacked(value)
+        if isinstance(value, Mapping):
+            return {name: to_part(value.get(name)) for name, to_part in parts}
+        if len(value) != len(parts) or isinstance(value, str):
+            raise ValueError
+        return {name: to_part(each) for (name, to_part), each in zip(parts, value, strict=True)}
+
+    return convert
 
 
 def _unpacked(value: Any) -> Any:
@@ -172,7 +305,7 @@ def _unpacked(value: Any) -> Any:
         return value
     text = value.strip()
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=decimal.Decimal)
     except json.JSONDecodeError:
         if not (text.startswith("{") and text.endswith("}")):
             raise
@@ -180,11 +313,7 @@ def _unpacked(value: Any) -> Any:
         return {key.strip().strip('"'): found.strip().strip('"') for key, found in pairs}
 
 
-def _null(value: Any, kind: pa.DataType) -> None:
-    raise ValueError
-
-
-_CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType], Any]], ...] = (
+_SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType], Any]], ...] = (
     (pa.types.is_string, _text),
     (pa.types.is_large_string, _text),
     (pa.types.is_boolean, _boolean),
@@ -195,9 +324,10 @@ _CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataTy
     (pa.types.is_date, _date),
     (pa.types.is_time, _time),
     (pa.types.is_timestamp, _timestamp),
+)
+_NESTED: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], Converter]], ...] = (
     (pa.types.is_map, _map),
     (pa.types.is_list, _list),
     (pa.types.is_fixed_size_list, _vector),
     (pa.types.is_struct, _struct),
-    (pa.types.is_null, _null),
 )

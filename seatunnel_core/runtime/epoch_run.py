@@ -6,7 +6,7 @@ pool; its outcome comes back to the loop as an event. Once the epoch is left, an
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -15,18 +15,18 @@ from seatunnel_core.checkpoint.commands import Command, EndPipeline, Outcome
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
-from seatunnel_core.connectors.source import Enumeration, Item
-from seatunnel_core.runtime.clock import now_ms
-from seatunnel_core.runtime.failure import failure_of
-from seatunnel_core.runtime.figures import SAMPLE_S, Figures
-from seatunnel_core.runtime.looks import Looks
-from seatunnel_core.runtime.notices import Notices, PipelineLog
-from seatunnel_core.runtime.pipeline_work import PipelineWork
+from seatunnel_core.clock import now_ms
+from seatunnel_core.reporting.counters import SAMPLE_S, Figures
+from seatunnel_core.reporting.notices import Notices, PipelineLog
+from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.polling import SourcePolling
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.runtime.source_planning import Planner
 from seatunnel_core.runtime.thread_pool import Pool
 from seatunnel_core.runtime.unit_event import unit_event
-from seatunnel_core.runtime.workshop import Workshop
+from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.spark.work import UnitResult
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
@@ -55,8 +55,8 @@ class EpochRun:
         self,
         *,
         protocol: PipelineProtocol,
-        work: PipelineWork,
-        workshop: Workshop,
+        work: PipelineIO,
+        shared: SharedResources,
         owner: EpochOwner,
         log: PipelineLog,
         figures: Figures | None = None,
@@ -67,7 +67,7 @@ class EpochRun:
         self.notices = Notices(log, self._figures)
         self._protocol = protocol
         self._work = work
-        self._workshop = workshop
+        self._shared = shared
         self._owner = owner
         self._epoch = 0
         self._left = False
@@ -76,6 +76,7 @@ class EpochRun:
         self._heard = False
         """Whether an event has come since the last sample: without one, nothing has moved."""
         self._programs: dict[str, Program] = {}
+        planner = Planner(work, shared, lambda: self._epoch, self._take_programs, self.deliver, self._when_spark_runs)
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
         self._on_spark: set[tuple[str, int, int]] = set()
@@ -88,8 +89,8 @@ class EpochRun:
             commands.SetTimer: self._set_timer,
             commands.CancelTimer: self._cancel_timer,
             commands.PrepareSinks: self._prepare_sinks,
-            commands.Enumerate: self._enumerate,
-            commands.Look: self._looks(work, workshop).look,
+            commands.Enumerate: planner.enumerate,
+            commands.Look: self._looks(work, shared).look,
             commands.RunUnit: self._run_unit,
             commands.CancelUnits: self._cancel_units,
             commands.Commit: self._commit,
@@ -158,13 +159,13 @@ class EpochRun:
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
         """Do the work in the pool, and what it returns on the loop."""
-        pool.submit(lambda: self._workshop.inbox.put(work()))
+        pool.submit(lambda: self._shared.inbox.put(work()))
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
     def _claim_epoch(self, command: commands.ClaimEpoch) -> None:
         self._ask(
-            self._workshop.storage_pool,
+            self._shared.storage_pool,
             lambda: self._work.claim_epoch(command.minimum),
             lambda now, epoch: events.EpochClaimed(now_ms=now, epoch=epoch),
             self._fenced_or_failed,
@@ -172,7 +173,7 @@ class EpochRun:
 
     def _list_checkpoints(self, _command: commands.ListCheckpoints) -> None:
         self._ask(
-            self._workshop.storage_pool,
+            self._shared.storage_pool,
             self._work.list_checkpoints,
             lambda now, listing: events.CheckpointsListed(
                 now_ms=now, checkpoints=listing.checkpoints, newest_epoch=listing.newest_epoch
@@ -189,12 +190,12 @@ class EpochRun:
                 return lambda now: events.CheckpointDamaged(now_ms=now, ref=command.ref, intact=intact, message=message)
             return lambda now: events.CheckpointLoaded(now_ms=now, state=state)
 
-        self._ask(self._workshop.storage_pool, load, lambda now, event_at: event_at(now), self._storage_failed)
+        self._ask(self._shared.storage_pool, load, lambda now, event_at: event_at(now), self._storage_failed)
 
     def _store_checkpoint(self, command: commands.StoreCheckpoint) -> None:
         ref = command.state.ref
         self._ask(
-            self._workshop.storage_pool,
+            self._shared.storage_pool,
             lambda: self._work.store(command.state),
             lambda now, _none: events.CheckpointStored(now_ms=now, ref=ref),
             partial(self._fenced_or_failed, ref=ref),
@@ -204,7 +205,7 @@ class EpochRun:
         """Sources may tell upstream, beside the work: nothing waits for it."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
-            self._workshop.place_pool.submit(self._work.upstream.published, command.checkpoint_id)
+            self._shared.place_pool.submit(self._work.upstream.published, command.checkpoint_id)
 
     def _fenced_or_failed(self, now: int, error: Exception, ref: CheckpointRef | None = None) -> Event:
         if isinstance(error, StaleEpochError):
@@ -218,7 +219,7 @@ class EpochRun:
 
     def _set_timer(self, command: commands.SetTimer) -> None:
         self._cancel_timer(command)
-        self._timers[command.key] = self._workshop.loop.call_later(
+        self._timers[command.key] = self._shared.loop.call_later(
             max(0, command.at_ms - now_ms()) / 1000, self._timer_fired, command
         )
 
@@ -236,12 +237,12 @@ class EpochRun:
     def _prepare_sinks(self, command: commands.PrepareSinks) -> None:
         def prepare_and_prove() -> None:
             if not self._work.shares_disk:
-                self._workshop.spark.result()
+                self._shared.spark.result()
             self._work.prepare_sinks(command.epoch, command.save_mode_pending)
 
         prepare = partial(
             self._ask,
-            self._workshop.place_pool,
+            self._shared.place_pool,
             prepare_and_prove,
             lambda now, _none: events.SinksPrepared(now_ms=now),
             self._place_failed,
@@ -251,47 +252,15 @@ class EpochRun:
         else:
             self._when_spark_runs(prepare)
 
-    def _enumerate(self, command: commands.Enumerate) -> None:
-        """At once, while Spark still starts; where tasks have to look into the source first, when Spark runs."""
-        source, attachment = command.source, command.attachment
+    def _take_programs(self, programs: Mapping[str, Program]) -> None:
+        self._programs |= programs
 
-        def plan(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
-            enumeration, stored = self._work.enumerate(source, attachment, items)
-            self._work.open_source(source, restored=attachment is not None)
-            return enumeration, stored, self._work.program(source, enumeration.schemas, self._epoch)
-
-        def plan_on_spark(items: Sequence[Item]) -> tuple[Enumeration, str, Program]:
-            self._workshop.spark.result()
-            return plan(items)
-
-        def enumerated(now: int, planned: tuple[Enumeration, str, Program]) -> Event:
-            enumeration, stored, program = planned
-            self._programs[source] = program
-            return events.Enumerated(now_ms=now, source=source, splits=enumeration.splits, attachment=stored)
-
-        def look() -> Callable[[], None]:
-            try:
-                items = self._work.discover(source) if attachment is None else ()
-                if items or self._work.on_frames:
-                    planning = partial(plan_on_spark, items)
-                    pool = self._workshop.place_pool
-                    ask = partial(self._ask, pool, planning, enumerated, self._place_failed)
-                    return partial(self._when_spark_runs, ask)
-                event_at = partial(_answered, enumerated, plan(items))
-                if self._work.is_limited(source):  # what flowed while Spark starts would be read at once when it runs
-                    return partial(self._when_spark_runs, partial(self.deliver, event_at))
-            except Exception as error:
-                event_at = partial(_answered, self._place_failed, error)
-            return partial(self.deliver, event_at)
-
-        self._do_in(self._workshop.place_pool, look)
-
-    def _looks(self, work: PipelineWork, workshop: Workshop) -> Looks:
-        return Looks(work, workshop, self.notices, self.deliver, self._when_spark_runs)
+    def _looks(self, work: PipelineIO, shared: SharedResources) -> SourcePolling:
+        return SourcePolling(work, shared, self.notices, self.deliver, self._when_spark_runs)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
         """Do it then, without a thread that waits; also when Spark could not be started, to tell why."""
-        self._workshop.spark.add_done_callback(lambda _spark: None if self._left else action())
+        self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
 
     def _run_unit(self, command: commands.RunUnit) -> None:
         self._orders.append(command)
@@ -307,13 +276,17 @@ class EpochRun:
 
         def ended(result: UnitResult) -> None:
             self._on_spark.discard(attempt)
-            self.deliver(partial(unit_event, order, self._programs[order.task].source, result))
+            for note in result.notes:
+                _log.warning("pipeline %d, %s", result.pipeline_id, note)
+            self.deliver(partial(unit_event, order, self._programs[order.task], result))
 
         def on_result(result: UnitResult) -> None:
-            self._workshop.inbox.put(partial(ended, result))
+            if result.shown and attempt in self._on_spark:
+                self._work.show(result.shown)
+            self._shared.inbox.put(partial(ended, result))
 
         try:
-            dispatcher = self._workshop.spark.result()
+            dispatcher = self._shared.spark.result()
         except Exception as error:
             failure = failure_of(error)
             self.deliver(
@@ -328,14 +301,28 @@ class EpochRun:
             )
         else:
             self._on_spark.add(attempt)
-            dispatcher.submit(self._programs[order.task], order.unit, order.epoch, order.attempt, on_result)
+            dispatcher.submit(
+                self._programs[order.task],
+                order.unit,
+                order.epoch,
+                order.attempt,
+                on_result,
+                restored=order.restored,
+                on_again=lambda: self._shared.inbox.put(partial(self._begins_again, order)),
+            )
+
+    def _begins_again(self, order: commands.RunUnit) -> None:
+        """Its rows are written at once: what it had written before may be there twice."""
+        program = self._programs[order.task]
+        self._figures.begun_again()
+        self.notices.begun_again(order, program.doubling)
 
     def _cancel_units(self, _command: commands.CancelUnits | None = None) -> None:
         """Asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then."""
         self._orders.clear()
         if self._on_spark:
             self._on_spark.clear()
-            self._workshop.spark.result().cancel(self._work.job_id, self._work.planned.id)
+            self._shared.spark.result().cancel(self._work.job_id, self._work.planned.id)
 
     def _commit(self, command: commands.Commit) -> None:
         ids = tuple(committable.id for committable in command.committables)
@@ -343,12 +330,12 @@ class EpochRun:
 
         def publish() -> None:
             if on_spark:
-                self._workshop.spark.result()
+                self._shared.spark.result()
             self._work.commit(command.sink, self._epoch, command.committables, again=command.again)
 
         commit = partial(
             self._ask,
-            self._workshop.place_pool,
+            self._shared.place_pool,
             publish,
             lambda now, _none: events.CommitSucceeded(now_ms=now, sink=command.sink, ids=ids),
             lambda now, error: events.CommitFailed(
@@ -362,7 +349,7 @@ class EpochRun:
 
     def _sweep(self, command: commands.Sweep) -> None:
         self._ask(
-            self._workshop.place_pool,
+            self._shared.place_pool,
             lambda: self._work.sweep(command.epoch, command.keep, final=command.final),
             lambda now, removed: events.Swept(now_ms=now, removed=removed),
             self._place_failed,
@@ -374,7 +361,7 @@ class EpochRun:
             return events.Retracted(now_ms=now, removed=removed)
 
         work = partial(self._work.retract, command.epoch, command.retractions)
-        self._ask(self._workshop.place_pool, work, retracted, self._place_failed)
+        self._ask(self._shared.place_pool, work, retracted, self._place_failed)
 
     def _place_failed(self, now: int, error: Exception) -> Event:
         return events.PlaceFailed(now_ms=now, failure=failure_of(error))
@@ -395,7 +382,7 @@ class EpochRun:
         else:
             self._figures.flow.rest()
         self._heard = False
-        self._sampling = self._workshop.loop.call_later(SAMPLE_S, self._sample)
+        self._sampling = self._shared.loop.call_later(SAMPLE_S, self._sample)
 
     def _savepoint_completed(self, notice: commands.SavepointCompleted) -> None:
         self.notices.savepoint_completed(notice)

@@ -1,6 +1,6 @@
 """A job at work in this process: the public, synchronous face of the runtime.
 
-Its methods may be called from any thread; the work is done by a ``Crew``.
+Its methods may be called from any thread; the work is done by a ``JobThreads``.
 """
 
 import logging
@@ -9,28 +9,30 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from seatunnel_core.claiming.alone import require_alone
+from seatunnel_core.claiming.claim import Claim, claim_again, claim_new
+from seatunnel_core.claiming.handover import ForeignSavepoint, claim_with_savepoint
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.server import ControlServer
 from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.place import title
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint
-from seatunnel_core.runtime.claim import Claim, claim_again, claim_new
-from seatunnel_core.runtime.clock import wall_clock
-from seatunnel_core.runtime.crew import Crew
-from seatunnel_core.runtime.figures import Figures
-from seatunnel_core.runtime.log_file import log_folder
-from seatunnel_core.runtime.metrics import STATES, JobMetrics
-from seatunnel_core.runtime.move import ForeignSavepoint, claim_with_savepoint
-from seatunnel_core.runtime.plan import Registry, plan_job
-from seatunnel_core.runtime.planned import PlannedJob
-from seatunnel_core.runtime.report import JobProgress, JobReport
-from seatunnel_core.runtime.settings import spark_settings
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.planner import Registry, plan_job
+from seatunnel_core.planning.settings import spark_settings
+from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.metrics import STATES, JobMetrics
+from seatunnel_core.reporting.report import JobProgress, JobReport
+from seatunnel_core.runtime.control_requests import verbs
+from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.slots import SLOTS, Reservation
-from seatunnel_core.runtime.verbs import verbs
 from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.log_folder import log_folder
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.secret import resolved
 from seatunnel_storage_api.state import CheckpointInfo
@@ -82,7 +84,7 @@ class JobRun:
         self._report: JobReport | None = None
         self._done = threading.Event()
         self._storage: CheckpointStorage | None = None
-        self._crew: Crew | None = None
+        self._threads: JobThreads | None = None
         self._slots: Reservation | None = None
         self._control = ControlServer(job_id, verbs(self))
         self.version = 0
@@ -92,6 +94,8 @@ class JobRun:
         """What a restore does, a sentence each; after ``start``."""
 
         self.started_at = wall_clock()
+        self.storage_title = ""
+        """Where its checkpoints lie, as the inspector calls it; after ``start``."""
 
     def start(self) -> None:
         """Claim the job and set it to work.
@@ -105,6 +109,9 @@ class JobRun:
         plan = self._plan(None) if is_new else None
         resolved(config.plugin_config)  # of keys without effect too: a secret that is missing is told, as by --check
         self._storage = open_storage(config.type, config.effective)
+        self.storage_title = title(self._storage)
+        if self._restore is not None and not self._restore.take_over:
+            require_alone(self._storage, self.job_id)
 
         def planned(manifest: Manifest | None) -> PlannedJob:
             job = plan if plan is not None else self._plan(manifest)
@@ -119,7 +126,7 @@ class JobRun:
         settings = spark_settings(
             claim.job, master=self._master, jvm_options=self._jvm_options, log_file=self._log_file
         )
-        self._crew = Crew(
+        self._threads = JobThreads(
             job_id=self.job_id,
             claim=claim,
             engine=self._engine,
@@ -130,7 +137,7 @@ class JobRun:
             restored=self._restore is not None,
             slots=self._slots,
         )
-        self._crew.start()
+        self._threads.start()
         self._control.start()
 
     def _claim(self, planned: Callable[[Manifest | None], PlannedJob]) -> Claim | JobReport:
@@ -164,15 +171,15 @@ class JobRun:
         """How the job stands now."""
         if self._report is not None:
             return JobProgress(job_id=self.job_id, name=self._report.name, pipelines=self._report.pipelines)
-        if self._crew is None or self.job is None:
+        if self._threads is None or self.job is None:
             return JobProgress(job_id=self.job_id, name=self._name or "", pipelines=())
-        return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._crew.views())
+        return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
         """All that is measured of the job; of one that an earlier process ended, what its closing table keeps."""
         progress, report = self.progress(), self._report
-        if self._crew is not None:
-            pipelines = self._crew.metrics()
+        if self._threads is not None:
+            pipelines = self._threads.metrics()
         else:
             pipelines = tuple(Figures().metrics(view, None) for view in progress.pipelines)
         return JobMetrics(
@@ -210,20 +217,20 @@ class JobRun:
             SavepointError: a pipeline could not take its part, or the storage not keep it.
             TimeoutError: it may still come.
         """
-        if self._crew is None or self._done.is_set():
+        if self._threads is None or self._done.is_set():
             raise UsageError(f"the job {self.job_id} does not run, so no savepoint can be taken of it")
-        return self._crew.savepoint(name, stop=stop, drain=drain).result(timeout)
+        return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
         """A clean stop: each pipeline takes a last checkpoint, and ``wait`` then gives the report. Nothing is asked of
         a job that has ended."""
-        if self._crew is not None and not self._done.is_set():
-            self._crew.stop()
+        if self._threads is not None and not self._done.is_set():
+            self._threads.stop()
 
     def kill(self) -> None:
         """Stop at once, as a crash would, but in order: what is in no checkpoint is read again on a restore."""
-        if self._crew is not None and not self._done.is_set():
-            self._crew.kill()
+        if self._threads is not None and not self._done.is_set():
+            self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
         """Stop what still runs and give back everything. May be called twice.
@@ -232,8 +239,8 @@ class JobRun:
             last: the process ends behind it, so that a Spark with nothing left to do ends by itself.
         """
         self._give_slots_back()  # first: from here on, nothing can begin
-        if self._crew is not None:
-            self._crew.close(last=last)
+        if self._threads is not None:
+            self._threads.close(last=last)
         self._done.set()  # whoever waits waits for nothing more
         self._control.close()
         if self._storage is not None:

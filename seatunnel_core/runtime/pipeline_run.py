@@ -9,22 +9,22 @@ from typing import Protocol
 from attrs import evolve
 
 from seatunnel_core.checkpoint.commands import EndPipeline, Outcome
-from seatunnel_core.checkpoint.events import Failure, FailureKind
+from seatunnel_core.checkpoint.decisions.restart import RestartBudget, RestartPolicy, after_failure
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
-from seatunnel_core.checkpoint.restart import RestartBudget, RestartPolicy, after_failure
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.clock import now_ms
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.runtime.clock import now_ms
+from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.metrics import PipelineMetrics
+from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.runtime.epoch_run import EpochRun
-from seatunnel_core.runtime.failure import failure_of
-from seatunnel_core.runtime.figures import Figures
-from seatunnel_core.runtime.metrics import PipelineMetrics
-from seatunnel_core.runtime.notices import PipelineLog
-from seatunnel_core.runtime.pipeline_work import PipelineWork
-from seatunnel_core.runtime.report import PipelineView
+from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.savepoints import Answer
-from seatunnel_core.runtime.workshop import Workshop
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
@@ -47,8 +47,8 @@ class PipelineRun:
     def __init__(
         self,
         *,
-        work: PipelineWork,
-        workshop: Workshop,
+        work: PipelineIO,
+        shared: SharedResources,
         protocol_of: Callable[[int], PipelineProtocol],
         restart_policy: RestartPolicy,
         owner: PipelineOwner,
@@ -57,7 +57,7 @@ class PipelineRun:
         self.outcome: Outcome | None = None
         self.failure: Failure | None = None
         self._work = work
-        self._workshop = workshop
+        self._shared = shared
         self._protocol_of = protocol_of
         """From the number of restarts so far to the protocol of the next epoch."""
         self._restart_policy = restart_policy
@@ -92,7 +92,7 @@ class PipelineRun:
         self._epoch = EpochRun(
             protocol=self._protocol_of(self._restarts),
             work=self._work,
-            workshop=self._workshop,
+            shared=self._shared,
             owner=self,
             log=self._log,
             figures=self._figures,
@@ -205,6 +205,7 @@ class PipelineRun:
             bytes_read=progress.bytes_read,
             rows_committed=progress.rows_committed,
             rows_skipped=progress.rows_skipped,
+            units_repeated=self._figures.units_repeated,
             splits_done=progress.splits_done,
             splits_total=progress.splits_total,
             last_checkpoint_id=progress.last_completed_id,
@@ -241,12 +242,12 @@ class PipelineRun:
         if self._waiting is not None:
             return "waiting"
         needs_spark = progress.phase in (Phase.PREPARING, Phase.ENUMERATING)
-        return "starting Spark" if needs_spark and not self._workshop.spark.done() else progress.phase.value
+        return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
         """All is committed: the sinks that check the whole (``Assert``) have the last word."""
         if not self._work.concludes:
-            self._workshop.inbox.put(partial(self._ended, Outcome.FINISHED, None))
+            self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return
         progress = run.progress()
 
@@ -257,9 +258,9 @@ class PipelineRun:
                 ended = partial(self._ended, Outcome.FAILED, failure_of(error))
             else:
                 ended = partial(self._ended, Outcome.FINISHED, None)
-            self._workshop.inbox.put(ended)
+            self._shared.inbox.put(ended)
 
-        self._workshop.place_pool.submit(conclude)
+        self._shared.place_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
         """What a zombie meets looks like a failure: what it staged is gone, published or swept by another process. So
@@ -279,9 +280,9 @@ class PipelineRun:
                 heeded = partial(self._ended, Outcome.FENCED, fenced)
             except Exception as error:  # it cannot be told; the failure counts as it is
                 self._log.debug("whose pipeline this is could not be looked up: %s", error)
-            self._workshop.inbox.put(heeded)
+            self._shared.inbox.put(heeded)
 
-        self._workshop.storage_pool.submit(look)
+        self._shared.storage_pool.submit(look)
 
     def _restart_or_fail(self, run: EpochRun, failure: Failure) -> None:
         if self.outcome is not None:
@@ -308,7 +309,7 @@ class PipelineRun:
         self._log.warning("%s; starts again in %.1f s", failure.message, pause_s, extra={"code": failure.code})
         self._answer_all(None, failure.message)
         self._restarts += 1
-        self._waiting = self._workshop.loop.call_later(pause_s, self.start)
+        self._waiting = self._shared.loop.call_later(pause_s, self.start)
 
     def _ended(self, outcome: Outcome, failure: Failure | None) -> None:
         if self.outcome is not None:
@@ -323,6 +324,6 @@ class PipelineRun:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
         if self._work.holds_sources:
-            self._workshop.place_pool.submit(self._work.close_sources)
+            self._shared.place_pool.submit(self._work.close_sources)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

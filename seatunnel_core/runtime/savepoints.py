@@ -8,11 +8,11 @@ from typing import Protocol
 
 from attrs import define, field
 
+from seatunnel_core.claiming.claim import Claim
+from seatunnel_core.clock import wall_clock
 from seatunnel_core.errors import SavepointError, UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.savepoint import JobSavepoint, require_savepoint_name
-from seatunnel_core.runtime.claim import Claim
-from seatunnel_core.runtime.clock import wall_clock
 from seatunnel_core.runtime.thread_pool import Pool
 from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from seatunnel_core.config.engine import DYNAMIC_SLOT, SCHEDULE_STRATEGY, SLOT_NUM
 from seatunnel_core.config.option import Options
 from seatunnel_core.errors import UsageError
-from seatunnel_core.runtime.planned import PlannedJob
+from seatunnel_core.planning.plan import PlannedJob
 
 
 class Reservation:

@@ -2,13 +2,13 @@
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.connectors.source import Source
 from seatunnel_core.spark.failure import reading
-from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.work import UnitResult
 
 
-def unit_event(order: commands.RunUnit, source: Source, result: UnitResult, now: int) -> Event:
-    """``source`` says what the unit of a failed ``order`` reads."""
+def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, now: int) -> Event:
+    """``program`` says what the unit of a failed ``order`` reads."""
     if result.failure is not None:
         return events.UnitFailed(
             now_ms=now,
@@ -17,7 +17,7 @@ def unit_event(order: commands.RunUnit, source: Source, result: UnitResult, now:
             epoch=result.epoch,
             attempt=result.attempt,
             failure=result.failure,
-            reading=reading(source, order.unit.splits),
+            reading=_reading(program, order),
         )
     return events.UnitFinished(
         now_ms=now,
@@ -30,3 +30,9 @@ def unit_event(order: commands.RunUnit, source: Source, result: UnitResult, now:
         rows_skipped=result.rows_skipped,
         committables=dict(result.committables),
     )
+
+
+def _reading(program: Program, order: commands.RunUnit) -> str:
+    if program.splits is None:
+        return reading(program.source, order.unit.splits)
+    return "; ".join(reading(reader.source, program.splits[reader.name]) for reader in program.readers)

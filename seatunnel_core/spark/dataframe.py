@@ -1,5 +1,7 @@
 """The DataFrame path: work units of programs in which Spark itself transforms rows.
 
+A work unit is some splits of a source or, where a transform looks across rows, all splits of its sources: a query.
+
 ::
 
     splits ─ mapInArrow(read, Arrow transforms) ─ DataFrame transforms ─ mapInArrow(Arrow transforms, stage) ─ collect
@@ -15,25 +17,28 @@ a DataFrame has inserted rows only, and anything else is refused — the primary
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.events import Failure
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import FrameSink, SinkPlace, Staged
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.failure import failure_of, spark_says
+from seatunnel_core.spark.failure import spark_says, task_failure
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
-from seatunnel_core.spark.gateway import QUERY_LOGGERS
-from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import UnitResult, committable
-from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+from seatunnel_core.spark.program import FramePlan, Program, Reader, Step, Target
+from seatunnel_core.spark.scope import asked_for_rows, judging, look, plan_only
+from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
+from seatunnel_core.spark.task import committable, shown
+from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure
+from seatunnel_core.work.unit import WorkUnit
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
@@ -52,16 +57,34 @@ class SparkFrames:
 
         self._noted = _new_notes(spark)
 
-    def output_schema(self, transform: DataFrameTransform, schema: TableSchema) -> TableSchema:
-        """What a DataFrame transform makes of a schema, found by having Spark analyse it on a frame without rows.
+    def plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
+        """What a DataFrame transform makes of its inputs, found by having Spark analyse it on frames without rows.
 
         Raises:
-            TransformError: Spark refuses it, or a column's type has no counterpart.
+            TransformError: Spark refuses it, it cannot be judged, or a column's type has no counterpart.
         """
-        empty = self._spark.createDataFrame([], spark_schema(schema))
+        schemas = {name: spark_schema(schema) for name, schema in arriving.items()}
+        first = next(iter(arriving.values()))
         with self._building:
-            frame = _applied(transform, empty, schema)
-        return TableSchema(table=schema.table, columns=arrow_columns(frame.schema))
+            frames = {name: plan_only(self._spark, columns) for name, columns in schemas.items()}
+            try:
+                with judging(f"the function of {transform.identifier}"):
+                    made = _applied(transform, frames, first)
+                looked = look(made, list(frames.values()))
+            except TransformError as error:
+                if transform.scope == AUTO or not asked_for_rows(error.__context__):
+                    raise
+                empty = {name: self._spark.createDataFrame([], columns) for name, columns in schemas.items()}
+                made, looked = _applied(transform, empty, first), None
+        if looked is not None and looked.unread and len(arriving) > 1:
+            names = ", ".join(repr(name) for number, name in enumerate(arriving) if number in looked.unread)
+            raise TransformError(
+                f"{transform.identifier} does not read its input {names}: leave it out of plugin_input, or write "
+                "UNION ALL where the rows of all inputs are meant"
+            )
+        clauses = " and ".join(looked.clauses) if looked is not None else ""
+        across = {UNIT: "", ALL: clauses or "scope = all"}.get(transform.scope, clauses)
+        return FramePlan(schema=TableSchema(table=first.table, columns=arrow_columns(made.schema)), across=across)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
         """What a source that Spark reads gives, found by having Spark analyse it.
@@ -106,10 +129,11 @@ class SparkFrames:
         try:
             build = _UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
             told: list[str] = []
-            for node in build.staging_nodes():
-                with self._building:
-                    frame = build.staged(node)
-                told += [row[0] for row in frame.collect()]
+            with build.keeping():
+                for node in build.staging_nodes():
+                    with self._building:
+                        frame = build.staged(node)
+                    told += [row[0] for row in frame.collect()]
             parts, skipped, failure = staged_parts(told)
             noted = self._noted_for(tag)
             failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
@@ -117,9 +141,10 @@ class SparkFrames:
                 sinks = {target.name: target.sink for target in program.targets}
                 staged = {name: sinks[name].merge(some) for name, some in parts.items()}
         except SeaTunnelError as error:
-            failure = failure_of(error, f"pipeline {program.pipeline_id}")
+            failure = task_failure(error, f"pipeline {program.pipeline_id}")
         finally:
-            counts = _counts(self._noted_for(tag, forget=True))
+            noted = self._noted_for(tag, forget=True)
+            counts = _counts(noted)
             self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", None)
         return UnitResult(
             job_id=program.job_id,
@@ -134,13 +159,18 @@ class SparkFrames:
             bytes_read=counts["bytes"],
             wall_ms=(time.perf_counter() - started) * 1000,
             committables={name: committable(program, work.unit, work.epoch, one) for name, one in staged.items()},
+            shown=shown(staged),
+            notes=tuple(dict.fromkeys(note for one in noted.values() for note in one.notes)),
         )
 
-    def _note_for(self, tag: str) -> Callable[[str], Note]:
+    def _note_for(self, tag: str) -> Callable[[str, str], Note]:
         notes = self._noted
 
-        def note_for(step: str) -> Note:
-            return lambda noted: notes.add({(tag, step, _partition_number()): noted})
+        def note_for(source: str, step: str) -> Note:
+            def note(noted: Noted, number: int | None) -> None:
+                notes.add({(tag, source, step, _partition_number() if number is None else number): noted})
+
+            return note
 
         return note_for
 
@@ -154,15 +184,17 @@ class SparkFrames:
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
     """What was read for a job: each partition once, whatever was repeated; each row once, however often read. Steps
-    between DataFrame transforms read nothing, and skip rows of their own."""
-    by_step: dict[str, dict[str, int]] = {}
-    for (_, step, _), one in noted.items():
-        total = by_step.setdefault(step, {"rows": 0, "skipped": 0, "bytes": 0})
+    between DataFrame transforms, which have no source, read nothing, and skip rows of their own."""
+    by_step: dict[tuple[str, str], dict[str, int]] = {}
+    for (_, source, step, _), one in noted.items():
+        total = by_step.setdefault((source, step), {"rows": 0, "skipped": 0, "bytes": 0})
         for name in total:
             total[name] += getattr(one, name)
-    read = max(by_step.values(), key=lambda total: total["rows"], default={"rows": 0, "skipped": 0, "bytes": 0})
-    between = (total["skipped"] for total in by_step.values() if total is not read and not total["rows"])
-    return {**read, "skipped": read["skipped"] + sum(between)}
+    most: dict[str, dict[str, int]] = {}
+    for (source, step), total in by_step.items():
+        key = source or f" {step}"
+        most[key] = max(most.get(key, total), total, key=lambda each: each["rows"])
+    return {name: sum(total[name] for total in most.values()) for name in ("rows", "skipped", "bytes")}
 
 
 def _partition_number() -> int:
@@ -180,14 +212,27 @@ class _UnitFrames:
     program: Program
     work: FrameWork
     slots: int
-    note_for: Callable[[str], Note]
+    note_for: Callable[[str, str], Note]
+    """By the source whose rows are counted, empty for none, and the place where they are."""
+
+    kept: "dict[str, DataFrame]" = field(factory=dict)
+    """Of a query: what several tables are made of, which must not be drawn or cut twice in different ways."""
 
     def staging_nodes(self) -> list[str]:
-        """The DataFrame transforms, and a source that Spark reads, behind which a sink follows, with nothing but Arrow
+        """The DataFrame transforms, and sources that Spark reads, behind which a sink follows, with nothing but Arrow
         transforms between."""
+        sources = [reader.name for reader in self.program.readers if isinstance(reader.source, FrameSource)]
         frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
-        source = [self.program.source_name] if self.program.reads_frame else []
-        return [name for name in (*source, *frames) if reaches_sink(self.program, name)]
+        return [name for name in (*sources, *frames) if reaches_sink(self.program, name)]
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Let go in the end of what was kept."""
+        try:
+            yield
+        finally:
+            for frame in self.kept.values():
+                frame.unpersist()
 
     def staged(self, node: str) -> "DataFrame":
         """One row per partition: what was staged of what the transform gives."""
@@ -196,16 +241,29 @@ class _UnitFrames:
 
     def after(self, node: str) -> "DataFrame":
         """What a DataFrame transform, or a source that Spark reads, gives for this unit."""
-        if node == self.program.source_name:
-            return self._source_frame()
+        from pyspark import StorageLevel
+
+        reader = self.program.reader(node)
+        if reader is not None:
+            return self._source_frame(reader)
+        if node in self.kept:
+            return self.kept[node]
         step = self._step(node)
         assert isinstance(step.transform, DataFrameTransform)
-        arriving = self._arriving(step)
-        return _applied(step.transform, self._before(step, arriving), arriving)
+        frame = _applied(step.transform, self._before(step), self._gives(step.inputs[0]))
+        if self.program.splits is not None and self._takers(node) > 1:
+            self.kept[node] = frame.persist(StorageLevel.DISK_ONLY)
+        return frame
 
-    def _source_frame(self) -> "DataFrame":
+    def _takers(self, node: str) -> int:
+        """How many tables are made of what a node gives: in other DataFrame transforms, and for the sinks."""
+        frames = [step for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
+        inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
+        return inputs.count(node) + reaches_sink(self.program, node)
+
+    def _source_frame(self, reader: Reader) -> "DataFrame":
         """The rows of a source that Spark reads, counted on their way."""
-        source, schema = self.program.source, self.program.schemas[0]
+        source, schema = reader.source, reader.schemas[0]
         assert isinstance(source, FrameSource)
         frame = _read(source, self.spark)
         if arrow_columns(frame.schema) != schema.columns:
@@ -213,48 +271,54 @@ class _UnitFrames:
                 f"{source.identifier}: {schema.table} has other columns than when the job began: "
                 f"{frame.schema.simpleString()}"
             )
-        return frame.mapInArrow(counted(schema.columns, self.note_for(self.program.source_name)), frame.schema)
+        return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
 
-    def _before(self, step: Step, arriving: TableSchema) -> "DataFrame":
-        schema = spark_schema(arriving)
+    def _before(self, step: Step) -> "dict[str, DataFrame]":
+        """The inputs of a DataFrame transform, by the names that the job has for them."""
+        return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
+
+    def _input(self, step: Step, name: str) -> "DataFrame":
+        schema = spark_schema(self._gives(name))
         columns = arrow_columns(schema)
         frames = []
-        for origin in self._arrow_origins(step):
-            if origin == self.program.source_name and not self.program.reads_frame:
-                splits = len(self.work.unit.splits)
-                numbers = self.spark.range(0, splits, 1, min(splits, 2 * self.slots))
-                read = read_to(self.work, step.name, columns, self.note_for(step.name))
-                frames.append(numbers.mapInArrow(read, schema))
+        for origin in self._origins(name):
+            reader = self.program.reader(origin)
+            if reader is not None and not isinstance(reader.source, FrameSource):
+                note = self.note_for(origin, f"{step.name} through {name}")
+                read = read_to(self.work, origin, step.name, name, columns, note)
+                frames.append(self._numbers(reader).mapInArrow(read, schema))
             else:
+                note = self.note_for("", f"{origin} to {step.name} through {name}")
                 table = self._gives(origin).table
-                between = pass_on(
-                    self.work, origin, table, step.name, columns, self.note_for(f"{origin} to {step.name}")
-                )
+                between = pass_on(self.work, origin, table, step.name, name, columns, note)
                 frames.append(self.after(origin).mapInArrow(between, schema))
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
         return frame
 
-    def _arrow_origins(self, step: Step) -> list[str]:
-        """The source and the DataFrame transforms from which rows come here through Arrow transforms only."""
+    def _numbers(self, reader: Reader) -> "DataFrame":
+        """The numbers of a source's splits, shared out among the tasks that read them. A work unit has few; of a query,
+        which has all, no more tasks read at the same time than the source may have."""
+        if self.program.splits is None:
+            splits, tasks = len(self.work.unit.splits), 2 * self.slots
+        else:
+            splits, tasks = len(self.program.splits[reader.name]), reader.parallelism or 2 * self.slots
+        return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
+
+    def _origins(self, name: str) -> list[str]:
+        """The sources and the DataFrame transforms from which rows come to a node through Arrow transforms only; the
+        node itself if it is one."""
+        if self.program.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
+            return [name]
         origins: dict[str, None] = {}
-        for name in step.inputs:
-            if name == self.program.source_name:
-                origins[name] = None
-                continue
-            before = self._step(name)
-            if isinstance(before.transform, DataFrameTransform):
-                origins[name] = None
-            else:
-                origins.update(dict.fromkeys(self._arrow_origins(before)))
+        for before in self._step(name).inputs:
+            origins.update(dict.fromkeys(self._origins(before)))
         return list(origins)
 
-    def _arriving(self, step: Step) -> TableSchema:
-        return self._gives(step.inputs[0])
-
     def _gives(self, node: str) -> TableSchema:
-        return self.program.schemas[0] if node == self.program.source_name else self._step(node).schemas[0]
+        reader = self.program.reader(node)
+        return (reader or self._step(node)).schemas[0]
 
     def _step(self, name: str) -> Step:
         return next(step for step in self.program.steps if step.name == name)
@@ -271,14 +335,50 @@ def reaches_sink(program: Program, node: str) -> bool:
     return False
 
 
-def both_parts(framed: UnitResult, direct: UnitResult) -> UnitResult:
-    """One result of a unit whose sinks stand partly behind DataFrame transforms and partly not."""
+def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
+    """One result of a unit whose sinks stand partly behind DataFrame transforms and partly not: a sink that gets rows
+    both ways has them all. Rows that are read in both ways are counted once.
+
+    Args:
+        direct: of each source the results for its splits, one or several.
+    """
+    results = (framed, *direct)
+    failure = next((result.failure for result in results if result.failure is not None), None)
+    parts: dict[str, list[Committable]] = {}
+    for result in results:
+        for name, one in result.committables.items():
+            parts.setdefault(name, []).append(one)
+    merged: dict[str, Committable] = {}
+    if failure is None:
+        try:
+            merged = {name: _merged(program, unit, framed.epoch, name, some) for name, some in parts.items()}
+        except SeaTunnelError as error:
+            failure = task_failure(error, f"pipeline {program.pipeline_id}")
     return evolve(
-        direct,
-        failure=framed.failure or direct.failure,
-        wall_ms=framed.wall_ms + direct.wall_ms,
-        committables={} if framed.failure or direct.failure else {**direct.committables, **framed.committables},
+        framed,
+        failure=failure,
+        rows_read=max(framed.rows_read, sum(result.rows_read for result in direct)),
+        rows_skipped=max(framed.rows_skipped, sum(result.rows_skipped for result in direct)),
+        bytes_read=max(framed.bytes_read, sum(result.bytes_read for result in direct)),
+        wall_ms=sum(result.wall_ms for result in results),
+        committables=merged,
+        shown=_all_shown(results) if failure is None else {},
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
     )
+
+
+def _all_shown(results: Iterable[UnitResult]) -> dict[str, tuple[str, ...]]:
+    every: dict[str, tuple[str, ...]] = {}
+    for result in results:
+        for name, texts in result.shown.items():
+            every[name] = (*every.get(name, ()), *texts)
+    return every
+
+
+def _merged(program: Program, unit: WorkUnit, epoch: int, sink: str, parts: Iterable[Committable]) -> Committable:
+    staged = [Staged(body=part.body, rows=part.rows, bytes=part.bytes, table_rows=part.table_rows) for part in parts]
+    target = next(target for target in program.targets if target.name == sink)
+    return committable(program, unit, epoch, target.sink.merge(staged) if len(staged) > 1 else staged[0])
 
 
 def spark_schema(schema: TableSchema) -> "StructType":
@@ -342,10 +442,14 @@ def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
         raise SourceError(f"{source.identifier}: {spark_says(error)}") from error
 
 
-def _applied(transform: DataFrameTransform, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
+def _applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
+    """What a transform makes of its inputs; ``schema`` is that of the first."""
     try:
         with _told_by_us():
-            made = transform.apply(frame, schema)
+            if len(frames) == 1:
+                made = transform.apply(next(iter(frames.values())), schema)
+            else:
+                made = transform.apply_to_inputs(frames, schema)
     except SeaTunnelError:
         raise
     except Exception as error:

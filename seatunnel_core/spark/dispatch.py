@@ -6,80 +6,38 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from weakref import WeakKeyDictionary
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.packing import MOST_UNITS, TARGET_MS, Candidate, Pace, ShareMode, choose_packet, overdue_ms
+from seatunnel_core.spark.packing import (
+    MOST_UNITS,
+    TARGET_MS,
+    Candidate,
+    Pace,
+    ShareMode,
+    choose_lanes,
+    choose_packet,
+    overdue_ms,
+)
 from seatunnel_core.spark.plane import SparkPlane, packet_of
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.task import UnitResult, UnitWork
+from seatunnel_core.spark.running import Ledger, OnResult, Order, RunningPacket, speculating, waits
+from seatunnel_core.spark.watch import Watch
+from seatunnel_core.spark.work import UnitResult, UnitWork
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 logger = logging.getLogger("seatunnel.spark")
 
-PipelineKey = tuple[str, int]
-"""Job id and pipeline id."""
+SATURATED = 0.8
+"""Of a processor: a task that needs so much of one has threads enough."""
 
-OnResult = Callable[[UnitResult], object]
-"""Called once per submitted unit, from a thread of the dispatcher, unless its pipeline was cancelled before."""
-
-
-@frozen(eq=False)
-class Order:
-    """One submitted unit."""
-
-    program: Program
-    unit: WorkUnit
-    epoch: int
-    attempt: int
-    on_result: OnResult = field(repr=False)
-
-    @property
-    def pipeline(self) -> PipelineKey:
-        return self.program.job_id, self.program.pipeline_id
-
-
-@define(eq=False)
-class _Running:
-    """A packet that Spark has."""
-
-    number: int
-    """Spark runs them about in this order."""
-
-    tag: str
-    units: list[Candidate[Order]]
-    dropped: set[Hashable] = field(factory=set)
-    """Pipelines that were cancelled since: their results go nowhere."""
-
-    overdue: bool = False
-
-
-class _Watch:
-    """Calls once in so many seconds, and may be started again from that call."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
-        self._cancelled = False
-
-    def start(self, call: Callable[[], object]) -> None:
-        with self._lock:
-            if self._cancelled:
-                return
-            self._timer = threading.Timer(self._seconds, call)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def cancel(self) -> None:
-        with self._lock:
-            self._cancelled = True
-            if self._timer is not None:
-                self._timer.cancel()
+GATHERING_S = 0.01
+"""How long the next unit of a source that waits may take to come, to be in the same packet."""
 
 
 class UnitDispatcher:
@@ -101,10 +59,17 @@ class UnitDispatcher:
         self._mode = share_mode
         self._longest_ms = longest_ms
         self._slots = min(slots or plane.slots, plane.slots)
+        self._most_units = slots
+        """Read at once; ``None`` when only the sources say how many."""
         self._most_jobs = min(slots or 2 * plane.slots, 2 * plane.slots)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
-        self._running: set[_Running] = set()
+        self._running: dict[RunningPacket, None] = {}
+        """In the order in which they began, so that a simulation can be played again."""
+
+        self._ledger = Ledger()
+        self._is_reached = False
+        """Whether a task has ever asked before it began a unit."""
         self._numbers = itertools.count(1)
         self._paces: WeakKeyDictionary[Program, Pace] = WeakKeyDictionary()
         self._threads: list[threading.Thread] = []
@@ -119,9 +84,20 @@ class UnitDispatcher:
         epoch: int,
         attempt: int,
         on_result: OnResult,
+        *,
+        restored: bool = False,
+        on_again: Callable[[], object] | None = None,
     ) -> None:
-        """Have one attempt of a work unit run. Its result, failures included, goes to ``on_result``."""
-        order = Order(program, unit, epoch, attempt, on_result)
+        """Have one attempt of a work unit run. Its result, failures included, goes to ``on_result``.
+
+        Args:
+            restored: it may have begun in an earlier process.
+            on_again: called when it begins once more, where its rows are written at once.
+        """
+        order = Order(program, unit, epoch, attempt, on_result, restored, on_again)
+        if program.writes_at_once and self._plane.speculates:
+            on_result(order.failed(speculating(program)))
+            return
         with self._changed:
             pace = self._paces.get(program, Pace())
             self._waiting.append(
@@ -131,6 +107,7 @@ class UnitDispatcher:
                     predicted_ms=pace.predict_ms(unit),
                     measured=pace.measured > 0,
                     alone=program.on_frames,
+                    waits=waits(program, pace, unit),
                 )
             )
             self._add_thread()
@@ -179,8 +156,10 @@ class UnitDispatcher:
     def _serve(self) -> None:
         while True:
             with self._changed:
+                self._gather()
                 while not self._closed and (packet := self._take()) is None:
                     self._changed.wait()
+                    self._gather()
                 if self._closed or packet is None:
                     return
                 if self._waiting:
@@ -189,40 +168,77 @@ class UnitDispatcher:
                 self._run(packet)
             finally:
                 with self._changed:
-                    self._running.discard(packet)
+                    self._running.pop(packet, None)
                     if self._waiting:  # for the end of a task of their source, perhaps
                         self._changed.notify()
 
-    def _take(self) -> _Running | None:
-        """The next packet; ``None`` when all that waits is of sources that have as many tasks as they may."""
+    def _gather(self) -> None:
+        """Let the units of a source that waits come, which are submitted one by one: a packet for the first of them
+        alone would keep a task from all others."""
+        seen = -1
+        while not self._closed and len(self._waiting) != seen and self._waiting and self._waiting[0].waits:
+            seen = len(self._waiting)
+            self._changed.wait(GATHERING_S)
+
+    def _take(self) -> RunningPacket | None:
+        """The next packet; ``None`` when all that waits is of sources that have as many readers as they may."""
         self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
-        tasks = Counter(program for packet in self._running for program in {unit.load.program for unit in packet.units})
-        eligible = self._eligible(tasks)
+        readers = sum((packet.readers() for packet in self._running), Counter[Program]())
+        eligible = self._eligible(readers)
         if not eligible:
             return None
-        idle, slots = self._shares(eligible, tasks)
-        units = choose_packet(
-            eligible, self._mode, min(self._slots - len(self._running), idle), slots, self._longest_ms
-        )
+        units, lanes = self._chosen(eligible, readers)
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
-        packet = _Running(number=next(self._numbers), tag=self._plane.new_tag(), units=units)
-        self._running.add(packet)
+        packet = RunningPacket(number=next(self._numbers), tag=self._plane.new_tag(), units=units, lanes=lanes)
+        self._running[packet] = None
         return packet
 
-    def _eligible(self, tasks: Mapping[Program, int]) -> list[Candidate[Order]]:
-        """What may have a task now. Who has none goes before all others, however many of their units came earlier: so a
-        small table does not wait for a large one."""
-        if not tasks:
+    def _chosen(
+        self, eligible: list[Candidate[Order]], readers: Counter[Program]
+    ) -> tuple[list[Candidate[Order]], dict[Program, int]]:
+        """The units of the next packet, and how many of each program are read at once if they wait."""
+        idle, slots = self._shares(eligible, readers)
+        idle = min(self._slots - len(self._running), idle)
+        if not eligible[0].waits:
+            return choose_packet(eligible, self._mode, idle, slots, self._longest_ms), {}
+        programs = {unit.load.program for unit in eligible if unit.waits}
+        whole = {program: self._most_tasks(program) for program in programs}
+        free = {program: most - readers[program] for program, most in whole.items()}
+        most = (self._most_units or sum(free.values()) + readers.total()) - readers.total()
+        working = any(not unit.waits for unit in eligible)  # has the other slots
+        tasks = 1 if working else max(1, self._slots - len(self._running))
+        return choose_lanes(eligible, self._mode, free, whole, most, tasks, lambda unit: unit.load.program)
+
+    def _eligible(self, readers: Counter[Program]) -> list[Candidate[Order]]:
+        """What may be read now. Who has no reader goes before all others, however many of their units came earlier: so
+        a small table does not wait for a large one."""
+        if not self._running:
             return self._waiting
-        full = {program for program, count in tasks.items() if count >= self._most_tasks(program)}
-        free = [unit for unit in self._waiting if unit.load.program not in full]
-        return [unit for unit in free if unit.load.program not in tasks] or free
+        if self._most_units is not None and readers.total() >= self._most_units:
+            return []
+        full = {program for program, count in readers.items() if count >= self._most_tasks(program)}
+        # One more would hold what is free now, a few readers, when its turn comes in Spark and many more are.
+        is_enough = sum(bool(packet.lanes) for packet in self._running) >= self._slots
+        free = [
+            unit
+            for unit in self._waiting
+            if unit.load.program not in full and not (is_enough and unit.waits) and not self._must_wait(unit)
+        ]
+        return [unit for unit in free if unit.load.program not in readers] or free
+
+    def _must_wait(self, unit: Candidate[Order]) -> bool:
+        """A unit whose rows are written at once, while what was cancelled of its pipeline may still write (R15)."""
+        return unit.load.program.writes_at_once and any(
+            packet.may_still_write(unit.pipeline) for packet in self._running
+        )
 
     def _most_tasks(self, program: Program) -> int:
         """Of a source, at the same time. Where it may have as many as there are slots, and Spark has no more than
         those, Spark itself holds back one that is too many, and has it at hand when another ends."""
         most = program.parallelism or self._slots
+        if program.source.waits is not False:
+            return most
         return self._slots + 1 if most >= self._slots and self._plane.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[Program, int]) -> tuple[int, int]:
@@ -240,16 +256,19 @@ class UnitDispatcher:
 
     def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
         """With what was measured since it was submitted: all units of a source may have been, before its first ran."""
-        pace = None if waiting.measured else self._paces.get(waiting.load.program)
-        if pace is None:
+        order = waiting.load
+        pace = self._paces.get(order.program)
+        if pace is None or (waiting.measured and order.program.source.waits is not None):
             return waiting
-        return evolve(waiting, predicted_ms=pace.predict_ms(waiting.load.unit), measured=True)
+        beside = waits(order.program, pace, order.unit)
+        return evolve(waiting, predicted_ms=pace.predict_ms(order.unit), measured=True, waits=beside)
 
-    def _run(self, packet: _Running) -> None:
+    def _run(self, packet: RunningPacket) -> None:
         watch, started = self._watch(packet), time.perf_counter()
         try:
-            results = self._on_spark(packet)
+            untold = self._on_spark(packet)
         except PacketLostError as lost:
+            self._note_unasked(packet)
             self._again(packet, lost)
         except PlatformError as error:
             self._fail(packet, Failure(kind=FailureKind.USAGE, message=str(error), code=error.code))
@@ -258,93 +277,163 @@ class UnitDispatcher:
             detail = traceback.format_exc()
             self._fail(packet, Failure(kind=FailureKind.BUG, message=f"{type(error).__name__}: {error}", detail=detail))
         else:
+            self._note_unasked(packet)
             # Units of a packet overlap while they wait for the disk: what they cost is their share of the task's time.
-            walls_ms = sum(result.wall_ms for result in results)
+            walls_ms = sum(result.wall_ms for _, result in untold)
             share = min(1.0, (time.perf_counter() - started) * 1000 / max(walls_ms, 0.001))
-            for candidate, result in zip(packet.units, results, strict=True):
-                self._learn(candidate.load, result, result.wall_ms * share)
-                self._hand_on(packet, candidate, result)
+            for number, result in untold:
+                self._ended(packet, number, result, result.wall_ms if packet.lanes else result.wall_ms * share)
+            if packet.left():
+                self._again(packet, PacketLostError("its worker died, or its executor was lost"))
         finally:
             if watch is not None:
                 watch.cancel()
 
-    def _on_spark(self, packet: _Running) -> list[UnitResult]:
+    def _on_spark(self, packet: RunningPacket) -> list[tuple[int, UnitResult]]:
         first = packet.units[0].load
         if first.program.on_frames:
-            return [self._plane.run_on_frames(first.program, first.unit, first.epoch, first.attempt, packet.tag)]
-        works = []
+            if not self._begins(packet, 0):
+                return []
+            return [(0, self._plane.run_on_frames(first.program, first.unit, first.epoch, first.attempt, packet.tag))]
+        works, lanes = [], {}
         for order in (unit.load for unit in packet.units):
             parcel = self._plane.pack_program(order.program)
             work = UnitWork(program=parcel.key, unit=order.unit, epoch=order.epoch, attempt=order.attempt)
             works.append((work, parcel))
-        return [result for result in self._plane.run([packet_of(works)], packet.tag) if isinstance(result, UnitResult)]
+            if packet.lanes:
+                lanes[parcel.key] = packet.lanes[order.program]
+        task = evolve(packet_of(works), lanes=lanes, writes_at_once=packet.writes_at_once)
+        return self._plane.run_units(task, packet.tag, _Ear(self, packet))
+
+    # -- while its task runs ---------------------------------------------------------------------------------------
+
+    def _reached(self, packet: RunningPacket) -> None:
+        with self._changed:
+            packet.reached = self._is_reached = True
+
+    def _begins(self, packet: RunningPacket, number: int) -> bool:
+        """Whether a unit may begin. Another attempt of its task begins it again only where nothing is written at once
+        (R15); Spark makes one when the attempt before has ended, or its executor was lost."""
+        candidate = packet.units[number]
+        order = candidate.load
+        with self._changed:
+            if number in packet.over or self._closed:
+                return False
+            if candidate.pipeline in packet.dropped:
+                packet.over.add(number)
+                return False
+            if number in packet.begun and order.program.writes_at_once:
+                return False
+            packet.begun.add(number)
+            packet.began_ms = packet.began_ms or time.perf_counter() * 1000
+        self._note_begun(order)
+        return True
+
+    def _note_unasked(self, packet: RunningPacket) -> None:
+        """Of a task that could not reach the driver all may have begun. Where others reach it, what was cancelled and
+        never asked had no task yet."""
+        if not packet.reached and not (packet.dropped and self._is_reached):
+            for unit in packet.units:
+                self._note_begun(unit.load)
+
+    def _note_begun(self, order: Order) -> None:
+        if not order.program.doubling:
+            return
+        with self._changed:
+            again = self._ledger.begins_again(order)
+        if again and order.on_again is not None:
+            order.on_again()
+
+    def _told(self, packet: RunningPacket, number: int, result: UnitResult) -> None:
+        now_ms = time.perf_counter() * 1000
+        with self._changed:
+            cost_ms = result.wall_ms if packet.lanes else min(result.wall_ms, now_ms - packet.began_ms)
+            packet.began_ms = now_ms
+        self._ended(packet, number, result, cost_ms)
+
+    def _ended(self, packet: RunningPacket, number: int, result: UnitResult, cost_ms: float) -> None:
+        with self._changed:
+            if number in packet.over:
+                return
+            packet.over.add(number)
+            if self._waiting:  # for a reader of its source, perhaps
+                self._changed.notify()
+        self._learn(packet, packet.units[number].load, result, cost_ms)
+        self._hand_on(packet, packet.units[number], result)
 
     # -- what went wrong with a packet as a whole ------------------------------------------------------------------
 
-    def _watch(self, packet: _Running) -> "_Watch | None":
-        """A packet that couples units and far outlives its prediction counts as failed as a whole (R15). The time that
-        it waits in Spark for others is not its own."""
+    def _watch(self, packet: RunningPacket) -> Watch | None:
+        """A packet that couples units and far outlives its prediction gives away what it has not begun (R15). The time
+        that it waits in Spark for others is not its own."""
         limit_ms = overdue_ms(packet.units)
         if limit_ms is None:
             return None
-        watch = _Watch(limit_ms / 1000)
+        watch = Watch(limit_ms / 1000)
 
-        def stop() -> None:
-            if self._may_wait(packet):
-                watch.start(stop)
-                return
-            packet.overdue = True
-            self._plane.cancel(packet.tag)
+        def look() -> None:
+            if self._may_wait(packet) or not self._give_away(packet):
+                watch.start(look)
 
-        watch.start(stop)
+        watch.start(look)
         return watch
 
-    def _may_wait(self, packet: _Running) -> bool:
+    def _may_wait(self, packet: RunningPacket) -> bool:
         """Whether as many others as Spark runs at once may be before it: those that were given to Spark earlier, and
         about at the same time."""
         with self._changed:
             others = (other.number - packet.number for other in self._running if other is not packet)
             return sum(later < self._plane.slots for later in others) >= self._plane.slots
 
-    def _again(self, packet: _Running, lost: PacketLostError) -> None:
-        """Run the units again, each pipeline in a job of its own; then each unit; then it is the unit's failure."""
+    def _give_away(self, packet: RunningPacket) -> bool:
+        """Have others run what an overdue packet has not begun; false when it is not known what that is. What has begun
+        goes on: beside itself it would be read, and perhaps written, twice."""
+        with self._changed:
+            if packet.reached:
+                self._requeue(packet, packet.left_unbegun(), "takes far longer than predicted")
+            return packet.reached
+
+    def _requeue(self, packet: RunningPacket, numbers: list[int], reason: str) -> None:
+        """Run units again, each pipeline in a job of its own; then each unit. The caller holds the lock: a pipeline
+        that is cancelled between would run on."""
+        packet.over.update(numbers)
+        if numbers:
+            logger.info("a Spark task with %d work units %s; %d run apart", len(packet.units), reason, len(numbers))
+        shared = len({unit.pipeline for unit in packet.units}) > 1
+        units = [unit for unit in (packet.units[number] for number in numbers) if unit.pipeline not in packet.dropped]
+        if not units or self._closed:
+            return
+        self._waiting[:0] = [evolve(unit, apart=True, alone=not shared) for unit in units]
+        self._changed.notify(len(units))
+
+    def _again(self, packet: RunningPacket, lost: PacketLostError) -> None:
+        """Run again what has no result; a unit that was by itself has failed."""
         with self._changed:
             self.lost_packets += 1
-        if len(packet.units) == 1:
-            return self._fail(packet, _lost(packet.units[0].load, lost))
-        reason = "took far longer than predicted" if packet.overdue else f"was lost: {lost}"
-        logger.info("a Spark task with %d work units %s; they run again apart", len(packet.units), reason)
-        shared = len({unit.pipeline for unit in packet.units}) > 1
-        with self._changed:  # looked at and put back in one: a pipeline that is cancelled between would run on
-            units = [unit for unit in packet.units if unit.pipeline not in packet.dropped]
-            again = [evolve(unit, apart=True, alone=not shared) for unit in units]
-            self._waiting[:0] = again if not self._closed else []
-            self._changed.notify(len(again))
-        return None
+            if len(packet.units) > 1:
+                self._requeue(packet, packet.left(), f"was lost: {lost}")
+                return
+        self._fail(packet, packet.units[0].load.lost(lost))
 
-    def _fail(self, packet: _Running, failure: Failure) -> None:
-        for candidate in packet.units:
-            order = candidate.load
-            result = UnitResult(
-                job_id=order.program.job_id,
-                pipeline_id=order.program.pipeline_id,
-                source=order.program.source_name,
-                unit=order.unit.number,
-                epoch=order.epoch,
-                attempt=order.attempt,
-                failure=failure,
-            )
-            self._hand_on(packet, candidate, result)
+    def _fail(self, packet: RunningPacket, failure: Failure) -> None:
+        with self._changed:
+            left = packet.left()
+            packet.over.update(left)
+        for number in left:
+            self._hand_on(packet, packet.units[number], packet.units[number].load.failed(failure))
 
     # -- results --------------------------------------------------------------------------------------------------
 
-    def _learn(self, order: Order, result: UnitResult, cost_ms: float) -> None:
+    def _learn(self, packet: RunningPacket, order: Order, result: UnitResult, cost_ms: float) -> None:
         if result.failure is None:
+            busy = result.busy_ms / max(result.wall_ms, 0.001)
+            if len(packet.lanes) and busy * sum(packet.lanes.values()) > SATURATED:
+                busy = 1.0  # its threads wait for each other
             with self._changed:
                 pace = self._paces.get(order.program, Pace())
-                self._paces[order.program] = pace.after(order.unit, cost_ms)
+                self._paces[order.program] = pace.after(order.unit, cost_ms, busy)
 
-    def _hand_on(self, packet: _Running, candidate: Candidate[Order], result: UnitResult) -> None:
+    def _hand_on(self, packet: RunningPacket, candidate: Candidate[Order], result: UnitResult) -> None:
         with self._changed:
             if candidate.pipeline in packet.dropped:
                 return
@@ -354,7 +443,10 @@ class UnitDispatcher:
             logger.exception("the result of work unit %d could not be handed on", result.unit)
 
 
-def _lost(order: Order, lost: PacketLostError) -> Failure:
-    where = f"pipeline {order.program.pipeline_id}, source {order.program.source_name!r}, work unit {order.unit.number}"
-    message = f"{where}: the Spark task that ran it was lost: {lost}"
-    return Failure(kind=FailureKind.TRANSIENT, message=message, code=lost.code)
+class _Ear:
+    """Listens to the task of one packet."""
+
+    def __init__(self, dispatcher: UnitDispatcher, packet: RunningPacket) -> None:
+        self.reached = partial(dispatcher._reached, packet)
+        self.begins = partial(dispatcher._begins, packet)
+        self.ended = partial(dispatcher._told, packet)

@@ -1,4 +1,4 @@
-"""From an exception inside a task to a ``Failure`` that says what kind it is and where it happened."""
+"""From an exception, in a task or in the driver, to a ``Failure``: what kind it is, and what a person has to know."""
 
 import errno
 import re
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.errors import PlatformError, RuleError, SeaTunnelError, SourceError, TransformError, UsageError
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 
 _PLACE_IS_WRONG = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
@@ -29,7 +30,7 @@ def reading(source: Source, splits: Sequence[Split]) -> str:
     return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
 
 
-def failure_of(error: BaseException, where: str) -> Failure:
+def task_failure(error: BaseException, where: str) -> Failure:
     """``where`` names pipeline and source or sink, unless the error does; its text names file, line and column."""
     kind = kind_of(error)
     text = str(error) or type(error).__name__
@@ -38,6 +39,27 @@ def failure_of(error: BaseException, where: str) -> Failure:
     message = text if text.startswith("pipeline ") else f"{where}: {text}"
     code = error.code if isinstance(error, SeaTunnelError) else ""
     return Failure(kind=kind, message=message, code=code, detail="".join(traceback.format_exception(error)))
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Classify by the error trees; what is outside them is a bug of ours, and its message asks for a report."""
+    kind = _kind_in_driver(error)
+    message = str(error) or type(error).__name__
+    if kind is FailureKind.BUG:
+        message = (
+            f"{type(error).__name__}: {message} (a bug of the engine, not a mistake of yours: "
+            "please report it with the traceback in the log file)"
+        )
+    code = error.code if isinstance(error, SeaTunnelError | CheckpointStorageError) else ""
+    return Failure(kind=kind, message=message, code=code, detail="".join(traceback.format_exception(error)))
+
+
+def _kind_in_driver(error: BaseException) -> FailureKind:
+    if isinstance(error, StorageUnavailableError):
+        return FailureKind.STORAGE
+    if isinstance(error, CheckpointStorageError):
+        return FailureKind.USAGE
+    return kind_of(error)
 
 
 def kind_of(error: BaseException) -> FailureKind:

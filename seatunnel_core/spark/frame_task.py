@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -31,9 +31,13 @@ class Noted:
     skipped: int = 0
     bytes: int = 0
     failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+    """As ``UnitResult`` has them."""
 
 
-Note = Callable[[Noted], None]
+Note = Callable[[Noted, "int | None"], None]
+"""Takes what is said of a piece, by its number: a piece that is read twice is counted once. Without a number it is the
+partition of the task."""
 
 
 @frozen(kw_only=True)
@@ -48,26 +52,36 @@ class FrameWork:
     epoch: int
     attempt: int
 
-    def run(self) -> "tuple[Program, UnitRun]":
+    def run(self, reads: str | None = None) -> UnitRun:
+        """The attempt, for one of the program's sources. The splits of a query travel once, with the program."""
         program: Program = unwrapped(self.program, {self.program: self.carrier})
-        return program, UnitRun(program, self.unit, self.epoch, self.attempt, task_attempt_number())
+        unit = self.unit
+        if program.splits is not None:
+            unit = evolve(unit, splits=program.splits[reads or program.source_name])
+        return UnitRun(program, unit, self.epoch, self.attempt, task_attempt_number(), reads)
 
 
-def read_to(work: FrameWork, step: str, columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
-    """A function from split numbers to the rows that reach a DataFrame transform."""
+def read_to(
+    work: FrameWork, source: str, step: str, through: str, columns: pa.Schema, note: Note
+) -> Callable[[Batches], Batches]:
+    """A function from numbers of a source's splits to the rows that reach an input of a DataFrame transform."""
 
     def read(numbers: Batches) -> Batches:
-        program, run = work.run()
-        failure = None
+        run = work.run(source)
+        failure = first = None
         try:
             for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
-                for batch in run.read_split(work.unit.splits[number]):
-                    for arriving in run.flow(program.source_name, batch, step):
+                first = number if first is None else first
+                for batch in run.read_split(run.unit.splits[number]):
+                    for arriving in run.flow(source, batch, step, through):
                         yield _rows_for_spark(arriving, columns)
         except Exception as error:
             failure = run.failure(error)
             _drain(numbers)
-        note(Noted(rows=run.rows_read, skipped=run.rows_skipped, bytes=run.bytes_read, failure=failure))
+        said = Noted(
+            rows=run.rows_read, skipped=run.rows_skipped, bytes=run.bytes_read, failure=failure, notes=run.notes
+        )
+        note(said, first)
 
     return read
 
@@ -80,27 +94,27 @@ def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
         for batch in batches:
             rows, size = rows + batch.num_rows, size + batch.nbytes
             yield batch.cast(columns)
-        note(Noted(rows=rows, bytes=size))
+        note(Noted(rows=rows, bytes=size), None)
 
     return count
 
 
 def pass_on(
-    work: FrameWork, node: str, table: str, step: str, columns: pa.Schema, note: Note
+    work: FrameWork, node: str, table: str, step: str, through: str, columns: pa.Schema, note: Note
 ) -> Callable[[Batches], Batches]:
     """A function through the Arrow transforms between two DataFrame transforms."""
 
     def between(batches: Batches) -> Batches:
-        _, run = work.run()
+        run = work.run()
         failure = None
         try:
             for rows in batches:
-                for arriving in run.flow(node, Batch(table=table, rows=rows), step):
+                for arriving in run.flow(node, Batch(table=table, rows=rows), step, through):
                     yield _rows_for_spark(arriving, columns)
         except Exception as error:
             failure = run.failure(error)
             _drain(batches)
-        note(Noted(skipped=run.rows_skipped, failure=failure))
+        note(Noted(skipped=run.rows_skipped, failure=failure), None)
 
     return between
 
@@ -109,7 +123,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
     """A function that stages what a DataFrame transform gives, and returns one row: what it staged, or its failure."""
 
     def stage(batches: Batches) -> Batches:
-        _, run = work.run()
+        run = work.run()
         try:
             for rows in batches:
                 run.push(node, Batch(table=table, rows=rows.cast(columns)))
@@ -133,7 +147,7 @@ def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Fai
             return {}, 0, _from_json(row["failure"])
         skipped += row["skipped"]
         for name, staged in row["staged"].items():
-            parts.setdefault(name, []).append(Staged(**staged))
+            parts.setdefault(name, []).append(Staged(**{**staged, "shown": tuple(staged["shown"])}))
     return parts, skipped, None
 
 

@@ -8,14 +8,17 @@ size and from what its program's earlier units took.
 """
 
 import enum
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.split import WorkUnit
+from seatunnel_core.work.unit import WorkUnit
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Hashable)
+"""What stands for the source of a unit."""
 
 
 class ShareMode(enum.Enum):
@@ -47,9 +50,19 @@ MOST_UNITS = 128
 """In one packet, whatever the prediction says: results are handed on when the packet ends, and what is done with them
 goes on beside the next packet. With 256 a thousand small tables took a tenth longer; with 64 they took no less."""
 
+MOST_LANES = 64
+"""Units that are read at once in one task, of sources that wait: each costs a thread, and the rows at hand."""
+
+LIGHT_BYTES = 1 << 20
+LIGHT_ROWS = 100_000
+"""What is no heavier than that may be read side by side before it is known whether its source waits."""
+
 _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
+WAITING_SHARE = 0.25
+"""A source whose units need a processor for less of their time waits, whatever it waits for."""
+
 _NEW_WEIGHT = 0.5
 """How much the latest measurement counts against all before it."""
 
@@ -62,14 +75,23 @@ class Pace:
     measured: int = 0
     """How many units the factor comes from."""
 
+    busy: float = 1.0
+    """Which share of its time a unit needs a processor."""
+
+    @property
+    def waits(self) -> bool:
+        return self.measured > 0 and self.busy < WAITING_SHARE
+
     def predict_ms(self, unit: WorkUnit) -> float:
         return first_guess_ms(unit) * self.factor
 
-    def after(self, unit: WorkUnit, wall_ms: float) -> "Pace":
+    def after(self, unit: WorkUnit, wall_ms: float, busy: float = 1.0) -> "Pace":
         """The pace, with one more unit measured."""
         seen = wall_ms / first_guess_ms(unit)
-        factor = seen if not self.measured else self.factor + _NEW_WEIGHT * (seen - self.factor)
-        return evolve(self, factor=max(factor, 0.01), measured=self.measured + 1)
+        if self.measured:
+            seen = self.factor + _NEW_WEIGHT * (seen - self.factor)
+            busy = self.busy + _NEW_WEIGHT * (busy - self.busy)
+        return evolve(self, factor=max(seen, 0.01), measured=self.measured + 1, busy=busy)
 
 
 def first_guess_ms(unit: WorkUnit) -> float:
@@ -92,6 +114,9 @@ class Candidate(Generic[T]):
 
     alone: bool = False
     """It failed even so: it shares with nobody."""
+
+    waits: bool = False
+    """Whether it is read beside others, in a thread."""
 
     @property
     def is_guess(self) -> bool:
@@ -120,14 +145,13 @@ def choose_packet(
     if not waiting:
         return []
     first = waiting[0]
-    budget_ms = packet_ms(
-        sum(unit.predicted_ms for unit in waiting), idle_slots if idle_slots > 0 else slots, longest_ms
-    )
+    waiting_ms = sum(unit.predicted_ms for unit in waiting if not unit.waits)
+    budget_ms = packet_ms(waiting_ms, idle_slots if idle_slots > 0 else slots, longest_ms)
     if idle_slots > 0 and not first.measured and first.predicted_ms > SMALLEST_MS:
         budget_ms = SMALLEST_MS  # something is committed soon, and from then on it is known how long they take
     packet, filled_ms = [first], first.predicted_ms
     guessed = {first.pipeline} if first.is_guess else set()
-    for unit in waiting[1:]:
+    for unit in (unit for unit in waiting[1:] if not unit.waits):
         if filled_ms >= budget_ms or len(packet) >= MOST_UNITS:
             break
         if unit.is_guess and unit.pipeline in guessed:
@@ -138,6 +162,51 @@ def choose_packet(
             if unit.is_guess:
                 guessed.add(unit.pipeline)
     return packet
+
+
+def choose_lanes(
+    waiting: Sequence[Candidate[T]],
+    mode: ShareMode,
+    free: Mapping[S, int],
+    all_readers: Mapping[S, int],
+    most: int,
+    tasks: int,
+    reader: Callable[[Candidate[T]], S],
+) -> tuple[list[Candidate[T]], dict[S, int]]:
+    """The units for a task that reads them side by side, the first that waits among them, and how many of each source
+    at once.
+
+    Args:
+        free: how many more units of each source may be read at once; ``reader`` names a unit's source.
+        all_readers: how many of each may be read at once in all. Who gets some of those gets so many units for each
+            as all would: the rest is for others, as soon as they are free.
+        most: how many more units may be read at once of all sources.
+        tasks: over how many tasks all that wait is spread.
+    """
+    first = waiting[0]
+    mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]
+    lanes: dict[S, int] = {}
+    shares: dict[S, int] = {}
+    for source, count in Counter(map(reader, mine)).items():
+        left = min(most, MOST_LANES) - sum(lanes.values())
+        lanes[source] = max(0, min(-(-free[source] // tasks), -(-count // tasks), left))
+        rounds = -(-count // all_readers[source])
+        shares[source] = lanes[source] * rounds
+    packet: list[Candidate[T]] = []
+    taken: Counter[S] = Counter()
+    for unit in mine:
+        if lanes[reader(unit)] and taken[reader(unit)] < shares[reader(unit)] and len(packet) < MOST_UNITS:
+            packet.append(unit)
+            taken[reader(unit)] += 1
+    return packet, {source: lanes[source] for source in taken}
+
+
+def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
+    """As ``may_share``, for units that hold nobody up."""
+    if one.alone or other.alone:
+        return False
+    same = one.pipeline == other.pipeline
+    return one.apart == other.apart if same else not (one.apart or other.apart or mode is ShareMode.OFF)
 
 
 def packet_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
@@ -156,11 +225,10 @@ def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
 
 
 def overdue_ms(packet: Iterable[Candidate[T]]) -> float | None:
-    """After how long a packet counts as failed as a whole; ``None`` for a unit by itself.
-
-    Units of one pipeline are coupled, too: one that sleeps keeps the results of its neighbours, and so their slots.
-    """
+    """After how long a packet gives away what it has not begun; ``None`` for a unit by itself."""
     units = list(packet)
     if len(units) < 2:
         return None
+    if units[0].waits:
+        return 30_000.0 + 10.0 * max(unit.predicted_ms for unit in units)
     return 5000.0 + 10.0 * sum(unit.predicted_ms for unit in units)

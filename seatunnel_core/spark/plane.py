@@ -16,24 +16,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import Committable, WorkUnit
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark import session
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
 from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
-from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.session import SparkSettings
-from seatunnel_core.spark.shipping import TASK_MODULES, Shipment, modules_in
-from seatunnel_core.spark.task import InspectWork, Packet, ProbeWork, Result, UnitResult, UnitWork, Work, run_packets
+from seatunnel_core.spark.line import Exchange, Hearing
+from seatunnel_core.spark.program import FramePlan, Program
+from seatunnel_core.spark.shipping import TASK_MODULES, Shipment, modules_in, shipment
+from seatunnel_core.spark.starting import session
+from seatunnel_core.spark.starting.session import LOOPBACK, SparkSettings
+from seatunnel_core.spark.status import speculates, wait_for_tasks
+from seatunnel_core.spark.task import run_packets
+from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, UnitResult, UnitWork, Work
 from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -73,14 +77,16 @@ class SparkPlane:
         self.holds_back = False
         """Whether Spark never runs more tasks at once than ``slots``: its default parallelism may say fewer than it has
         processors for, and executors may join it later."""
+        self.speculates = False
+        """Whether Spark may attempt the one task of a job again beside itself."""
         self._bases: dict[int, RDD[int]] = {}
         self._parcels: WeakKeyDictionary[Program, Parcel] = WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._ship_lock = threading.Lock()
         self._name = uuid.uuid4().hex[:12]
         self._numbers = itertools.count(1)
         self._frames: SparkFrames | None = None
         self._shipment: Shipment | None = None
+        self._exchange: Exchange | None = None
         self._errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
         self._errand_threads: list[threading.Thread] = []
         self._given_up = threading.Event()
@@ -98,9 +104,12 @@ class SparkPlane:
         self._running = session.start(self.settings)
         try:
             if not self.shares_disk:
-                self._shipment = Shipment(self.context, self._given_up)
-                self._shipment.cover(TASK_MODULES)
+                self._shipment = shipment(self.context)
+                self._shipment.cover(self.context, self._given_up, TASK_MODULES)
             self._slots = max(1, int(self.context.defaultParallelism))
+            host = str(self.context.getConf().get("spark.driver.host", LOOPBACK))
+            self._exchange = Exchange(host, str(self.context.getConf().get("spark.driver.bindAddress", host)))
+            self.speculates = speculates(self.context)
             chosen = self.context.getConf().contains("spark.default.parallelism")
             self.holds_back = str(self.context.master).startswith("local[") and not chosen
         except Exception as error:
@@ -134,9 +143,10 @@ class SparkPlane:
         self._bases.clear()
         self._parcels.clear()
         self._frames = None
-        if self._shipment is not None:
-            self._shipment.close()
-            self._shipment = None
+        self._shipment = None
+        if self._exchange is not None:
+            self._exchange.close()
+            self._exchange = None
         return running
 
     @property
@@ -174,8 +184,8 @@ class SparkPlane:
 
         body: bytes = cloudpickle.dumps(thing)
         if self._shipment is not None:
-            with self._ship_lock:
-                self._shipment.cover(modules_in(body), needed(_plugins_of(whole or thing)))
+            declared = needed(_plugins_of(whole or thing))
+            self._shipment.cover(self.context, self._given_up, modules_in(body), declared)
         return Parcel(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
 
     def pack_program(self, program: Program) -> Parcel:
@@ -194,9 +204,36 @@ class SparkPlane:
             PlatformError: Spark itself is gone.
         """
         with self._tagged(tag):
-            base = self._base(len(packets))
-            results: list[Result] = base.mapPartitionsWithIndex(partial(run_packets, tuple(packets))).collect()
-        return results
+            found = self._run(packets)
+        return [result for _, result in found]
+
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        """Run one Spark job with one task; ``hearing`` is asked before a unit begins, and told what became of it.
+
+        Returns:
+            The results that could not be told, with the numbers of their works.
+
+        Raises:
+            PacketLostError, PlatformError: as ``run`` does. A task that writes at once has ended then, or its executor
+                was declared lost.
+        """
+        exchange = self._exchange
+        if exchange is None:
+            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
+        with exchange.listening(hearing) as address:
+            try:
+                with self._tagged(tag):
+                    found = self._run([evolve(packet, line=address)])
+            except PacketLostError:
+                if packet.writes_at_once:
+                    wait_for_tasks(self.context, tag, lambda: exchange.is_silent(address), self._is_alive)
+                raise
+        return [(number, result) for number, result in found if isinstance(result, UnitResult)]
+
+    def _run(self, packets: Sequence[Packet]) -> list[tuple[int, Result]]:
+        base = self._base(len(packets))
+        found: list[tuple[int, Result]] = base.mapPartitionsWithIndex(partial(run_packets, tuple(packets))).collect()
+        return found
 
     def run_on_frames(self, program: Program, unit: WorkUnit, epoch: int, attempt: int, tag: str) -> UnitResult:
         """Run one work unit whose program has DataFrame transforms; the same result as on the fused path.
@@ -208,20 +245,35 @@ class SparkPlane:
         work = FrameWork(program=parcel.key, carrier=parcel.carrier, unit=unit, epoch=epoch, attempt=attempt)
         with self._tagged(tag):
             framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        if framed.failure is not None or program.reads_frame or not reaches_sink(program, program.source_name):
+        works = [] if framed.failure is not None else list(self._direct(program, parcel.key, unit, epoch, attempt))
+        if not works:
             return framed
-        fused = UnitWork(program=parcel.key, unit=unit, epoch=epoch, attempt=attempt)
-        (direct,) = self.run([packet_of([(fused, parcel)])], tag)
-        assert isinstance(direct, UnitResult)
-        return both_parts(framed, direct)
+        direct = self.run([packet_of([(work, parcel)]) for work in works], tag)
+        return both_parts(program, unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
-    def frame_schema(self, transform: DataFrameTransform, schema: TableSchema) -> TableSchema:
-        """What a DataFrame transform makes of a schema, analysed by Spark without data.
+    def _direct(self, program: Program, key: str, unit: WorkUnit, epoch: int, attempt: int) -> Iterator[UnitWork]:
+        """What of a work unit takes the fused path to sinks past all DataFrame transforms: one task, and of a query as
+        many as may read each source."""
+        for reader in program.readers:
+            if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
+                continue
+            splits = unit.splits if program.splits is None else program.splits[reader.name]
+            tasks = 1 if program.splits is None else min(len(splits), reader.parallelism or 2 * self._slots)
+            for first in range(tasks):
+                share = evolve(unit, splits=splits[first::tasks])
+                yield UnitWork(program=key, unit=share, epoch=epoch, attempt=attempt, reads=reader.name)
+
+    def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
+        """What a DataFrame transform makes of its inputs and whether it looks across rows, as Spark analyses it without
+        data.
+
+        Args:
+            arriving: the inputs, by the names that the job has for them.
 
         Raises:
-            TransformError: Spark refuses it.
+            TransformError: Spark refuses it, or its plan cannot be judged.
         """
-        return self._spark_frames().output_schema(transform, schema)
+        return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
         """The columns of a source that Spark reads, analysed by Spark.
@@ -299,8 +351,11 @@ class SparkPlane:
             self._check_alive(error)
             raise PacketLostError(spark_says(error)) from error
 
+    def _is_alive(self) -> bool:
+        return self._running is not None and session.alive(self._running)
+
     def _check_alive(self, error: Exception) -> None:
-        if self._running is None or not session.alive(self._running):
+        if not self._is_alive():
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
                 f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "
@@ -392,7 +447,8 @@ def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
     if not isinstance(thing, Program):
         return [thing]
     steps = (step.transform for step in thing.steps if step.transform is not None)
-    return [thing.source, *steps, *(target.sink for target in thing.targets)]
+    sources = (reader.source for reader in thing.readers)
+    return [*sources, *steps, *(target.sink for target in thing.targets)]
 
 
 def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:

@@ -1,23 +1,55 @@
 """What a task needs to know to run any work unit of one source: the source, and every step that its rows pass.
 
 A program is built in the driver once the schemas are known, and travels to the tasks as it is. It describes *one*
-source's chain: a pipeline with two sources has two programs, and a sink fed by both stands in both.
+source's chain: a pipeline with two sources has two programs, and a sink fed by both stands in both. Only where a query
+looks across rows does a program read all splits of its sources, of several if the query joins them: as one work unit.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.sink import FrameSink, Guarantee, Sink
 from seatunnel_core.connectors.source import FrameSource, Source
 from seatunnel_core.errors import SinkError, TransformError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+from seatunnel_core.work.split import Split
 
 Schemas = tuple[TableSchema, ...]
-FrameSchema = Callable[[DataFrameTransform, TableSchema], TableSchema]
-"""Finds out what a DataFrame transform makes of a schema; ``SparkPlane.frame_schema`` is one."""
+
+
+@frozen(kw_only=True)
+class FramePlan:
+    """What Spark says about a DataFrame transform before it sees a row."""
+
+    schema: TableSchema
+    """What it gives."""
+
+    across: str = ""
+    """What in it looks across rows, so that it needs those of all splits together; empty: it works row by row."""
+
+
+FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
+"""Has Spark plan a DataFrame transform for its inputs, by their names as views; ``SparkPlane.frame_plan`` is one."""
+
+
+@frozen(kw_only=True)
+class Reader:
+    """One source that a program reads."""
+
+    name: str
+    source: Source = field(repr=False)
+    schemas: Schemas
+    """What the source gives."""
+
+    parallelism: int | None = None
+    """How many tasks may read the source at the same time; as many as there are slots when it is ``None``."""
+
+    skip_bad_rows: bool = False
+    """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
 
 
 @frozen(kw_only=True)
@@ -31,8 +63,14 @@ class Step:
     inputs: tuple[str, ...]
     """Names of the source and the transforms whose rows it takes."""
 
+    views: tuple[str, ...] = ()
+    """What the job calls its inputs, in the same order, where it differs from their names."""
+
     schemas: Schemas = ()
     """What it gives, one schema per table."""
+
+    across: str = ""
+    """As ``FramePlan`` has it."""
 
 
 @frozen(kw_only=True)
@@ -47,6 +85,8 @@ class Target:
     inputs: tuple[str, ...]
     schemas: Schemas = ()
     """What arrives, one schema per table."""
+
+    on_bad_row: OnBadRow = OnBadRow.FAIL
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -71,15 +111,51 @@ class Program:
     skip_bad_rows: bool = False
     """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
 
+    beside: tuple[Reader, ...] = ()
+    """Further sources whose rows are joined with those of the first."""
+
+    splits: Mapping[str, tuple[Split, ...]] | None = field(default=None, repr=False)
+    """Of a program whose only work unit is a query over all that its sources have: their splits, by source."""
+
     @cached_property
-    def on_frames(self) -> bool:
-        """Whether the source or a step needs Spark's DataFrames, so that the chain takes the DataFrame path."""
-        return self.reads_frame or any(isinstance(step.transform, DataFrameTransform) for step in self.steps)
+    def writes_at_once(self) -> bool:
+        """Whether a task writes into a target itself, so that a unit must not run beside itself (protocol rule R15)."""
+        return bool(self._at_once)
+
+    @cached_property
+    def doubling(self) -> tuple[str, ...]:
+        """The sinks into which tasks write themselves, and in which a unit that runs again has its rows twice."""
+        return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
+
+    @cached_property
+    def _at_once(self) -> tuple[Target, ...]:
+        return tuple(
+            target
+            for target in self.targets
+            if target.sink.guarantee is not Guarantee.EXACTLY_ONCE and not isinstance(target.sink, FrameSink)
+        )
 
     @property
-    def reads_frame(self) -> bool:
-        """Whether Spark itself reads the source."""
-        return isinstance(self.source, FrameSource)
+    def readers(self) -> tuple[Reader, ...]:
+        """All its sources."""
+        first = Reader(
+            name=self.source_name,
+            source=self.source,
+            schemas=self.schemas,
+            parallelism=self.parallelism,
+            skip_bad_rows=self.skip_bad_rows,
+        )
+        return (first, *self.beside)
+
+    def reader(self, name: str) -> Reader | None:
+        """The source of this name, if it is one of them."""
+        return next((reader for reader in self.readers if reader.name == name), None)
+
+    @cached_property
+    def on_frames(self) -> bool:
+        """Whether a source or a step needs Spark's DataFrames, so that the chain takes the DataFrame path."""
+        frames = (*(reader.source for reader in self.readers), *(step.transform for step in self.steps))
+        return any(isinstance(each, FrameSource | DataFrameTransform) for each in frames)
 
     def for_tasks(self) -> "Program":
         """The program without what only the driver needs, and perhaps cannot even pickle: the DataFrame transforms."""
@@ -102,9 +178,10 @@ def build_program(
     targets: Iterable[Target],
     skip_bad_rows: bool = False,
     parallelism: int | None = None,
-    frame_schema: FrameSchema | None = None,
+    beside: Sequence[Reader] = (),
+    frame_plan: FramePlanner | None = None,
 ) -> Program:
-    """Cut one source's chain out of a pipeline and work out every schema in it.
+    """Cut the chain of one source, or of several, out of a pipeline and work out every schema in it.
 
     ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; schemas in them are ignored.
 
@@ -112,19 +189,13 @@ def build_program(
         TransformError: a transform cannot be applied to what reaches it; names the transform.
         SinkError: a sink cannot write what reaches it; names the sink.
     """
-    known: dict[str, Schemas] = {source_name: tuple(schemas)}
+    known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
     for step in steps:
-        arriving = _arriving(step.name, step.inputs, known)
-        if arriving:
-            if isinstance(step.transform, DataFrameTransform) and len(arriving) > 1:
-                tables = ", ".join(repr(schema.table) for schema in arriving)
-                raise TransformError(f"transform {step.name!r} works on one table and gets {len(arriving)}: {tables}")
-            inputs = tuple(name for name in step.inputs if name in known)
-            known[step.name] = distinct_tables(
-                step.name, (_schemas_after(step, schema, frame_schema) for schema in arriving)
-            )
-            kept.append(Step(name=step.name, transform=step.transform, inputs=inputs, schemas=known[step.name]))
+        reached_step = _reached_step(step, known, frame_plan)
+        if reached_step is not None:
+            known[step.name] = reached_step.schemas
+            kept.append(reached_step)
     reached = [
         Target(
             name=target.name,
@@ -132,6 +203,7 @@ def build_program(
             sink=target.sink,
             inputs=tuple(name for name in target.inputs if name in known),
             schemas=arriving,
+            on_bad_row=target.on_bad_row,
         )
         for target in targets
         if (arriving := _arriving(target.name, target.inputs, known))
@@ -149,7 +221,45 @@ def build_program(
         targets=tuple(reached),
         skip_bad_rows=skip_bad_rows,
         parallelism=parallelism,
+        beside=tuple(beside),
     )
+
+
+def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanner | None) -> Step | None:
+    """The step, with what it gives; ``None`` when no row reaches it."""
+    names = step.views or step.inputs
+    pairs = [(name, view) for name, view in zip(step.inputs, names, strict=True) if known.get(name)]
+    if not pairs:
+        return None
+    inputs, views = tuple(name for name, _ in pairs), tuple(view for _, view in pairs)
+    if isinstance(step.transform, Transform):
+        arriving = _arriving(step.name, inputs, known)
+        schemas = distinct_tables(step.name, _schemas_after(step.name, step.transform, arriving))
+        return evolve(step, inputs=inputs, views=views, schemas=schemas)
+    if len(pairs) < len(step.inputs):
+        raise TransformError(
+            f"transform {step.name!r} takes the rows of several sources, and scope = unit shows it those of one; leave "
+            "the option out in a batch job, or write a transform for each of the inputs"
+        )
+    arriving_views = {view: _one_table(step.name, known[name]) for name, view in pairs}
+    plan = _planned(step, arriving_views, frame_plan)
+    return evolve(step, inputs=inputs, views=views, schemas=(plan.schema,), across=plan.across)
+
+
+def _one_table(name: str, arriving: Schemas) -> TableSchema:
+    if len(arriving) > 1:
+        tables = ", ".join(repr(schema.table) for schema in arriving)
+        raise TransformError(f"transform {name!r} works on one table and gets {len(arriving)}: {tables}")
+    return arriving[0]
+
+
+def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FramePlanner | None) -> FramePlan:
+    try:
+        if not isinstance(step.transform, DataFrameTransform) or frame_plan is None:
+            raise TransformError("what it gives is only known to Spark, which is not running")
+        return frame_plan(step.transform, arriving)
+    except TransformError as error:
+        raise TransformError(f"transform {step.name!r}: {error}") from error
 
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
@@ -189,13 +299,9 @@ def _columns(schema: TableSchema) -> str:
     return "(" + ", ".join(f"{column.name} {column.type}" for column in schema.columns) + ")"
 
 
-def _schemas_after(step: Step, schema: TableSchema, frame_schema: FrameSchema | None) -> Schemas:
-    transform = step.transform
+def _schemas_after(name: str, transform: Transform, arriving: Schemas) -> Iterator[Schemas]:
     try:
-        if isinstance(transform, Transform):
-            return transform.output_schemas(schema)
-        if transform is None or frame_schema is None:
-            raise TransformError("what it gives is only known to Spark, which is not running")
-        return (frame_schema(transform, schema),)
+        for schema in arriving:
+            yield transform.output_schemas(schema)
     except TransformError as error:
-        raise TransformError(f"transform {step.name!r}: {error}") from error
+        raise TransformError(f"transform {name!r}: {error}") from error

@@ -9,17 +9,20 @@ never shipped: it must be installed on every executor.
 import json
 import logging
 import pickletools
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import weakref
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from attrs import field, frozen
 
@@ -91,45 +94,68 @@ class Imports:
 
 
 class Shipment:
-    """What one application has shipped so far. With a local master there is nothing to ship."""
+    """What one application has shipped so far, for all planes that use it: an executor refuses a second file of a name
+    that it has. With a local master there is nothing to ship."""
 
-    def __init__(self, context: "SparkContext", given_up: threading.Event) -> None:
-        """``given_up`` ends the wait for executors."""
-        self._context = context
-        self._given_up = given_up
+    def __init__(self, folder: Path) -> None:
+        """``folder`` is for the archives. They stay while the application runs: executors that join it fetch them."""
+        self._folder = folder
+        self._lock = threading.Lock()
         self._covered: set[str] = set()
         self._shipped: set[str] = set()
         self._required: set[str] = set()
         self._installed: dict[str, str] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="seatunnel-ship-")
 
-    def cover(self, modules: Iterable[str], declared: Mapping[str, str] = _NOTHING) -> None:
+    def cover(
+        self,
+        context: "SparkContext",
+        given_up: threading.Event,
+        modules: Iterable[str],
+        declared: Mapping[str, str] = _NOTHING,
+    ) -> None:
         """Make sure that tasks can import the modules; what had been covered before costs nothing.
 
         Args:
+            context: the application's.
+            given_up: ends the wait for executors.
             declared: what plugins say that their tasks import besides, and who says it.
 
         Raises:
             PlatformError: an executor lacks something; names node, module and pip line.
         """
-        new = sorted({module for module in modules if module.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
-        found = imports_of(new) if new else Imports(pure={}, compiled=())
-        self._installed.update(declared)
+        with self._lock:
+            new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
+            found = imports_of(new) if new else Imports(pure={}, compiled=())
+            self._installed.update(declared)
+            self._ship(context, found)
+            self._covered.update(new)
+            required = {*found.compiled, *declared} - self._required
+            if required:
+                probe_executors(context, sorted(required), given_up, declared)
+                self._required |= required
+
+    def _ship(self, context: "SparkContext", found: Imports) -> None:
         fresh = {n: path for n, path in found.pure.items() if n not in self._shipped and n not in self._installed}
         if fresh:
-            archive = Path(self._folder.name) / f"seatunnel-{len(self._shipped)}.zip"
+            archive = self._folder / f"seatunnel-{len(self._shipped)}.zip"
             write_archive(archive, fresh)
-            self._context.addPyFile(str(archive))
+            context.addPyFile(str(archive))
             self._shipped.update(fresh)
             logger.debug("shipped to the executors: %s", ", ".join(sorted(fresh)))
-        self._covered.update(new)
-        required = {*found.compiled, *declared} - self._required
-        if required:
-            probe_executors(self._context, sorted(required), self._given_up, declared)
-            self._required |= required
 
-    def close(self) -> None:
-        self._folder.cleanup()
+
+_SHIPMENTS: "WeakKeyDictionary[SparkContext, Shipment]" = WeakKeyDictionary()
+_SHIPMENTS_LOCK = threading.Lock()
+
+
+def shipment(context: "SparkContext") -> Shipment:
+    """Return what this application has shipped, the same for everybody who asks."""
+    with _SHIPMENTS_LOCK:
+        if context not in _SHIPMENTS:
+            folder = tempfile.mkdtemp(prefix="seatunnel-ship-")
+            weakref.finalize(context, shutil.rmtree, folder, ignore_errors=True)
+            _SHIPMENTS[context] = Shipment(Path(folder))
+        return _SHIPMENTS[context]
 
 
 def modules_in(pickled: bytes) -> set[str]:

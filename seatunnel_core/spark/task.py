@@ -1,146 +1,128 @@
-"""What runs on an executor: a packet of works, one after the other, each with a result of its own.
+"""What runs on an executor: a packet of works, one after the other or side by side, each with a result of its own.
 
 Nothing here needs Spark to be imported: a test calls these functions as a task does. An error inside a work is caught
 and becomes that work's result, so it hurts nobody else in the packet (protocol rule R15). What cannot be caught — the
-process is killed, memory runs out — fails the packet, and the driver runs its works again apart.
+process is killed, memory runs out — fails the packet; the driver knows what had begun, and runs it again apart.
 """
 
 import pickle
+import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from contextvars import Context
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
 from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.connectors.source import Item, Planning, ReadContext, Source
-from seatunnel_core.errors import SourceError
+from seatunnel_core.connectors.within_extent import writer_of
+from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.batch import Batch
-from seatunnel_core.spark.failure import failure_of, reading
+from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
+from seatunnel_core.spark.failure import reading, task_failure
+from seatunnel_core.spark.line import Line
 from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.work import (
+    InspectResult,
+    InspectWork,
+    Packet,
+    ProbeResult,
+    Result,
+    UnitResult,
+    UnitWork,
+    Work,
+)
 from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
 
 
-@frozen(kw_only=True)
-class UnitWork:
-    """One attempt of one work unit."""
-
-    program: str
-    """The key of its program among the packet's parcels."""
-
-    unit: WorkUnit
-    epoch: int
-    attempt: int
-
-
-@frozen(kw_only=True)
-class InspectWork:
-    """Look inside some of the items that a source discovered."""
-
-    source: str
-    """The key of the source among the packet's parcels."""
-
-    items: tuple[Item, ...] = field(repr=False)
-    planning: Planning
-
-
-@frozen(kw_only=True)
-class ProbeWork:
-    """Leave a token where the driver must find it."""
-
-    sink: str
-    """The key of the sink among the packet's parcels."""
-
-    place: SinkPlace
-    token: str
-
-
-Work = UnitWork | InspectWork | ProbeWork
-
-
-@frozen(kw_only=True)
-class Packet:
-    """What one Spark task gets to do."""
-
-    works: tuple[Work, ...]
-    parcels: Mapping[str, Any] = field(repr=False)
-    """By key: what the works need, pickled; or a Spark broadcast of that, when it is big."""
-
-
-@frozen(kw_only=True)
-class UnitResult:
-    """What became of one attempt of one work unit: a claim, until the driver has checked its numbers (R14)."""
-
-    job_id: str
-    pipeline_id: int
-    source: str
-    unit: int
-    epoch: int
-    attempt: int
-    failure: Failure | None
-    """Why it failed; everything below counts only what had happened until then."""
-
-    rows_read: int = 0
-    rows_skipped: int = 0
-    bytes_read: int = 0
-    wall_ms: float = 0.0
-    committables: Mapping[str, Committable] = field(factory=dict)
-    """By sink; a sink that got no row from the unit is absent. Empty after a failure."""
-
-
-@frozen(kw_only=True)
-class InspectResult:
-    items: tuple[Item, ...] = field(default=(), repr=False)
-    failure: Failure | None = None
-
-
-@frozen(kw_only=True)
-class ProbeResult:
-    failure: Failure | None = None
-
-
-Result = UnitResult | InspectResult | ProbeResult
-
-
-def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object]) -> Iterator[Result]:
+def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
     """The function that Spark calls in every task of a job: each task has its packet, the partition means nothing."""
     for _ in partition:  # read to its end: Spark throws away a worker that leaves some of its input unread
         pass
-    return run_packet(packets[task], task_attempt_number())
+    packet, (attempt, again) = packets[task], task_attempt()
+    with closing(Line(packet.line, once=packet.writes_at_once, again=again)) as line:
+        yield from run_packet(packet, attempt, line)
 
 
-def run_packet(packet: Packet, task_attempt: int) -> Iterator[Result]:
-    """Run the works one after the other, and yield their results in the same order.
+def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> Iterator[tuple[int, Result]]:
+    """Run the works, and yield the results that ``line`` could not tell, each with the number of its work.
 
-    Making staged rows durable is mostly waiting for the disk, so it goes on in threads while the next unit is read:
-    only ``SinkWriter.finish`` of one unit overlaps with another unit, never two reads or two transforms.
+    Without lanes the works are done one after the other. Making staged rows durable is mostly waiting for the disk, so
+    it goes on in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
+    unit, never two reads or two transforms.
     """
+    line = line or Line(None)
+    if packet.lanes:
+        yield from _side_by_side(packet, task_attempt, line)
+        return
     with ThreadPoolExecutor(_FINISHING) as pool:
-        ending: deque[Future[Result]] = deque()
-        for work in packet.works:
-            ending.append(_begin(work, packet.parcels, task_attempt, pool))
-            while len(ending) > _FINISHING or (ending and ending[0].done()):
-                yield ending.popleft().result()
-        for future in ending:
-            yield future.result()
+        ending: deque[tuple[int, Future[Result | None]]] = deque()
+        for number, work in enumerate(packet.works):
+            if isinstance(work, UnitWork) and not line.may_begin(number):
+                continue
+            ending.append((number, _begin(number, work, packet.parcels, task_attempt, pool, line)))
+            while len(ending) > _FINISHING or (ending and ending[0][1].done()):
+                yield from _untold(*ending.popleft())
+        for each in ending:
+            yield from _untold(*each)
 
 
-def _begin(work: Work, parcels: Mapping[str, Any], task_attempt: int, pool: ThreadPoolExecutor) -> "Future[Result]":
+def _begin(
+    number: int, work: Work, parcels: Mapping[str, Any], task_attempt: int, pool: ThreadPoolExecutor, line: Line
+) -> "Future[Result | None]":
     thing = unwrapped(_the_key(work), parcels)
     if isinstance(work, UnitWork):
-        run = UnitRun(thing, work.unit, work.epoch, work.attempt, task_attempt)
-        run.stage()
-        return pool.submit(run.result)
-    done: Future[Result] = Future()
+        run = UnitRun(thing, work.unit, work.epoch, work.attempt, task_attempt, work.reads)
+        own = Context()
+        own.run(run.stage)
+        return pool.submit(own.run, _ended, number, run, line)
+    done: Future[Result | None] = Future()
     if isinstance(work, InspectWork):
         done.set_result(inspect_items(thing, work.items, work.planning))
     else:
         done.set_result(probe_sink(thing, work.place, work.token))
     return done
+
+
+def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tuple[int, Result]]:
+    """So many units of each program at once as it has lanes, each in a thread with a program of its own: sources that
+    wait have nothing to share. Transforms take turns."""
+    parcels = {key: _body(parcel) for key, parcel in packet.parcels.items()}
+
+    def whole(number: int, work: UnitWork) -> Result | None:
+        if not line.may_begin(number):
+            return None
+        thing = unwrapped(work.program, parcels)
+        run = UnitRun(thing, work.unit, work.epoch, work.attempt, task_attempt, work.reads)
+        run.stage()
+        return _ended(number, run, line)
+
+    with ExitStack() as stack:
+        pools = {key: stack.enter_context(ThreadPoolExecutor(lanes)) for key, lanes in packet.lanes.items()}
+        units = [(number, work) for number, work in enumerate(packet.works) if isinstance(work, UnitWork)]
+        running = [(number, pools[work.program].submit(Context().run, whole, number, work)) for number, work in units]
+        for each in running:
+            yield from _untold(*each)
+
+
+def _ended(number: int, run: "UnitRun", line: Line) -> Result | None:
+    """The result of a unit, unless the driver has been told it."""
+    result = run.result()
+    return None if line.tell(number, result) else result
+
+
+def _untold(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int, Result]]:
+    result = ending.result()
+    if result is not None:
+        yield number, result
 
 
 def run_unit(program: Program, unit: WorkUnit, epoch: int, attempt: int, task_attempt: int) -> UnitResult:
@@ -164,30 +146,44 @@ def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) ->
     )
 
 
+def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
+    """What the sinks of a unit want to show."""
+    return {name: one.shown for name, one in staged.items() if one.shown}
+
+
 def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> InspectResult:
     """Look inside some items of one source, in order."""
     try:
         return InspectResult(items=tuple(source.inspect(item, planning) for item in items))
     except Exception as error:
-        return InspectResult(failure=failure_of(error, f"source {source.identifier}"))
+        return InspectResult(failure=task_failure(error, f"source {source.identifier}"))
 
 
 def probe_sink(sink: Sink, place: SinkPlace, token: str) -> ProbeResult:
     try:
         sink.probe(place, token)
     except Exception as error:
-        return ProbeResult(failure=failure_of(error, f"pipeline {place.pipeline_id}, sink {sink.identifier}"))
+        return ProbeResult(failure=task_failure(error, f"pipeline {place.pipeline_id}, sink {sink.identifier}"))
     return ProbeResult()
 
 
 class UnitRun(ReadContext):
     """One attempt on its way: who takes the rows of whom, which writers are open, and what was counted."""
 
-    def __init__(self, program: Program, unit: WorkUnit, epoch: int, attempt: int, task_attempt: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        unit: WorkUnit,
+        epoch: int,
+        attempt: int,
+        task_attempt: int,
+        reads: str | None = None,
+    ) -> None:
         self.rows_read = 0
         self.rows_skipped = 0
         self.bytes_read = 0
-        self.at = f"source {program.source_name!r}"
+        self.reader = next(each for each in program.readers if each.name == (reads or program.source_name))
+        self.at = f"source {self.reader.name!r}"
         """Where the rows are just now; a failure names it."""
 
         self._splits = unit.splits
@@ -196,12 +192,19 @@ class UnitRun(ReadContext):
         self._rows = (0, 0)
         """Which rows of that split they are: how many came before them, and the last; nothing if that is not known."""
 
+        self._notes: dict[tuple[str, str], list[Any]] = {}
+        """How many rows of each kind there are, and where the first one stands."""
+
+        self._of_query = reads is None and program.splits is not None
+        """Whether rows come out of a query, and can come from anywhere in its sources."""
+
+        self.unit = unit
         self._program = program
-        self._unit = unit
         self._epoch = epoch
         self._attempt = attempt
         self._task_attempt = task_attempt
         self._started = time.perf_counter()
+        self._busy_ms = 0.0
         self._failure: Failure | None = None
         self._writers: dict[str, SinkWriter] = {}
         self._consumers: dict[str, list[Step | Target]] = {}
@@ -211,25 +214,37 @@ class UnitRun(ReadContext):
                 self._consumers.setdefault(name, []).append(node)
 
     def skip(self, error: Exception, rows: int = 1) -> None:
-        if not self._program.skip_bad_rows:
+        if not self.reader.skip_bad_rows:
             raise error
         self.rows_skipped += rows
 
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        noted = self._notes.setdefault((self.at, what), [0, example])
+        noted[0] += rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One for each kind."""
+        return tuple(
+            f"{where}: {count} rows {what}; such as {example}"
+            for (where, what), (count, example) in self._notes.items()
+        )
+
     def read(self) -> Iterator[Batch]:
         """The rows of the unit's splits, counted."""
-        for split in self._unit.splits:
+        for split in self.unit.splits:
             yield from self.read_split(split)
 
     def read_split(self, split: Split) -> Iterator[Batch]:
         read_before = self.bytes_read
         self._splits, self._rows = (split,), (0, 0)
-        for batch in self._program.source.read(split, self):
+        for batch in self.reader.source.read(split, self):
             self.rows_read += batch.rows.num_rows
             self._rows = (self._rows[1], self._rows[1] + batch.rows.num_rows)
             if not split.weight_bytes:
                 self.bytes_read += batch.rows.nbytes
             yield batch
-            self.at = f"source {self._program.source_name!r}"
+            self.at = f"source {self.reader.name!r}"
         self.bytes_read = max(self.bytes_read, read_before + split.weight_bytes)
 
     def push(self, node: str, batch: Batch) -> None:
@@ -239,43 +254,65 @@ class UnitRun(ReadContext):
         """
         for consumer in self._consumers.get(node, ()):
             if isinstance(consumer, Target):
-                self.write(consumer, batch)
+                self.write(consumer, batch, as_read=node == self._program.source_name)
             elif isinstance(consumer.transform, Transform):
                 for changed in self._applied(consumer, consumer.transform, batch):
                     self.push(consumer.name, changed)
 
-    def flow(self, node: str, batch: Batch, end: str) -> Iterator[Batch]:
-        """The batches that reach the input of ``end`` when a batch comes out of ``node``."""
+    def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
+        """The batches that reach ``end`` through its input ``through`` when a batch comes out of ``node``."""
         for consumer in self._consumers.get(node, ()):
             if consumer.name == end:
-                yield batch
+                if node == through:
+                    yield batch
             elif isinstance(consumer, Step) and isinstance(consumer.transform, Transform):
                 for changed in self._applied(consumer, consumer.transform, batch):
-                    yield from self.flow(consumer.name, changed, end)
+                    yield from self.flow(consumer.name, changed, end, through)
 
     def _applied(self, step: Step, transform: Transform, batch: Batch) -> Iterator[Batch]:
         self.at = f"transform {step.name!r}"
-        for changed in transform.apply(batch):
+        for changed in _in_turn(transform.apply(batch)):
             self.rows_skipped += changed.left_out
             yield evolve(changed, left_out=0) if changed.left_out else changed
             self.at = f"transform {step.name!r}"
 
-    def write(self, target: Target, batch: Batch) -> None:
+    def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
+        """``as_read`` says that the batch is the last one that was read."""
         if not batch.rows.num_rows:
             return
         self.at = f"sink {target.name!r}"
         writer = self._writers.get(target.name)
         if writer is None:
-            writer = self._writers[target.name] = target.sink.open_writer(target.schemas, self._place(target))
-        writer.write(batch)
+            writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._place(target))
+        try:
+            writer.write(batch)
+        except RowError:
+            if not target.sink.tells_rows_apart:
+                raise
+            for refused in write_around(writer, batch, nulls=target.on_bad_row is OnBadRow.NULL):
+                self._refused(target, refused, as_read=as_read)
+
+    def _refused(self, target: Target, refused: Refused, *, as_read: bool) -> None:
+        if target.on_bad_row is OnBadRow.FAIL:
+            if as_read and self._rows[1]:
+                row = self._rows[0] + refused.place
+                self._rows = (row, row + 1)
+            raise refused.error
+        if refused.written:
+            self.note("have null where there was a value that the sink cannot write", str(refused.error))
+        else:
+            self.rows_skipped += 1
+            self.note("are left out, as the sink cannot write them", str(refused.error))
 
     def stage(self) -> None:
         """Read the unit and hand its rows to the writers. What goes wrong is kept for the result."""
+        before_ms = _busy_ms()
         try:
             for batch in self.read():
-                self.push(self._program.source_name, batch)
+                self.push(self.reader.name, batch)
         except Exception as error:
             self._fail(error)
+        self._busy_ms = _busy_ms() - before_ms
 
     def result(self) -> UnitResult:
         """Make everything staged durable, and say what became of the unit. Called once, last."""
@@ -289,7 +326,7 @@ class UnitRun(ReadContext):
             job_id=self._program.job_id,
             pipeline_id=self._program.pipeline_id,
             source=self._program.source_name,
-            unit=self._unit.number,
+            unit=self.unit.number,
             epoch=self._epoch,
             attempt=self._attempt,
             failure=self._failure,
@@ -297,11 +334,14 @@ class UnitRun(ReadContext):
             rows_skipped=self.rows_skipped,
             bytes_read=self.bytes_read,
             wall_ms=(time.perf_counter() - self._started) * 1000,
+            busy_ms=self._busy_ms,
             committables={
-                name: committable(self._program, self._unit, self._epoch, one)
+                name: committable(self._program, self.unit, self._epoch, one)
                 for name, one in staged.items()
                 if self._failure is None
             },
+            shown=shown(staged),
+            notes=self.notes,
         )
 
     def _fail(self, error: Exception) -> None:
@@ -311,7 +351,7 @@ class UnitRun(ReadContext):
     def failure(self, error: Exception) -> Failure:
         """Why the attempt failed, and where. For a row that a transform or a sink cannot take also where it came from;
         sources say that themselves, and what is no fault of the rows happens anywhere."""
-        failure = failure_of(error, f"pipeline {self._program.pipeline_id}, {self.at}")
+        failure = task_failure(error, f"pipeline {self._program.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
             return failure
         try:
@@ -320,14 +360,17 @@ class UnitRun(ReadContext):
             return failure
 
     def _origin(self) -> str:
+        if self._of_query:
+            return f"all of {', '.join(each.name for each in self._program.readers)}"
         first, last = self._rows
-        among = f", among its rows {first + 1:,} to {last:,}" if last and not self._program.skip_bad_rows else ""
-        return reading(self._program.source, self._splits) + among
+        rows = f"its row {last:,}" if first + 1 == last else f"among its rows {first + 1:,} to {last:,}"
+        among = f", {rows}" if last and not self.reader.skip_bad_rows else ""
+        return reading(self.reader.source, self._splits) + among
 
     def finish_writers(self) -> dict[str, Staged]:
         """Make everything staged durable; by sink, for the sinks that got a row."""
         staged = {}
-        self._splits, self._rows = self._unit.splits, (0, 0)
+        self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():
             self.at = f"sink {name!r}"
             staged[name] = writer.finish()
@@ -344,7 +387,7 @@ class UnitRun(ReadContext):
             sink_ordinal=target.ordinal,
             source_ordinal=self._program.source_ordinal,
             epoch=self._epoch,
-            unit=self._unit.number,
+            unit=self.unit.number,
             attempt=f"{self._attempt}-{self._task_attempt}",
         )
 
@@ -353,8 +396,37 @@ _FINISHING = 8
 """How many units of a packet may be waiting for the disk while the next one is read."""
 
 _KEPT_THINGS = 64
-_things: OrderedDict[str, Any] = OrderedDict()
-"""Unpickled parcels of this worker process, the latest used last: a long pipeline unpickles its program once."""
+
+
+class _Things(threading.local):
+    """Unpickled parcels of this worker process, the latest used last: a long pipeline unpickles its program once. Each
+    thread has its own, so that no plugin has to bear several."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, Any] = OrderedDict()
+
+
+_things = _Things()
+_turn = threading.Lock()
+"""Who transforms: a user's function needs no locks, however many units are read at once."""
+
+
+def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
+    while True:
+        with _turn:
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _busy_ms() -> float:
+    """For how long this thread has had a processor or, where the system tells, has waited for one."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as told:
+            return sum(map(int, told.read().split()[:2])) / 1e6
+    except (OSError, ValueError):
+        return time.thread_time() * 1000
 
 
 def _the_key(work: Work) -> str:
@@ -364,22 +436,31 @@ def _the_key(work: Work) -> str:
 
 
 def unwrapped(key: str, parcels: Mapping[str, Any]) -> Any:
-    """The thing in a parcel, unpickled once per worker process and kept for a while."""
-    if key not in _things:
-        parcel = parcels[key]
-        body = parcel if isinstance(parcel, bytes) else parcel.value
-        _things[key] = pickle.loads(body)  # noqa: S301  Spark itself ships the driver's objects like this
-        while len(_things) > _KEPT_THINGS:
-            _things.popitem(last=False)
-    _things.move_to_end(key)
-    return _things[key]
+    """The thing in a parcel, unpickled once per thread and kept for a while."""
+    kept = _things.kept
+    if key not in kept:
+        kept[key] = pickle.loads(_body(parcels[key]))  # noqa: S301  Spark itself ships the driver's objects like this
+        while len(kept) > _KEPT_THINGS:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return kept[key]
+
+
+def _body(parcel: Any) -> bytes:
+    body: bytes = parcel if isinstance(parcel, bytes) else parcel.value
+    return body
 
 
 def task_attempt_number() -> int:
     """Spark's number of this task attempt: unique in the application."""
+    return task_attempt()[0]
+
+
+def task_attempt() -> tuple[int, bool]:
+    """That number, and whether the task was attempted before."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     if context is None:
         raise SourceError("a packet runs in a Spark task, and this is none")
-    return int(context.taskAttemptId())
+    return int(context.taskAttemptId()), context.attemptNumber() > 0

@@ -8,7 +8,7 @@ import pyarrow as pa
 from seatunnel_core.config.option import MAP, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, put, with_outputs
+from seatunnel_core.rows.columns import check_known, put, with_outputs
 from seatunnel_core.transforms.transform import Transform
 
 FIELDS = Option("fields", MAP, doc="The copies, the new name first: { name_copy = name }.")

@@ -11,17 +11,17 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.config.option import ENUM, LIST, NESTED, STRING, Option, Options
-from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.config.option import BLOCK, ENUM, LIST, STRING, Option, Options
+from seatunnel_core.errors import RowError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import check_known, kept, without_bad
 from seatunnel_core.rows.value_text import json_text
-from seatunnel_core.transforms.columns import check_known, kept, without_bad
 from seatunnel_core.transforms.transform import Transform
-from seatunnel_core.transforms.value_rule import RULES, value_rules
+from seatunnel_core.transforms.value_rule import ENTRY_KEYS, RULES, value_rules
 
 RULES_OPTION = Option(
     "field_rules",
-    LIST(NESTED),
+    LIST(BLOCK(ENTRY_KEYS)),
     required=True,
     doc="A list of { field_name, rule_type, … }, or { field_name, rules = [ { rule_type, … } ] }, where rule_type is "
     f"one of {', '.join(RULES)}.",
@@ -126,7 +126,10 @@ class DataValidator(Transform):
                 (("field_name", column), ("error_message", message))
                 for column, message in self._broken(batch, at, held)
             ]
-            texts_of_row = (json_text(row, row_type), json_text(errors, pa.list_(texts)))
+            try:
+                texts_of_row = (json_text(row, row_type), json_text(errors, pa.list_(texts)))
+            except ValueError as error:
+                raise RowError(f"a row that is not valid cannot be written into the table of errors: {error}") from None
             found.append((batch.table, batch.table, *texts_of_row, now))
         columns = zip(*found, strict=True)
         return pa.RecordBatch.from_arrays(

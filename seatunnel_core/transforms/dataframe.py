@@ -1,11 +1,12 @@
 """The transform ``DataFrame``: a function from a Spark ``DataFrame`` to a ``DataFrame``."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_core.config.option import FUNCTION, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.transforms.transform import SCOPE, DataFrameTransform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -14,15 +15,21 @@ FUNCTION_OPTION = Option(
     "function",
     FUNCTION,
     required=True,
-    doc='The function: a callable in code, "package.module:name" in a file. It gets a DataFrame and returns one.',
+    doc='The function: a callable in code, "package.module:name" in a file. It gets a DataFrame, with several '
+    "inputs one for each, and returns one.",
 )
 
 
 class DataFrameFunction(DataFrameTransform):
-    """Calls a function once per work unit, in the driver; Spark runs what it plans."""
+    """Calls a function in the driver; Spark runs what it plans.
+
+    Where the plan works row by row, each work unit is a frame. Where it looks across rows (an aggregate, a window, a
+    join of inputs), one frame has the rows of all splits; in streaming that is refused. A function that asks for rows
+    while it plans (``count``, ``collect``) cannot be judged: the option ``scope`` has to say what its frame is.
+    """
 
     identifier: ClassVar[str] = "DataFrame"
-    declared = (FUNCTION_OPTION,)
+    declared = (FUNCTION_OPTION, SCOPE)
     example = 'function = "my_package.cleaning:enrich"'
 
     def __init__(self, options: Options) -> None:
@@ -30,9 +37,15 @@ class DataFrameFunction(DataFrameTransform):
         self._function: Any = options[FUNCTION_OPTION]
 
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
+        return self._called(frame)
+
+    def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
+        return self._called(*frames.values())
+
+    def _called(self, *frames: "DataFrame") -> "DataFrame":
         name = f"{self._function.__module__}:{getattr(self._function, '__qualname__', type(self._function).__name__)}"
         try:
-            changed = self._function(frame)
+            changed = self._function(*frames)
         except Exception as error:
             raise TransformError(f"DataFrame: {name} failed with {type(error).__name__}: {error}") from error
         if not hasattr(changed, "toArrow") or not hasattr(changed, "sparkSession"):

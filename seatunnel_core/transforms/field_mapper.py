@@ -8,11 +8,15 @@ import pyarrow as pa
 from seatunnel_core.config.option import MAP, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, with_names
+from seatunnel_core.rows.columns import check_known, with_names
 from seatunnel_core.transforms.transform import Transform
 
 MAPPER = Option(
-    "field_mapper", MAP, required=True, doc="The columns to keep, in this order: { old_name = new_name, id = id }."
+    "field_mapper",
+    MAP,
+    required=True,
+    aliases=("fieldMapper",),
+    doc="The columns to keep, in this order: { old_name = new_name, id = id }.",
 )
 
 

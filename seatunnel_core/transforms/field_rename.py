@@ -6,16 +6,16 @@ from typing import ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.config.option import LIST, NESTED, Option, Options
+from seatunnel_core.config.option import BLOCK, LIST, Option, Options
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, with_names
+from seatunnel_core.rows.columns import check_known, with_names
 from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
 from seatunnel_core.transforms.transform import Transform
 
 SPECIFIC = Option(
     "specific",
-    LIST(NESTED),
+    LIST(BLOCK(dict.fromkeys(("field_name", "target_name")))),
     doc="A list of { field_name, target_name }: single columns, to which the other options do not apply.",
 )
 

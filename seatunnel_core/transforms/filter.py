@@ -8,7 +8,7 @@ import pyarrow as pa
 from seatunnel_core.config.option import LIST, STRING, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_known, with_columns
+from seatunnel_core.rows.columns import check_known, with_columns
 from seatunnel_core.transforms.transform import Transform
 
 INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="The columns to keep, in the table's order.")

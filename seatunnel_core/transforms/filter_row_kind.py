@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from seatunnel_core.config.option import ENUM, LIST, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import kept
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.transforms.columns import kept
 from seatunnel_core.transforms.transform import Transform
 
 _KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))

@@ -12,18 +12,20 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.config.option import ENUM, LIST, NESTED, Option, Options
+from seatunnel_core.config.option import BLOCK, ENUM, LIST, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.json_document import Number, compiled, parsed
+from seatunnel_core.rows.columns import check_known, put, with_outputs, without_bad
+from seatunnel_core.rows.json_document import Number, compiled, found, is_single
+from seatunnel_core.rows.lax_json import lax
 from seatunnel_core.rows.types import arrow_type, is_text, type_name
-from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, put, with_outputs, without_bad
+from seatunnel_core.rows.values import Converter, converter
 from seatunnel_core.transforms.transform import Transform
 
+_KEYS = ("src_field", "path", "dest_field", "dest_type", "column_error_handle_way")
 COLUMNS = Option(
     "columns",
-    LIST(NESTED),
+    LIST(BLOCK(dict.fromkeys(_KEYS))),
     required=True,
     doc="A list of { src_field, path, dest_field, dest_type = string, column_error_handle_way }. path, dest_field and "
     "dest_type may name several, as lists or with semicolons between them.",
@@ -37,7 +39,6 @@ WAY = Option(
     "column null, or SKIP_ROW.",
 )
 
-_KEYS = ("src_field", "path", "dest_field", "dest_type", "column_error_handle_way")
 _WAYS = ("FAIL", "SKIP", "SKIP_ROW")
 _LONGEST = 80
 _NO_ROW = object()
@@ -86,26 +87,27 @@ class JsonPath(Transform):
     def apply(self, batch: Batch) -> Iterator[Batch]:
         sources = {wanted.source: batch.rows.column(wanted.source) for wanted in self._wanted}
         documents = {name: _documents(values) for name, values in sources.items()}
-        found: list[list[Any]] = [[] for _ in self._wanted]
+        wanted = [(each, converter(each.output.type)) for each in self._wanted]
+        columns: list[list[Any]] = [[] for _ in self._wanted]
         complete = []
         for row in range(batch.rows.num_rows):
-            values = [self._value(wanted, documents[wanted.source][row], batch.table) for wanted in self._wanted]
+            values = [self._value(each, convert, documents[each.source][row], batch.table) for each, convert in wanted]
             complete.append(all(value is not _NO_ROW for value in values))
             if complete[-1]:
-                for column, value in zip(found, values, strict=True):
+                for column, value in zip(columns, values, strict=True):
                     column.append(value)
         if not all(complete):
             batch = without_bad(batch, pa.array(complete, pa.bool_()))
-        arrays = [pa.array(column, output.type) for column, output in zip(found, self._outputs, strict=True)]
+        arrays = [pa.array(column, output.type) for column, output in zip(columns, self._outputs, strict=True)]
         yield put(batch, self._outputs, arrays)
 
-    def _value(self, wanted: _Wanted, document: Any, table: str) -> Any:
+    def _value(self, wanted: _Wanted, convert: Converter, document: Any, table: str) -> Any:
         if document is None:
             return None
         try:
             if isinstance(document, ValueError):
                 raise document
-            return plain(_at(wanted.path, document), wanted.output.type)
+            return convert(_at(wanted.path, document))
         except ValueError as error:
             if wanted.way == "SKIP":
                 return None
@@ -118,11 +120,9 @@ class JsonPath(Transform):
 
 
 def _entry(entry: Mapping[str, Any], way: str) -> Iterator[_Wanted]:
-    unknown = sorted(set(entry) - set(_KEYS))
     missing = [key for key in _KEYS[:3] if not _is_written(entry.get(key), key != "src_field")]
-    if unknown or missing:
-        problem = f"does not know {unknown[0]}; it has {', '.join(_KEYS)}" if unknown else f"needs {missing[0]}, a text"
-        raise UsageError(f"option 'columns': an entry {problem}")
+    if missing:
+        raise UsageError(f"option 'columns': an entry needs {missing[0]}, a text")
     own = str(entry.get("column_error_handle_way") or way).upper()
     if own not in _WAYS:
         raise UsageError(f"option 'columns': column_error_handle_way is one of {', '.join(_WAYS)}, found {own}")
@@ -167,13 +167,12 @@ def _check_path(path: str) -> None:
 
 def _at(path: str, document: Any) -> Any:
     """The one value at a path that can only lead to one, or all that another path leads to."""
-    query = compiled(path)
-    found = query.findall(document)
-    if not query.singular_query():
-        return found
-    if not found:
+    values = found(path, document)
+    if not is_single(path):
+        return values
+    if not values:
         raise ValueError(f"there is nothing in {_shown(document)}")
-    return found[0]
+    return values[0]
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
@@ -185,7 +184,7 @@ def _documents(values: pa.Array) -> Sequence[Any]:
 
 def _parsed(text: str | bytes) -> Any:
     try:
-        return parsed(text)
+        return lax(text)
     except ValueError as error:
         return ValueError(f"{_shown(text)} is not JSON: {error}")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from seatunnel_core.config.option import MAP, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_new, put, with_outputs
+from seatunnel_core.rows.columns import check_new, put, with_outputs
 from seatunnel_core.transforms.row_kind_extractor import SHORT, kind_texts
 from seatunnel_core.transforms.transform import Transform
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, NESTED, STRING, Option, Options
+from seatunnel_core.config.option import BLOCK, BOOLEAN, ENUM, LIST, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 
 CASE = Option("convert_case", ENUM("UPPER", "LOWER"), doc="Writes names in capital or in small letters.")
@@ -14,7 +14,7 @@ PREFIX = Option("prefix", STRING, doc="What comes before the name, after the oth
 SUFFIX = Option("suffix", STRING, doc="What comes after the name.")
 REPLACEMENTS = Option(
     "replacements_with_regex",
-    LIST(NESTED),
+    LIST(BLOCK(dict.fromkeys(("replace_from", "replace_to", "is_regex")))),
     doc="A list of { replace_from, replace_to, is_regex = true }: the parts of a name that match replace_from, or with "
     "is_regex = false a name that equals it, become replace_to, which no convert_case changes. The last entry that "
     "fits counts.",
@@ -82,11 +82,6 @@ def entry_texts(option: str, entry: Mapping[str, Any], wanted: tuple[str, ...]) 
 
 def _replacement(entry: Mapping[str, Any]) -> Replacement:
     option = REPLACEMENTS.key
-    unknown = sorted(set(entry) - {"replace_from", "replace_to", "is_regex"})
-    if unknown:
-        raise UsageError(
-            f"option '{option}': an entry has replace_from, replace_to and is_regex, not {', '.join(unknown)}"
-        )
     (source,) = entry_texts(option, entry, ("replace_from",))
     target = str(entry.get("replace_to", "")).strip()
     if not _is_regex(entry):

@@ -9,9 +9,9 @@ from attrs import evolve
 from seatunnel_core.config.option import FUNCTION, SCHEMA, Option, Options
 from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import with_columns
 from seatunnel_core.rows.schema_block import described_table, table_schema
-from seatunnel_core.rows.types import without_views
-from seatunnel_core.transforms.columns import with_columns
+from seatunnel_core.rows.types import own_types
 from seatunnel_core.transforms.transform import Transform
 
 FUNCTION_OPTION = Option(
@@ -53,7 +53,7 @@ class PythonFunction(Transform):
         if self._declared is not None:
             return self._described(with_columns(schema, self._declared))
         empty = pa.RecordBatch.from_pylist([], schema=schema.columns)
-        found = [without_views(rows.schema) for rows in self._call(empty)]
+        found = [own_types(rows.schema) for rows in self._call(empty)]
         if not found:
             raise TransformError(
                 f"Python: {self._name} gives nothing for an empty batch, so its columns are unknown: declare them with "
@@ -95,7 +95,7 @@ class PythonFunction(Transform):
 
     def _conform(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         if self._declared is None or rows.schema.equals(self._declared):
-            return rows.cast(without_views(rows.schema)).replace_schema_metadata(None)
+            return rows.cast(own_types(rows.schema)).replace_schema_metadata(None)
         try:
             return rows.select(self._declared.names).cast(self._declared)
         except (KeyError, ValueError, pa.ArrowException) as error:

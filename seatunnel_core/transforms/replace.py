@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from seatunnel_core.config.option import BOOLEAN, STRING, Option, Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_text, put
+from seatunnel_core.rows.columns import check_text, put
 from seatunnel_core.transforms.regex import check_pattern, first_match, rewritten
 from seatunnel_core.transforms.transform import Transform
 

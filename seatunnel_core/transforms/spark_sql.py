@@ -1,26 +1,30 @@
-"""The transform ``SparkSql``: a query of Spark SQL over the rows of a work unit."""
+"""The transform ``SparkSql``: a query of Spark SQL."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 from seatunnel_core.config.option import STRING, Option, Options
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.transforms.transform import SCOPE, DataFrameTransform
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="A SELECT over the view that holds the input.")
+QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="A SELECT over the views that hold the inputs.")
 
 
 class SparkSql(DataFrameTransform):
-    """The query's view has the name of ``plugin_input``, else of the table.
+    """The query's view has the name of ``plugin_input``, else of the table; with several inputs, which it joins, each
+    has a view of its name.
 
-    Each work unit is a table of its own: a query that sums or joins sees one unit's rows, never all of them.
+    A query whose plan works row by row runs over each work unit. One that looks across rows (GROUP BY, DISTINCT, ORDER
+    BY, LIMIT, a window, a join of inputs) runs once, over all splits of its sources; in streaming it is refused.
     """
 
     identifier: ClassVar[str] = "SparkSql"
-    declared = (QUERY,)
+    declared = (QUERY, SCOPE)
     example = 'query = "SELECT id, upper(name) AS name FROM people"'
 
     def __init__(self, options: Options) -> None:
@@ -29,15 +33,33 @@ class SparkSql(DataFrameTransform):
             raise UsageError("option 'query': it is empty; write a SELECT")
 
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
-        view = self.view(schema)
+        return self.apply_to_inputs({self.view(schema): frame}, schema)
+
+    def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
+        spark = next(iter(frames.values())).sparkSession
         try:
-            frame.createOrReplaceTempView(view)
-            return frame.sparkSession.sql(self.options[QUERY])
+            with _views(spark, frames):
+                return spark.sql(self.options[QUERY])
         except Exception as error:
-            raise TransformError(f"SparkSql: the query over the view {view!r} cannot be planned: {error}") from error
+            names = ", ".join(map(repr, frames))
+            views = f"the view {names}" if len(frames) == 1 else f"the views {names}"
+            raise TransformError(f"SparkSql: the query over {views} cannot be planned: {error}") from error
 
     def view(self, schema: TableSchema) -> str:
-        """The name under which the query finds its input."""
+        """The name under which the query finds its only input."""
         inputs = self.options.get("plugin_input") or ()
         named = inputs if isinstance(inputs, str) else next(iter(inputs), None)
         return named or schema.table.rpartition(".")[2]
+
+
+@contextmanager
+def _views(spark: "SparkSession", frames: Mapping[str, "DataFrame"]) -> "Iterator[None]":
+    """The frames are views while the query is planned, and no longer: the next query must not find rows of this one
+    under a name that it mistook."""
+    try:
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(f"`{name}`")
+        yield
+    finally:
+        for name in frames:
+            spark.catalog.dropTempView(name)

@@ -7,16 +7,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.config.option import LIST, STRING, Option, Options
-from seatunnel_core.errors import UsageError
+from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.transforms.columns import check_text, put, with_outputs
+from seatunnel_core.rows.columns import check_known, put, with_outputs
+from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern, matches_nothing
+from seatunnel_core.transforms.sql.casts import conversion
+from seatunnel_core.transforms.sql.engine_function import ArrowFunction
+from seatunnel_core.transforms.sql.value import STRING as TEXT
+from seatunnel_core.transforms.sql.value import standard
 from seatunnel_core.transforms.transform import Transform
 
 SEPARATOR = Option(
     "separator", STRING, required=True, doc='Where to cut: a regular expression (RE2\'s), so "\\\\|" for a bar.'
 )
-FIELD = Option("split_field", STRING, required=True, doc="The column to cut, of type string. It stays.")
+FIELD = Option(
+    "split_field",
+    STRING,
+    required=True,
+    doc="The column to cut; of other types than string the text is cut, 2024-05-17 of a date. It stays.",
+)
 OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="The names of the parts; the last takes the rest.")
 
 
@@ -46,11 +56,27 @@ class Split(Transform):
         self._outputs = [pa.field(name, pa.string()) for name in names]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
-        check_text("Split", self._field, schema)
+        check_known("Split", (self._field,), schema)
+        kind = schema.columns.field(self._field).type
+        if _texts(kind) is None:
+            raise TransformError(
+                f"Split: the column {self._field} of the table {schema.table} is {type_name(kind)}, which is no text; "
+                "take its parts out before, for example with Sql"
+            )
         return with_outputs(schema, self._outputs)
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        values, count = batch.rows.column(self._field).cast(pa.string()), len(self._outputs)
-        lists = pc.split_pattern_regex(values, self._separator, max_splits=count - 1)
+        values, count = batch.rows.column(self._field), len(self._outputs)
+        texts = _texts(values.type)
+        assert texts is not None
+        lists = pc.split_pattern_regex(texts(values), self._separator, max_splits=count - 1)
         parts = pc.list_slice(lists, 0, count, return_fixed_size_list=True)
         yield put(batch, self._outputs, [pc.list_element(parts, at) for at in range(count)])
+
+
+def _texts(kind: pa.DataType) -> ArrowFunction | None:
+    """What writes the values of a type as Java does; ``None`` when nothing does."""
+    if is_text(kind):
+        return lambda values: values.cast(TEXT)
+    written = conversion(standard(kind), TEXT)
+    return None if written is None else lambda values: written(values.cast(standard(kind)))

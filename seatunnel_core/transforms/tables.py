@@ -17,7 +17,13 @@ from seatunnel_core.job.node import COMMON, RULE_MATCH, TABLE_MATCH, TABLE_TRANS
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
-TABLE_PATH = Option("table_path", STRING, required=True, doc="The table of this entry, database.schema.table.")
+TABLE_PATH = Option(
+    "table_path",
+    STRING,
+    required=True,
+    aliases=("tablePath",),
+    doc="The table of this entry, database.schema.table.",
+)
 
 _COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH))
 

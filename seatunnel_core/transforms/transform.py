@@ -1,10 +1,11 @@
 """The interface of a transform plugin (entry-point group ``seatunnel.transform``)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_core.config.option import Option, Options
+from seatunnel_core.config.option import ENUM, Option, Options
+from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
 
 if TYPE_CHECKING:
@@ -42,6 +43,18 @@ class Transform(ABC):
         """Change the rows of one batch. Runs in a Spark task. Must give the same rows however batches are cut."""
 
 
+AUTO, UNIT, ALL = "auto", "unit", "all"
+
+SCOPE = Option(
+    "scope",
+    ENUM(AUTO, UNIT, ALL),
+    default=AUTO,
+    doc="Which rows are one table. `all`: those of all splits of its sources, in one query of Spark (batch jobs only). "
+    "`unit`: those of each work unit by itself, so a group comes once per unit. `auto`: Spark's plan decides; what "
+    "looks across rows needs `all`.",
+)
+
+
 class DataFrameTransform(ABC):
     """A transform that Spark itself runs: ``DataFrame`` in, ``DataFrame`` out. Its chain takes the DataFrame path."""
 
@@ -53,9 +66,27 @@ class DataFrameTransform(ABC):
     example: ClassVar[str] = ""
     """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
 
+    scope: str = AUTO
+    """``auto``, ``unit`` or ``all``, as the option ``SCOPE`` has it."""
+
     def __init__(self, options: Options) -> None:
         self.options = options
+        if SCOPE.key in options:
+            self.scope = options[SCOPE]
 
     @abstractmethod
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
-        """Build the new frame. Called in the driver, once per work unit: each unit is transformed by itself."""
+        """Build the new frame. Called in the driver: to learn the plan, and then once per attempt of a work unit, or of
+        the query over all splits."""
+
+    def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
+        """As ``apply``, of a transform that has several inputs.
+
+        Args:
+            frames: by the name that each input has as ``plugin_output``, in the order of ``plugin_input``.
+            schema: of the first.
+
+        Raises:
+            TransformError: it takes one input.
+        """
+        raise TransformError(f"{self.identifier} takes one input and gets {len(frames)}: {', '.join(frames)}")

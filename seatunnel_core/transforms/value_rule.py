@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
 
-from seatunnel_core.config.option import BOOLEAN, STRING, OptionType, within
+from seatunnel_core.config.option import BOOLEAN, STRING, Keys, OptionType, within
 from seatunnel_core.errors import UsageError
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.transforms.regex import check_pattern
@@ -155,6 +155,37 @@ class Regex(ValueRule):
             raise ValueError(f"REGEX needs a string, and the column {self.column} is {type_name(kind)}")
 
 
+@frozen(kw_only=True)
+class Named(ValueRule):
+    """``UDF``, of which SeaTunnel has one built in: what an address of e-mail looks like, spaces around it aside."""
+
+    function_name: str
+
+    def __attrs_post_init__(self) -> None:
+        if self.function_name.upper() != "EMAIL":
+            raise ValueError(
+                f"function_name is EMAIL, found {self.function_name!r}; a rule of your own is a transform Python"
+            )
+
+    def held(self, values: pa.Array) -> pa.BooleanArray:
+        texts = pc.utf8_trim(values, characters=_SPACES)
+        short = pc.less_equal(pc.utf8_length(texts), 254)
+        return pc.or_(pc.equal(texts, ""), pc.and_(short, pc.match_substring_regex(texts, _EMAIL)))
+
+    def broken(self, value: str) -> str:
+        return f"{value!r} is not an address of e-mail"
+
+    def check_type(self, kind: pa.DataType) -> None:
+        if not is_text(kind):
+            raise ValueError(f"UDF EMAIL needs a string, and the column {self.column} is {type_name(kind)}")
+
+
+_SPACES = "".join(map(chr, range(33)))
+"""What Java's ``trim`` takes away."""
+
+_EMAIL = r"""\A[^@"'`\x00]{1,63}@[a-zA-Z0-9.-]*\.[a-zA-Z0-9.-]*\z"""
+
+
 @frozen
 class _Kind:
     made: type[ValueRule]
@@ -176,8 +207,12 @@ _KINDS = {
         ("min_length", "max_length", "exact_length"),
     ),
     "REGEX": _Kind(Regex, {"pattern": STRING, "case_sensitive": BOOLEAN}, ("pattern",)),
+    "UDF": _Kind(Named, {"function_name": STRING}, ("function_name",)),
 }
 RULES = tuple(_KINDS)
+_OF_RULE = dict.fromkeys(("rule_type", "custom_message", *(key for kind in _KINDS.values() for key in kind.keys)))
+ENTRY_KEYS: Keys = {"field_name": None, **_OF_RULE, "rules": _OF_RULE}
+"""Those of an entry, of whatever rule."""
 
 
 def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
@@ -210,12 +245,10 @@ def _rule(place: str, column: str, written: Mapping[str, Any]) -> ValueRule:
             "is a transform Python"
         )
     keys = {**kind.keys, "custom_message": STRING}
-    unknown = sorted(set(written) - {*keys, "rule_type"})
-    if unknown or (kind.needed and not set(kind.needed) & set(written)):
-        problem = f"does not know {', '.join(unknown)}" if unknown else f"needs {' or '.join(kind.needed)}"
-        raise UsageError(f"{place}: {written['rule_type']} {problem}")
+    if kind.needed and not set(kind.needed) & set(written):
+        raise UsageError(f"{place}: {written['rule_type']} needs {' or '.join(kind.needed)}")
     try:
-        parsed = {key: keys[key].parse(value) for key, value in written.items() if key != "rule_type"}
+        parsed = {key: keys[key].parse(value) for key, value in written.items() if key in keys}
         return kind.made(column=column, **parsed)
     except ValueError as error:
         raise UsageError(f"{place}: {written['rule_type']}: {error}") from None

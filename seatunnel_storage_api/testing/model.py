@@ -57,8 +57,15 @@ class Oracle:
 
     def _counted(self) -> list[Key]:
         completed = [key for key in self._of(CheckpointType.COMPLETED_POINT) if self.is_live(key)]
-        spared = {*self._of(CheckpointType.SAVEPOINT), *([max(completed)] if completed else [])}
+        spared = {*self._of(CheckpointType.SAVEPOINT), *([max(completed)] if completed else []), *self._ways()}
         return [key for key in self.kept if key not in spared]
+
+    def _ways(self) -> list[Key]:
+        """From the newest epoch down to a live savepoint, one step for each epoch that ended on the way."""
+        living = [key for key in self.kept if self.is_live(key)]
+        savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
+        epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}
+        return [max(key for key in living if key[0] == epoch) for epoch in epochs]
 
     def _of(self, checkpoint_type: CheckpointType) -> list[Key]:
         return [key for key, state in self.kept.items() if state.checkpoint_type is checkpoint_type]

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint, claim, refs
@@ -44,6 +45,24 @@ class Retention(Given):
         for number, kind in enumerate([*kinds, CheckpointType.CHECKPOINT, CheckpointType.RESTORE_POINT]):
             storage.store_checkpoint(checkpoint(epoch, number, checkpoint_type=kind))
         assert refs(storage) == [(epoch, 0), (epoch, 2), (epoch, 4)]
+
+    @pytest.mark.parametrize("max_retained", [1, 3])
+    def test_p05_a_savepoint_can_be_restored_after_any_number_of_starts(
+        self, open_storage: Callable[..., CheckpointStorage], max_retained: int
+    ) -> None:
+        """One checkpoint of each epoch since then stays, for names alone tell what is live."""
+        storage = open_storage(max_retained)
+        first = claim(storage)
+        storage.store_checkpoint(checkpoint(first, 1, checkpoint_type=CheckpointType.SAVEPOINT))
+        base, kept = CheckpointRef(first, 1), [CheckpointRef(first, 1)]
+        for start in range(1, 5):
+            epoch = claim(storage)
+            for number in range(start * 10, start * 10 + 5):
+                storage.store_checkpoint(checkpoint(epoch, number, base=base))
+            assert kept == [ref for ref in sorted(lineage.live(storage.list_checkpoints(JOB, 1))) if ref.epoch < epoch]
+            base = CheckpointRef(epoch, start * 10 + 4)
+            kept.append(base)
+        assert len(refs(storage)) == len(kept) - 1 + max_retained
 
     def test_p05_void_ones_go_first(self, open_storage: Callable[..., CheckpointStorage]) -> None:
         """The first engine stored 4 and 5 after the second one had chosen 3 as its base."""

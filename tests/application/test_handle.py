@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import seatunnel_core as st
-from seatunnel_core.spark.java import find_java
-from seatunnel_core.spark.session import cache_folder
+from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.session import cache_folder
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("handle"), pytest.mark.timeout(300)]
 

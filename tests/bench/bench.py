@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from seatunnel_core.spark import class_archive
+from seatunnel_core.spark.starting import class_archive
 from tests.bench import jobs, peers
 from tests.bench.figure import Figure, Goal, ratios
 from tests.bench.process_tree import watched

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 
 from tests.bench.tables import LINEITEM, LINEITEM_PARQUET_BYTES
-from tests.servers.minio import MinIO
+from tests.servers.objects.minio import MinIO
 
 _SERVER = "BENCH_BUCKET"
 _PIECE = 8 << 20

@@ -10,6 +10,7 @@ from tests.bench import (
     databases,
     failover,
     idle,
+    json_lines,
     local_files,
     map_store,
     peers,
@@ -241,6 +242,10 @@ CASES: dict[str, tuple[str, Case]] = {
     "idle": ("streaming pipelines that have nothing to do", idle.report),
     "states": ("a checkpoint every second of 1, 1,000 and 100,000 files that a job remembers", idle.report_states),
     "scale": ("380 MB of CSV to Parquet with one slot, with two, and on a standalone cluster with two", scale),
+    "json-nested": ("1.5 million nested JSON lines to Parquet", json_lines.case("nested", "json")),
+    "json-flat": ("1.5 million JSON lines of 16 columns to Parquet", json_lines.case("flat", "json")),
+    "json-write": ("1.5 million rows of 16 columns from Parquet to JSON lines", json_lines.case("flat", "parquet")),
+    "json-write-nested": ("1.5 million nested rows from Parquet to JSON lines", json_lines.case("nested", "parquet")),
     "jdbc-source": ("2 million rows of PostgreSQL to Parquet", databases.report_reading),
     "jdbc-sink": ("2 million rows of Parquet to PostgreSQL", databases.report_writing),
 }

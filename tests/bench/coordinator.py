@@ -21,19 +21,19 @@ from attrs import frozen
 from seatunnel_storage_hdfs.local import create
 
 from seatunnel_core.checkpoint import commands, events
-from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.split import Split
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.claiming.claim import claim_new
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors import registry
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.runtime.claim import claim_new
-from seatunnel_core.runtime.crew import Crew
-from seatunnel_core.runtime.plan import plan_job
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.session import SparkSettings
+from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -215,9 +215,9 @@ def hold(pipelines: int, storage: CheckpointStorage, folder: Path, seconds: floa
     """Hold them for so long, once all of them run."""
     engine = load_engine(jobs.write_engine(folder))
     raw = load_job(jobs.write_waiting(folder, pipelines))
-    claim = claim_new(storage, "held", lambda manifest: plan_job(raw, registry, engine, manifest=manifest))
+    claim = claim_new(storage, "held", lambda manifest: plan_job(raw, lookup, engine, manifest=manifest))
     plane = Starting()
-    crew = Crew(
+    threads = JobThreads(
         job_id="held",
         claim=claim,
         engine=engine,
@@ -227,28 +227,28 @@ def hold(pipelines: int, storage: CheckpointStorage, folder: Path, seconds: floa
         on_end=lambda _report: None,
         restored=False,
     )
-    crew.start()
+    threads.start()
     try:
-        while not all(view.checkpoints_completed for view in crew.views()) or len(crew.views()) < pipelines:
+        while not all(view.checkpoints_completed for view in threads.views()) or len(threads.views()) < pipelines:
             time.sleep(0.2)
-        before, began_cpu, began = _completed(crew), time.process_time(), time.perf_counter()
+        before, began_cpu, began = _completed(threads), time.process_time(), time.perf_counter()
         time.sleep(seconds)
         completed, cpu_s, wall_s = (
-            _completed(crew) - before,
+            _completed(threads) - before,
             time.process_time() - began_cpu,
             time.perf_counter() - began,
         )
     finally:
-        crew.kill()
+        threads.kill()
         plane.enough.set()
-        crew.close()
+        threads.close()
     return Held(
         cpu_ms=cpu_s * 1000 / wall_s / pipelines, checkpoints=completed / wall_s / pipelines, processors=cpu_s / wall_s
     )
 
 
-def _completed(crew: Crew) -> int:
-    return sum(view.checkpoints_completed for view in crew.views())
+def _completed(threads: JobThreads) -> int:
+    return sum(view.checkpoints_completed for view in threads.views())
 
 
 class FoldersInMemory(BlobStorage):

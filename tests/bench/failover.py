@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.vertices.limits import Limits
 from tests.bench import jobs, systems
 from tests.bench.bench import Bench
 from tests.bench.figure import Figure, at_most

@@ -95,6 +95,17 @@ def duckdb(folder: Path, table: Path) -> None:
         )
 
 
+def duckdb_json(folder: Path, table: Path) -> None:
+    """JSON lines to Parquet, or Parquet to JSON lines; it finds the columns itself."""
+    import duckdb as db
+
+    (file,) = table.iterdir()
+    source = f"read_json('{file}', format = 'newline_delimited')" if file.suffix == ".json" else f"'{file}'"
+    to = "(FORMAT parquet, COMPRESSION snappy)" if file.suffix == ".json" else "(FORMAT json)"
+    with db.connect(config={"threads": THREADS}) as connection:
+        connection.execute(f"COPY (SELECT * FROM {source}) TO '{folder}/out' {to}")
+
+
 def _sql_type(kind: str) -> str:
     return {"string": "VARCHAR"}.get(kind, kind.upper())
 

@@ -133,7 +133,7 @@ def bare_transfer(_folder: Path, _table: Path) -> Figures:
 
 def spark_batch(folder: Path, table: Path) -> Figures:
     """Spark's own reader and writer."""
-    spark = _session(folder)
+    spark = session(folder)
     with measured() as figures:
         spark.read.csv(str(table), schema=_ddl(), header=True).write.parquet(str(folder / "out"))
     spark.stop()
@@ -142,7 +142,7 @@ def spark_batch(folder: Path, table: Path) -> Figures:
 
 def spark_streaming(folder: Path, table: Path) -> Figures:
     """Structured Streaming over what is there, exactly once."""
-    spark = _session(folder)
+    spark = session(folder)
     with measured() as figures:
         rows = spark.readStream.csv(str(table), schema=_ddl(), header=True)
         writer = rows.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoints"))
@@ -154,7 +154,7 @@ def spark_streaming(folder: Path, table: Path) -> Figures:
 
 def spark_parquet(folder: Path, table: Path) -> Figures:
     """Spark's own reader and writer, from Parquet to Parquet."""
-    spark = _session(folder)
+    spark = session(folder)
     with measured() as figures:
         spark.read.parquet(str(table)).write.parquet(str(folder / "out"))
     spark.stop()
@@ -205,13 +205,13 @@ def run_job(conf: Path, folder: Path) -> float:
     """Run our engine on a job file, whose checkpoints lie in the folder, to its end, and say when that was."""
     from seatunnel_core.config.engine import load_engine
     from seatunnel_core.config.job_file import load_job
-    from seatunnel_core.connectors import registry
+    from seatunnel_core.registry import lookup
     from seatunnel_core.runtime.job_run import JobRun
 
     run = JobRun(
         load_job(conf),
         load_engine(jobs.write_engine(folder)),
-        registry=registry,
+        registry=lookup,
         job_id="measured",
         master=MASTER,
         log_file=folder / "spark.log",
@@ -225,7 +225,7 @@ def run_job(conf: Path, folder: Path) -> float:
     return ended
 
 
-def _session(folder: Path):  # type: ignore[no-untyped-def]
+def session(folder: Path):  # type: ignore[no-untyped-def]
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false")
@@ -273,8 +273,10 @@ SYSTEMS: dict[str, System] = {
 
 
 def main() -> None:
+    from tests.bench import json_lines
+
     name, folder, table = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    figures = SYSTEMS[name](folder, table)
+    figures = {**SYSTEMS, **json_lines.SYSTEMS}[name](folder, table)
     if (folder / "out").exists() and "lineitem" in table.name:
         _check(folder, table)
     print(json.dumps(figures))

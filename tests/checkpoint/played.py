@@ -5,14 +5,15 @@ from typing import Any, TypeVar
 from attrs import evolve
 
 from seatunnel_core.checkpoint import commands, events
-from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Command
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
-from seatunnel_core.checkpoint.split import Committable, Split
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
 
 Kind = TypeVar("Kind")

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 
 from seatunnel_core.checkpoint import events
-from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.limits import Limits
 from tests.bench.coordinator import answer_all, running, trigger
 from tests.checkpoint.played import Played, committable
 from tests.figures import Figure

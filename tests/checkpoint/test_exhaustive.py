@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from seatunnel_core.checkpoint import codec
-from seatunnel_core.checkpoint.state import SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState, VertexStates
 from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState

@@ -9,11 +9,11 @@ import pytest
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import AbortKind
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.failure import Failure, FailureKind
 from tests.checkpoint.played import ORDERED, SPLIT_PER_UNIT, Played
 
 PATIENT = CheckpointPolicy(interval_ms=1_000, timeout_ms=600_000, tolerable_failures=1_000)

@@ -25,18 +25,19 @@ from hypothesis.stateful import (
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint import coordinator as coordinator_module
-from seatunnel_core.checkpoint.base import RestoreRequest
+from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.coordinator import Coordinator
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.messages import Acknowledge, Plan, Settled, SourceReady
-from seatunnel_core.checkpoint.state import SinkState, SourceState, TaskState
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
-from seatunnel_core.checkpoint.wiring import Channel, Wiring
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState
+from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Plan, Settled, SourceReady
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
-STATES = {"source in": SourceState(), "task in": TaskState(), "sink out": SinkState()}
+STATES = {VertexId.source("in"): SourceState(), VertexId.task("in"): TaskState(), VertexId.sink("out"): SinkState()}
 TOPOLOGY = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), bounded=False),), sinks=(SinkSpec(name="out", ordinal=0),)
 )
@@ -90,7 +91,7 @@ class Oracle:
             return None
         return max(self.triggered_ms + self.policy.interval_ms, self.not_before_ms)
 
-    def acknowledge(self, vertex: str, checkpoint_id: int) -> None:
+    def acknowledge(self, vertex: VertexId, checkpoint_id: int) -> None:
         if checkpoint_id in self.missing:
             self.missing[checkpoint_id].remove(vertex)
             if not self.missing[checkpoint_id]:
@@ -142,7 +143,7 @@ class Oracle:
 
 
 class CoordinatorAgainstOracle(RuleBasedStateMachine):
-    """The real coordinator, start, life, wiring and channels; the other end of the channels is ours."""
+    """The real coordinator, start, context, wiring and channels; the other end of the channels is ours."""
 
     @initialize(
         interval_ms=st.sampled_from([None, 70, 250]),
@@ -161,11 +162,11 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
         self.blamed: dict[int, set[str]] = {}
         self.timers: dict[str, int] = {}
         self.wiring = Wiring()
-        life = Life(job_id="job", pipeline_id=1, topology=TOPOLOGY, wiring=self.wiring)
+        context = PipelineContext(job_id="job", pipeline_id=1, topology=TOPOLOGY, wiring=self.wiring)
         self.coordinator = Coordinator(
-            life, epoch_minimum=1, policy=policy, restore=RestoreRequest(), doing=lambda vertex: ("waits", 0)
+            context, epoch_minimum=1, policy=policy, restore=RestoreRequest(), doing=lambda vertex: ("waits", 0)
         )
-        life.connect(
+        context.connect(
             sources={"in": Channel(self.wiring, self.source_hears)},
             tasks={"in": Channel(self.wiring, lambda message: None)},
             sinks={"out": Channel(self.wiring, self.sink_hears)},
@@ -208,7 +209,7 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
                 case commands.CheckpointAborted(checkpoint_id=number, reason=reason):
                     self.said.append(("aborted", number))
                     if "no acknowledgement" in reason:
-                        self.blamed[number] = {vertex for vertex in STATES if vertex in reason}
+                        self.blamed[number] = {vertex for vertex in STATES if str(vertex) in reason}
                 case commands.EndPipeline():
                     self.said.append(("ended", 0))
 
@@ -227,8 +228,8 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
         self.oracle.ask()
 
     @running
-    @rule(data=st.data(), vertex=st.sampled_from(sorted(STATES)))
-    def a_vertex_acknowledges(self, data: st.DataObject, vertex: str) -> None:
+    @rule(data=st.data(), vertex=st.sampled_from(sorted(STATES, key=str)))
+    def a_vertex_acknowledges(self, data: st.DataObject, vertex: VertexId) -> None:
         """A barrier that it has seen, once; also one that was aborted since."""
         missing = self.oracle.missing
         open_ids = [each for each in self.ids("triggered") if each not in missing or vertex in missing[each]]
@@ -267,7 +268,7 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
             self.answer(data.draw(st.sampled_from(self.ids("stored"))), well)
 
     def acknowledge_all(self, number: int) -> None:
-        for vertex in sorted(self.oracle.missing[number]):
+        for vertex in sorted(self.oracle.missing[number], key=str):
             message = Acknowledge(vertex, number, STATES[vertex])
             self.do(partial(self.coordinator.receive, message))
             self.oracle.acknowledge(vertex, number)

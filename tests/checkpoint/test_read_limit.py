@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from seatunnel_core.checkpoint import codec, commands, events
-from seatunnel_core.checkpoint.limits import Limits
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
-from seatunnel_core.checkpoint.split import Split, WorkUnit
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
 from tests.checkpoint.played import Played
 
 WINDOW_MS = 30_000

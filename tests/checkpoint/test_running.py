@@ -5,15 +5,16 @@ import re
 import pytest
 from attrs import evolve
 
-from seatunnel_core.checkpoint import codec, commands, events
+from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import AbortKind, Outcome
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.split import Split
-from seatunnel_core.checkpoint.state import VertexStates
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.played import LASTING, ONE_TO_ONE, ORDERED, PASSING, SPLIT_PER_UNIT, Played
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from seatunnel_core.checkpoint import codec, commands, events
+from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import Outcome
-from seatunnel_core.checkpoint.state import VertexStates
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.played import LASTING, ORDERED, PASSING, Played, info_of
 

@@ -37,19 +37,21 @@ def test_the_same_seed_gives_the_same_run() -> None:
 @pytest.mark.mutants
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_a_broken_rule_is_found(mutation: Mutation, record_property: Callable[[str, object], None]) -> None:
-    """Whatever rule is broken on purpose, a few hundred seeds are enough, and it is an invariant that finds it."""
+    """Whatever rule is broken on purpose, a few hundred seeds are enough, and it is an invariant that finds it: a
+    pipeline that refuses an event of its own does not count, because it need not come to that."""
     with mutation.broken():
         seed, error = first_failure(mutation)
     record_property("mutant", (mutation.rule, mutation.what, f"the simulation, {error.rule}", f"{seed + 1} seeds"))
-    assert error.rule in {invariant.rule for invariant in World(draw(0)).invariants} | {"R1", "R2", "liveness"}
 
 
 def first_failure(mutation: Mutation) -> tuple[int, ViolationError]:
+    rules = {invariant.rule for invariant in World(draw(0)).invariants} | {"R1", "R2", "liveness"}
     for seed in range(MOST_SEEDS):
         try:
             play(seed, mutation.prepare)
         except ViolationError as error:
-            return seed, error
+            if error.rule in rules:
+                return seed, error
     pytest.fail(f"{mutation} was not noticed in {MOST_SEEDS} seeds")
 
 

@@ -5,13 +5,20 @@ import re
 import pytest
 from attrs import evolve
 
-from seatunnel_core.checkpoint import codec, commands, events
+from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.commands import Outcome
-from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
-from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_state import (
+    HeldUnit,
+    SinkState,
+    SourceState,
+    TaskState,
+    VertexStates,
+)
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.played import LASTING, ONE_TO_ONE, ORDERED, PASSING, Played, committable, info_of, splits
 
@@ -176,9 +183,7 @@ def test_a_lost_fence_ends_the_start() -> None:
     assert played.said == (
         commands.EndPipeline(
             outcome=Outcome.FENCED,
-            failure=events.Failure(
-                kind=FailureKind.STORAGE, message="a newer engine runs this job", code="STALE-EPOCH"
-            ),
+            failure=Failure(kind=FailureKind.STORAGE, message="a newer engine runs this job", code="STALE-EPOCH"),
         ),
     )
 
@@ -245,12 +250,12 @@ def test_a_state_that_does_not_fit_is_refused(topology: Topology, states: bytes,
 def test_a_restore_point_that_is_not_stored_in_time_fails_the_start() -> None:
     played = Played()
     played.begin()
-    assert played.ever(commands.SetTimer)[-1].at_ms == 5_000
-    played.at(5_000).fire("restore")
+    assert played.ever(commands.SetTimer)[-1].at_ms == 600_000
+    played.at(600_000).fire("restore")
     end = played.only(commands.EndPipeline)
     assert end.failure is not None
     assert end.failure.retryable
-    assert "not stored within 5000 ms" in end.failure.message
+    assert "not stored within 600000 ms" in end.failure.message
 
 
 def test_any_failure_before_running_fails_the_start() -> None:

@@ -8,11 +8,11 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
-from seatunnel_core.checkpoint.state import TaskState
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_state import TaskState
 from seatunnel_core.checkpoint.transitions import TRANSITIONS, Phase, Transition, targets
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.drawing import drawn
 from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played, committable, info_of, splits

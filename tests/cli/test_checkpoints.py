@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.cli import checkpoints_tables as tables
-from seatunnel_core.cli.checkpoints_arguments import CheckpointsArguments, parse_checkpoints
+from seatunnel_core.cli.checkpoints import tables as tables
+from seatunnel_core.cli.checkpoints.arguments import CheckpointsArguments, parse_checkpoints
 from seatunnel_core.cli.main import main
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector import survey_job
@@ -123,6 +123,16 @@ def test_list_of_an_ended_job_and_of_one_that_has_stored_nothing(terminal: Termi
     terminal.made.end()
     assert "Job job-1 (nightly): ended 2023-11-1" in terminal.run("list", "-j", JOB)
     assert "no checkpoint" in terminal.run("list", "-j", "job-2")
+
+
+def test_show_tells_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None:
+    """It said that rows were not known to be committed."""
+    assert "not known to be committed" in terminal.run("show", JOB)
+    terminal.made.end()
+    text = terminal.run("show", JOB)
+    assert text.startswith("Job job-1 ended 2023-11-1")
+    assert "all that its checkpoints name is committed, and -r job-1 moves no row" in text
+    assert "nothing waits to be committed" in text
 
 
 def test_what_a_storage_holds_cannot_steer_the_terminal(terminal: Terminal, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from seatunnel_core.cli import checkpoints as cli
+from seatunnel_core.cli.checkpoints import command as cli
 from seatunnel_core.inspector import survey_job
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.blob import BlobStorage

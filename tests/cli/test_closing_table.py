@@ -5,7 +5,7 @@ from pathlib import Path
 from attrs import evolve
 
 from seatunnel_core.cli.closing_table import MOST_LINES, closing_table
-from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 
 FLIGHTS = PipelineView(
     id=1, name="flights", phase="finished", rows_read=336_780, rows_written=336_778, rows_committed=336_776,

@@ -15,25 +15,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.file.listing import Listing
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import Skipped, plan
 from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink_place, through_json
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.planning.check import check_report
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.runtime.check import check_report
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.planned import PlannedJob, PlannedPipeline
 from seatunnel_core.transforms.row_kind_extractor import SHORT
 from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.committable import Committable
 
 FOLDER = Path(__file__).parent / "documented"
 JOBS = sorted(FOLDER.glob("*.conf"))
@@ -172,7 +172,7 @@ def test_a_job_of_the_documentation_runs_as_it_stands(job: Path, root: Path) -> 
 def planned_from(text: str) -> PlannedJob:
     problems = Problems()
     raw = read_job(parse(text, "job.conf", Variables(GIVEN, {}), problems), "job.conf", problems)
-    return plan_job(raw, registry, ENGINE, look=True)
+    return plan_job(raw, lookup, ENGINE, look=True)
 
 
 def usual(said: str) -> bool:
@@ -270,7 +270,7 @@ def test_the_rows_of_a_page_keep_their_kinds_and_values(tmp_path: Path) -> None:
     raw = read_job(
         parse((FOLDER / "fake_rows.conf").read_text(), "job.conf", Variables({}, {}), problems), "", problems
     )
-    found = list(rows_of(run(plan_job(raw, registry, ENGINE).pipelines)))
+    found = list(rows_of(run(plan_job(raw, lookup, ENGINE).pipelines)))
     assert [kind.name for _, kind in found] == ["INSERT", "UPDATE_BEFORE", "UPDATE_AFTER", "DELETE"]
     assert [dict(row["c_map"]) for row, _ in found] == [{"a": "b"}, {"a": "c"}, {"a": "e"}, {"a": "f"}]
     assert found[0][0]["c_bytes"] == b"miIZj"  # as the page says

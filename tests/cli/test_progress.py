@@ -8,7 +8,7 @@ from attrs import evolve
 from rich.console import Console
 
 from seatunnel_core.cli.progress import PlainDisplay, RateMeter, TerminalDisplay
-from seatunnel_core.runtime.report import JobProgress, PipelineView
+from seatunnel_core.reporting.report import JobProgress, PipelineView
 
 
 class Clock:

@@ -16,6 +16,7 @@ def test_a_plain_restore_asks_for_nothing_else() -> None:
     assert typed("-c", "j", "-r", "1").restoring == RestoreArguments()
     assert cli_run._restore(typed("-c", "j", "-r", "1")) == Restore()
     assert cli_run._restore(typed("-c", "j")) is None
+    assert cli_run._restore(typed("-c", "j", "-r", "1", "--take-over")) == Restore(take_over=True)
 
 
 def test_checkpoints_of_several_pipelines() -> None:
@@ -43,6 +44,7 @@ def test_a_savepoint_of_the_job_and_one_of_another() -> None:
 OF_A_RESTORE: list[list[str]] = [
     ["--restore-with-checkpoint", "7"],
     ["--restore-with-savepoint", "mine"],
+    ["--take-over"],
     ["--retract"],
     ["--accept-duplicates"],
     ["--allow-non-restored-state"],

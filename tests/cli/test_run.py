@@ -14,9 +14,9 @@ from seatunnel_core.cli import run as cli_run
 from seatunnel_core.cli.main import main
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.planned import PlannedJob
-from seatunnel_core.runtime.report import JobOutcome, JobProgress, JobReport, PipelineView
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
 
 JOB = """
 env { job.name = "nightly" }

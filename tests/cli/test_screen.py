@@ -10,7 +10,7 @@ import pytest
 
 from seatunnel_core.cli import screen as cli_screen
 from seatunnel_core.cli.screen import Backlog, screen
-from seatunnel_core.runtime.report import JobProgress
+from seatunnel_core.reporting.report import JobProgress
 
 PROGRESS = JobProgress(job_id="42", name="j", pipelines=())
 

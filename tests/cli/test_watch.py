@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
-from seatunnel_core.runtime.report import JobOutcome, JobProgress, JobReport, PipelineView
+from seatunnel_core.reporting.report import JobOutcome, JobProgress, JobReport, PipelineView
 
 REPORT = JobReport(job_id="42", name="j", outcome=JobOutcome.STOPPED, pipelines=(), started_at=0, ended_at=1)
 

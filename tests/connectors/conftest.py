@@ -3,4 +3,4 @@
 from tests.plugins.conftest import GSSAPI
 
 # As there: its tests cannot even be read without it.
-collect_ignore_glob = [] if GSSAPI else ["test_hdfs_file_kerberos*.py"]
+collect_ignore_glob = [] if GSSAPI else ["file/test_hdfs_file_kerberos*.py"]

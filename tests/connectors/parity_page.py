@@ -3,10 +3,10 @@
 from itertools import groupby
 from pathlib import Path
 
-from seatunnel_core.connectors.not_yet import NotYet, all_of_them
+from seatunnel_core.registry.not_yet import NotYet, all_of_them
 
 PAGE = Path(__file__).parents[2] / "docs" / "java-parity.md"
-BEGIN = "<!-- made by python -m tests.connectors.parity_page; change seatunnel_core/connectors/not_yet.py instead -->\n"
+BEGIN = "<!-- made by python -m tests.connectors.parity_page; change seatunnel_core/registry/not_yet.py instead -->\n"
 END = "<!-- end -->"
 
 

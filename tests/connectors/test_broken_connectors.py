@@ -11,9 +11,9 @@ from seatunnel_core.connectors.testing import (
     EndlessSourceConformance,
     SinkConformance,
     SourceConformance,
-    TransformConformance,
 )
 from seatunnel_core.errors import SinkError
+from seatunnel_core.transforms.testing import TransformConformance
 from tests.connectors.broken import endless, page, sinks, sources, transforms
 from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 
@@ -46,6 +46,9 @@ class OfJsonLines(SinkConformance):
 
     def options(self) -> Mapping[str, Any]:
         return {"path": str(self.folder)}
+
+    def elsewhere(self) -> Mapping[str, Any]:
+        return {"path": f"{self.folder}/other"}
 
     def visible(self) -> Sequence[Mapping[str, Any]]:
         files = self.folder.glob("*.json")
@@ -90,6 +93,13 @@ def test_the_honest_source_without_an_end_passes(rule: str) -> None:
 def test_the_honest_sink_passes(rule: str, tmp_path: Path) -> None:
     suite = OfJsonLines()
     suite.folder = tmp_path
+    try_rule(suite, rule)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in sorted(rules(OfJsonLines)) if not rule.startswith("killed")])
+def test_the_honest_sink_with_a_save_mode_passes(rule: str, tmp_path: Path) -> None:
+    suite = OfJsonLines()
+    suite.folder, suite.sink_class = tmp_path, sinks.Emptying
     try_rule(suite, rule)
 
 

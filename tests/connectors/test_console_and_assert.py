@@ -1,6 +1,8 @@
 """The sinks that write nothing."""
 
 import datetime as dt
+import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
@@ -8,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.assertion.sink import AssertSink
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.sink import Sink
@@ -19,6 +20,7 @@ from seatunnel_core.rows.batch import Batch, ConstraintKey, TableSchema
 from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
+from seatunnel_core.work.committable import Committable
 
 SCHEMA = TableSchema(
     table="people",
@@ -42,12 +44,25 @@ ROWS = pa.RecordBatch.from_pylist(
 ADA = ROWS.slice(0, 1)
 
 
-def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFixture[str]) -> None:
-    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 2}))
-    committable = stage(sink, SCHEMA, [ROWS, ROWS], place())
-    assert (capsys.readouterr().out, committable.rows) == ("", 4)
+def shown(sink: ConsoleSink, batches: Sequence[Batch], capsys: pytest.CaptureFixture[str], unit: int = 1) -> list[str]:
+    """What is on the screen when a unit ends, and no checkpoint has come yet."""
+    writer = sink.open_writer([], place(unit=unit))
+    for batch in batches:
+        writer.write(batch)
+    staged = writer.finish()
+    assert (staged.body, staged.rows) == ({}, sum(batch.rows.num_rows for batch in batches))
+    sink.show(staged.shown)
+    lines = capsys.readouterr().out.splitlines()
+    committable = Committable(id="0-1-7", epoch=1, unit=unit, source="s", rows=7, bytes=1, body=staged.body)
     commit(sink, [committable], place())
-    assert capsys.readouterr().out.splitlines() == [
+    assert capsys.readouterr().out == ""
+    return lines
+
+
+def test_the_console_prints_when_a_unit_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """It printed when a checkpoint completed, which in a streaming job is five minutes later."""
+    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 2}))
+    assert shown(sink, [Batch(table="people", rows=ROWS)] * 2, capsys) == [
         "table people: name<string>, age<int>, tags<map<string, int>>, pay<decimal(10, 2)>",
         "subtaskIndex=1  rowIndex=1:  SeaTunnelRow#tableId=people SeaTunnelRow#kind=INSERT : "
         'Ada, 36, {"a":1,"b":2}, null',
@@ -60,22 +75,34 @@ def test_the_console_prints_when_the_rows_are_committed(capsys: pytest.CaptureFi
 def test_the_console_tells_tables_and_kinds_and_what_it_left_out_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 3}))
     columns = pa.schema([("id", pa.int64())])
-    schemas = [TableSchema(table=table, columns=columns) for table in ("a", "b")]
-    writer = sink.open_writer(schemas, place(unit=7))
+    batches = []
     for table, size in (("a", 2), ("b", 4), ("a", 1)):
         rows = pa.RecordBatch.from_pylist([{"id": number} for number in range(size)], columns)
-        writer.write(Batch(table=table, rows=rows, kinds=pa.array([3] * size, pa.int8())))
-    staged = writer.finish()
-    commit(sink, [Committable(id="0-1-7", epoch=1, unit=7, source="s", rows=7, bytes=1, body=staged.body)], place())
-    assert capsys.readouterr().out.splitlines() == [
+        batches.append(Batch(table=table, rows=rows, kinds=pa.array([3] * size, pa.int8())))
+    assert shown(sink, batches, capsys, unit=7) == [
         "table a: id<bigint>",
-        "table b: id<bigint>",
         "subtaskIndex=7  rowIndex=1:  SeaTunnelRow#tableId=a SeaTunnelRow#kind=DELETE : 0",
         "subtaskIndex=7  rowIndex=2:  SeaTunnelRow#tableId=a SeaTunnelRow#kind=DELETE : 1",
+        "table b: id<bigint>",
         "subtaskIndex=7  rowIndex=3:  SeaTunnelRow#tableId=b SeaTunnelRow#kind=DELETE : 0",
         "… and more rows of b that are not shown: 3",
         "… and more rows of a that are not shown: 1",
     ]
+
+
+def test_the_console_prints_every_row_as_long_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """It printed a hundred rows of a unit, and 500 characters of a row."""
+    long = pa.RecordBatch.from_pylist([{"name": f"{at}" + "x" * 10_000} for at in range(300)])
+    lines = shown(ConsoleSink(options_of(ConsoleSink, {})), [Batch(table="t", rows=long)] * 2, capsys)
+    assert [line.split(":")[0] for line in lines[1:]] == [f"subtaskIndex=1  rowIndex={at + 1}" for at in range(600)]
+    assert lines[300].endswith(" : 299" + "x" * 10_000)
+
+
+def test_the_console_can_be_silent_and_slow(capsys: pytest.CaptureFixture[str]) -> None:
+    sink = ConsoleSink(options_of(ConsoleSink, {"log.print.data": False, "log.print.delay.ms": 30}))
+    started = time.monotonic()
+    assert shown(sink, [Batch(table="people", rows=ROWS)] * 2, capsys) == []
+    assert time.monotonic() - started > 0.12
 
 
 def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
@@ -99,8 +126,7 @@ def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
     values = [True, 3.1, Decimal("7.50"), b"hi", at, born, 'say "hi"', row, [(at, "noon")]]
     rows = pa.RecordBatch.from_pylist([dict(zip(columns.names, values, strict=True))], columns)
     sink = ConsoleSink(options_of(ConsoleSink, {}))
-    commit(sink, [stage(sink, TableSchema(table="t\n", columns=columns), [rows], place())], place())
-    header, line = capsys.readouterr().out.splitlines()
+    header, line = shown(sink, [Batch(table="t\n", rows=rows)], capsys)
     assert header.startswith(r"table t\n: yes<boolean>")
     assert line.partition(" : ")[2] == (
         'true, 3.1, 7.50, aGk=, 12:01:26, 2012-12-21T12:34:56, say "hi", '
@@ -108,34 +134,14 @@ def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
     )
 
 
-def test_a_long_row_says_how_much_of_it_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_value_in_a_message_says_how_much_of_it_is_not_shown() -> None:
     rows = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}], pa.schema([("name", pa.string())]))
-    sink = ConsoleSink(options_of(ConsoleSink, {}))
-    commit(sink, [stage(sink, TableSchema(table="t", columns=rows.schema), [rows], place())], place())
-    line = capsys.readouterr().out.splitlines()[1]
-    before, _, after = line.partition("xxx")
-    assert after.endswith(f"x… ({len(before) + 10_000 - 500:,} more characters)")
     with pytest.raises(RuleError, match=r'found "x{199}… \(9,802 more characters\), expected MAX_LENGTH 3'):
         asserted(
             field("name", {"rule_type": "MAX_LENGTH", "rule_value": 3}),
             rows,
             TableSchema(table="t", columns=rows.schema),
         )
-
-
-def test_what_the_console_sends_to_the_driver_is_bounded() -> None:
-    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
-    long = pa.RecordBatch.from_pylist([{"name": "x" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
-    committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
-    assert committable.rows == 1_000
-    assert sum(map(len, committable.body["lines"])) < 33_000
-
-
-def test_what_is_printable_is_counted_where_it_is_longer_than_what_it_stands_for() -> None:
-    sink = ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 10_000}))
-    long = pa.RecordBatch.from_pylist([{"name": "\x1b" * 10_000}] * 1_000, pa.schema([("name", pa.string())]))
-    committable = stage(sink, TableSchema(table="t", columns=long.schema), [long], place())
-    assert sum(map(len, committable.body["lines"])) < 35_000
 
 
 def asserted(rules: dict[str, Any], rows: pa.RecordBatch = ROWS, schema: TableSchema = SCHEMA) -> None:
@@ -306,7 +312,6 @@ def test_equality_of_maps_knows_no_order() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"field_rule": []}, "rules.field_rule is not known"),
         ({"field_rules": [{}]}, "needs a field_name"),
         (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
         (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
@@ -318,27 +323,58 @@ def test_equality_of_maps_knows_no_order() -> None:
         (field("a", field_type="integer"), "field 'a': .* did you mean int"),
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
         ({"tables_configs": [{}]}, "needs a table_path"),
-        ({"tables_configs": [{"table_path": "a", "field_rule": []}]}, "rules.tables_configs: field_rule is not known"),
-        ({"field_rules": [{"field_name": "a", "field_values": []}]}, "rules.field_rules has unknown keys"),
-        (field("a", {"rule_type": "NOT_NULL", "equal_to": 1}), "field 'a': field_value has unknown keys"),
-        ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1, "table": "a"}]}, "row_rules has unknown keys"),
-        ({"catalog_table_rule": {"primary_key_rule": {"columns": ["a"]}}}, "primary_key_rule has unknown keys"),
         ({"catalog_table_rule": {"primary_key_rule": {}}}, "primary_key_rule needs primary_key_columns"),
-        (
-            {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY", "a"), "columns": []}]}},
-            "constraint_key_rule has unknown keys",
-        ),
         (
             {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY"), "constraint_key_columns": [{}]}]}},
             "needs a constraint_key_column_name",
         ),
-        ({"catalog_table_rule": {"columns": []}}, "rules.catalog_table_rule has unknown keys"),
         ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
     ],
 )
 def test_rules_that_cannot_be_understood(rules: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         asserted(rules)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected", "holds"),
+    [
+        ("string", None, "null", True),
+        ("string", "a", "null", False),
+        ("float_vector(3)", [1, 2, 3], "float_vector", True),
+        ("float_vector(3)", [1, 2, 3], "float_vector(3)", True),
+        ("float_vector(3)", [1, 2, 3], "float_vector(4)", False),
+        ("float_vector", [1, 2, 3], "float_vector", True),
+        ("float16_vector(3)", [1, 2, 3], "float16_vector", True),
+        ("bfloat16_vector(3)", [1, 2, 3], "bfloat16_vector", True),
+        ("binary_vector(8)", [1], "binary_vector", True),
+        ("binary_vector(8)", [1], "float_vector", False),
+        ("decimal(12, 4)", "1.5", "decimal(10, 2)", True),
+        ("double", 1.5, "decimal(10, 2)", False),
+        ("array<float>", [1.0], "array<double>", False),
+    ],
+)
+def test_a_type_is_expected_of_values(kind: str, value: Any, expected: str, holds: bool) -> None:
+    """``null`` was compared with the type of the column, and vectors needed their dimension."""
+    columns = pa.schema([("v", arrow_type(kind))])
+    rows = pa.RecordBatch.from_pylist([{"v": plain(value, columns[0].type)}], columns)
+    schema = TableSchema(table="t", columns=columns)
+    for rules in (
+        field("v", field_type=expected),
+        {"catalog_table_rule": {"column_rule": [{"name": "v", "type": expected}]}},
+    ):
+        of_values = "null" in expected and "catalog_table_rule" in rules
+        with nullcontext() if holds or of_values else pytest.raises(RuleError, match=r"expected|NULL"):
+            asserted(rules, rows, schema)
+
+
+def test_the_name_of_a_table_is_a_rule_too() -> None:
+    rule = {"catalog_name": "FakeSource", "table": "people"}
+    asserted({"catalog_table_rule": {"table_identifier_rule": rule}})
+    with pytest.raises(RuleError, match="a table people came, expected is animals"):
+        asserted({"catalog_table_rule": {"table_identifier_rule": {**rule, "table": "animals"}}})
+    sink = AssertSink(options_of(AssertSink, {"rules": {"catalog_table_rule": {"table_identifier_rule": rule}}}))
+    assert "catalog_name of a table_identifier_rule is not compared" in sink.remarks[0]
 
 
 def test_what_the_catalog_says_of_columns_and_keys() -> None:

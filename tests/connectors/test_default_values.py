@@ -11,7 +11,7 @@ import pytest
 
 from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import SourceError, UsageError
-from tests.connectors import local_files
+from tests.connectors.file import local_files
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "id", "type": "int"},

@@ -17,16 +17,16 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import options_of, plan
 from seatunnel_core.connectors.testing.drive import shipped, through_json
 from seatunnel_core.errors import ConfigError, SourceError, UsageError
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.runtime.plan import plan_job
 
 SIMPLE = ["string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(30, 8)", "bytes"]
 SIMPLE += ["date", "time", "timestamp", "timestamp_tz", "decimal(1, 1)", "decimal(38, 38)", "decimal(76, 10)"]
@@ -437,5 +437,5 @@ def test_a_message_says_where_to_write_what(option: str, kind: str, more: str, m
     text = JOB % (option, kind, more)
     job = read_job(parse(text, "job.conf", Variables({}, {}), problems), "job.conf", problems)
     with pytest.raises(ConfigError) as raised:
-        plan_job(job, registry, load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere")))
+        plan_job(job, lookup, load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere")))
     assert re.match(message, str(raised.value)), str(raised.value)

@@ -163,6 +163,12 @@ class OfTheFileSink(SinkConformance):
     def target(self, tmp_path: Path) -> None:
         self.folder = tmp_path / "target"
 
+    def emptying(self) -> Mapping[str, Any]:
+        return {**self.options(), "data_save_mode": "DROP_DATA"}
+
+    def elsewhere(self) -> Mapping[str, Any]:
+        return {**self.options(), "path": f"{self.folder}-2"}
+
     def options(self) -> Mapping[str, Any]:
         return {"path": str(self.folder), "file_format_type": self.format, **self.more}
 

@@ -274,7 +274,7 @@ def test_a_program_gets_its_rows_back(tmp_path: Path) -> None:
             with job.submit() as handle:
                 handle.result()
                 found = pa.table(handle.collected())
-                assert found.equals(pa.table(handle.collected("ids", table="default")))
+                assert found.equals(pa.table(handle.collected("ids", table="in")))
                 with pytest.raises(UsageError, match="no sink Memory 'others'; it has 'ids'"):
                     handle.collected("others")
             assert sorted(found["id"].to_pylist()) == list(range(300))

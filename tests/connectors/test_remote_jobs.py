@@ -18,20 +18,20 @@ import pytest
 from attrs import frozen
 
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.runtime.report import JobOutcome
-from tests.connectors.hdfs_files import Files
+from seatunnel_core.reporting.report import JobOutcome
+from tests.connectors.file.hdfs_files import Files
 from tests.runtime.command import Command, job
 from tests.runtime.ground import WAIT_S, committed, ground_in, run_through, until
 from tests.servers.ftpd import PASSWORD, USER, Ftpd
 from tests.servers.hadoop import HdfsCluster
-from tests.servers.minio import MinIO
-from tests.servers.oss import BUCKET, KEY_ID, SECRET, OssStandIn
+from tests.servers.objects.minio import MinIO
+from tests.servers.objects.oss import BUCKET, KEY_ID, SECRET, OssStandIn
+from tests.servers.objects.s3 import S3Server
+from tests.servers.objects.versitygw import Versitygw
 from tests.servers.process import ServerProcess
-from tests.servers.s3 import S3Server
 from tests.servers.sshd import Sshd
-from tests.servers.versitygw import Versitygw
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(600), pytest.mark.xdist_group("remote-jobs")]
+pytestmark = [pytest.mark.servers, pytest.mark.twin, pytest.mark.timeout(600), pytest.mark.xdist_group("remote-jobs")]
 
 FILES = 60
 ROWS_EACH = 10

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from seatunnel_core.checkpoint.retraction import Retraction
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.sink import StagingPlace
@@ -16,6 +15,7 @@ from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.retraction import Retraction
 
 SCHEMA = TableSchema(table="t", columns=pa.schema([("id", pa.int64()), ("city", pa.string())]))
 BACK = Retraction(epoch=9, base_epoch=1, next_units={0: 4}, in_flight={0: frozenset({2})}, named=frozenset({"0-1-5"}))

@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.document import Block, from_code
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
@@ -20,6 +19,7 @@ from seatunnel_core.connectors.testing import Skipped, SourceConformance, option
 from seatunnel_core.connectors.testing.drive import shipped, through_json
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.work.split import Split
 
 ORDERS = {"table": "shop.orders", "fields": {"id": "bigint"}}
 PEOPLE = {"table": "shop.people", "fields": {"name": "string", "age": "int"}}

@@ -20,12 +20,12 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.errors import JobError
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.runtime.check import planned_schemas, refuse_sinks
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.planned import PlannedJob
+from seatunnel_core.planning.check import planned_schemas, refuse_sinks
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -140,7 +140,7 @@ def plan_only(job: str, name: str = "job.conf", engine: EngineConfig | None = No
     with pytest.MonkeyPatch.context() as patch:
         for name in ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET"):
             patch.setenv(name, "x")
-        planned = plan_job(raw, registry, engine, manifest=Manifest(job_name="job"))
+        planned = plan_job(raw, lookup, engine, manifest=Manifest(job_name="job"))
     for pipeline in planned.pipelines:
         refuse_sinks(pipeline, planned_schemas(pipeline, problems), problems)
     problems.raise_errors(JobError)

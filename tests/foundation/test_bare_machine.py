@@ -18,7 +18,7 @@ from tests.foundation.clone import clone
 NOBODY = 65534
 FLIGHTS = 336_776
 
-pytestmark = [pytest.mark.install, pytest.mark.xdist_group("bare-machine")]
+pytestmark = [pytest.mark.install, pytest.mark.twin, pytest.mark.xdist_group("bare-machine")]
 
 
 @pytest.fixture

@@ -71,9 +71,31 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
 
 
+def test_the_checker_finds_the_python_of_the_demo(tmp_path: Path) -> None:
+    """``python examples/demo/verify.py``, as the README says, was an import error where that Python has no pyarrow."""
+    copy = tmp_path / "examples/demo/verify.py"
+    copy.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "examples/demo/verify.py", copy)
+    bare = [
+        sys.executable,
+        "-S",
+        str(copy),
+        str(tmp_path),
+        str(tmp_path),
+    ]  # -S: without the packages of a virtual environment
+    alone = subprocess.run(bare, capture_output=True, text=True)
+    assert (alone.returncode, "Run `make demo` first" in alone.stderr) == (1, True), alone.stderr
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    assert "flights: no Parquet file" in subprocess.run(bare, capture_output=True, text=True).stdout
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.torture  # for its time: `make demo` does it, too
+@pytest.mark.long
 def test_five_tables_arrive_and_the_checker_would_notice_if_they_did_not(tmp_path: Path) -> None:
     assert run(str(ROOT / "examples/demo/prepare.py"), folder=tmp_path).returncode == 0
     resume, output = move(tmp_path)

@@ -19,12 +19,12 @@ import yaml
 from seatunnel_storage_mapstore import map_config
 
 from seatunnel_core.cli.arguments import CheckpointsCommand, parse
-from seatunnel_core.cli.checkpoints_arguments import parse_checkpoints
+from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
 from seatunnel_core.config import file
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
+from seatunnel_core.registry import lookup
 from seatunnel_storage_api.discovery import load_factory
 from tests.foundation.snippets import ROOT, Snippet, given, mentioned, plan_only, snippets, typed
 
@@ -130,11 +130,15 @@ def understood(program: str, arguments: list[str]) -> None:
         assert named <= known
     elif program == "pip":
         installed(arguments)
+    elif program == "spark-class":
+        assert (Path(sys.executable).parent / program).is_file(), "the wheel of PySpark brings it"
+    elif program == "python" and arguments[0].endswith(".py"):
+        assert (ROOT / arguments[0]).is_file()
     elif program == "python" and arguments[:1] == ["-m"]:
         assert importlib.util.find_spec(arguments[1]) is not None
         folder = ROOT.joinpath(*arguments[1].split(".")[:3])
         flags = [f'"{each}"' for each in arguments if each.startswith("--") and arguments[1].startswith("tests.")]
-        texts = [path.read_text() for path in folder.rglob("*.py")]
+        texts = [path.read_text() for path in (*folder.rglob("*.py"), Path(f"{folder}.py")) if path.is_file()]
         assert [flag for flag in flags if not any(flag in text for text in texts)] == []
     else:
         pytest.fail(f"nothing here says what the command {program!r} is")
@@ -232,7 +236,8 @@ def test_code_is_python_and_what_it_imports_of_ours_is_there(snippet: Snippet) -
 @of("toml")
 def test_entry_points_are_of_groups_that_are_read(snippet: Snippet) -> None:
     groups = tomllib.loads(snippet.text)["project"].get("entry-points", {})
-    assert groups.keys() <= {*registry.GROUPS.values(), "seatunnel.checkpoint_storage", "seatunnel.config_shade"}
+    others = {"seatunnel.checkpoint_storage", "seatunnel.config_shade", "seatunnel.sql_function"}
+    assert groups.keys() <= {*lookup.GROUPS.values(), *others}
 
 
 # -- what the page on connectors says besides ----------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """What the README tells people to type: its links lead somewhere, and the first jobs run."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -43,6 +46,32 @@ def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     gone = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert gone == []
+
+
+def test_figures_are_those_of_the_benchmarks() -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    case = page[page.index("### `csv-one`") :]
+
+    def figure(name: str) -> str:
+        found = re.search(rf"^\| {name}, start to exit \| ([\d.]+)", case, re.MULTILINE)
+        assert found is not None, name
+        return f"{float(found[1]):.1f}"
+
+    spark, seatunnel = figure("Spark batch / ours"), figure("SeaTunnel / ours")
+    text = " ".join(README.split())
+    assert f"{spark} times as fast as with Spark's own" in text
+    assert f"{seatunnel} times as fast as with SeaTunnel's engine" in text
+    times = [f"{figure(name)} s" for name in ("ours", "SeaTunnel", "dlt", "Spark batch")]
+    (row,) = re.findall(r"^\| 380 MB of CSV .*", README, re.MULTILINE)
+    assert re.findall(r"[\d.]+ s", row) == times
+    assert f"({figure('DuckDB')} s)" in text
+
+
+def test_plugins_are_counted() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    sources, sinks, transforms = (len(groups[f"seatunnel.{kind}"]) for kind in ("source", "sink", "transform"))
+    assert f"[{sources} sources and {sinks} sinks]" in README
+    assert f"| transforms | {transforms}, " in README
 
 
 def test_the_job_that_is_shown_is_the_one_that_init_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,15 +125,34 @@ EXPECTED = [
 ]
 
 
+WITHOUT_A_TYPE = """
+seatunnel:
+  engine:
+    checkpoint:
+      interval: 1000
+      storage:
+        max-retained: 3
+        plugin-config:
+          namespace: {folder}/checkpoints/
+"""
+"""The type is ``localfile`` then, as in SeaTunnel: the plugin comes with the README's install."""
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_the_first_job_and_the_python_job_run_as_they_are_typed(tmp_path: Path) -> None:
     said = type_in(marked("first job"), tmp_path)
     assert "guarantee: exactly-once" in said
     assert sorted(rows_below(tmp_path / "first/output/cities")) == EXPECTED
-    (tmp_path / "sizes.py").write_text(blocks("python")[0], encoding="utf-8")
+    five_lines, sizes = blocks("python")
+    of_the_demo = tmp_path / "demo-output/parquet/airlines"
+    of_the_demo.mkdir(parents=True)
+    pq.write_table(pa.table({"carrier": ["9E"], "name": ["Endeavor Air Inc."]}), of_the_demo / "airlines.parquet")
+    (tmp_path / "sizes.py").write_text(five_lines + sizes, encoding="utf-8")  # in one process: Spark starts once
     assert "6" in type_in("python sizes.py", tmp_path).split()
     assert sorted(rows_below(tmp_path / "first/output/sizes")) == EXPECTED
+    (airlines,) = (tmp_path / "demo-output/airlines").glob("*.json")
+    assert json.loads(airlines.read_text(encoding="utf-8")) == {"carrier": "9E", "name": "Endeavor Air Inc."}
 
 
 @pytest.mark.spark
@@ -148,12 +196,15 @@ def test_the_install_block_with_wheels_in_the_place_of_the_clone(
     begun = time.monotonic()
     extras = "spark" if shutil.which("java") or os.environ.get("JAVA_HOME") else "spark,jre"  # as the README says
     block = marked("install").replace("'.[spark]'", f"'{wheels['seatunnel_core']}[{extras}]'")
-    block = block.replace("./plugins/seatunnel-storage-hdfs", wheels["seatunnel_storage_hdfs"])
-    assert block.count(".whl") == 2, block
+    block = block.replace("./plugins/*", " ".join(wheels[name] for name in sorted(plugins)))
+    assert block.count(".whl") == 4, block
     person = tmp_path / "person"
     person.mkdir()
     type_in(block + marked("first job"), person)
     assert sorted(rows_below(person / "first/output/cities")) == EXPECTED
+    assert "a savepoint" in type_in(".venv/bin/seatunnel help savepoints", person)
+    (person / "seatunnel.yaml").write_text(WITHOUT_A_TYPE.format(folder=person), encoding="utf-8")
+    assert "localfile" in type_in(".venv/bin/seatunnel -c first/jobs/first.conf --engine-config seatunnel.yaml", person)
     where = type_in(".venv/bin/python -c 'import seatunnel_core; print(seatunnel_core.__file__)'", person)
     assert Path(where.strip()).is_relative_to(person)
     figure(f"from the wheels to the first job's rows: {time.monotonic() - begun:.0f} s")

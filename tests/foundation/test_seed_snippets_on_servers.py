@@ -9,8 +9,8 @@ import pytest
 from seatunnel_core.config.engine import load_engine
 from seatunnel_storage_api.discovery import open_storage
 from tests.servers.metadata import metadata_service
-from tests.servers.minio import MinIO
-from tests.servers.oss import BUCKET, KEY_ID, SECRET, OssStandIn
+from tests.servers.objects.minio import MinIO
+from tests.servers.objects.oss import BUCKET, KEY_ID, SECRET, OssStandIn
 
 pytestmark = pytest.mark.servers
 

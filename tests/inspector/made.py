@@ -8,13 +8,21 @@ from typing import Any
 
 from attrs import define, field
 
-from seatunnel_core.checkpoint import codec
-from seatunnel_core.checkpoint.frozen import FORMAT_VERSION
-from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
-from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION
+from seatunnel_core.checkpoint.state.vertex_state import (
+    HeldUnit,
+    SinkState,
+    SourceState,
+    TaskState,
+    VertexStates,
+)
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.connectors.file.staged_name import staging_folder
+from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.job.manifest import Manifest, Seat
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.layout import checkpoint_key

@@ -4,10 +4,10 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector import CheckpointContent, VertexContent, changes, content_of, survey_job
 from seatunnel_core.inspector.content import split_in_words
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import CheckpointCorruptedError
 from seatunnel_storage_api.state import CheckpointRef
 from tests.inspector.made import JOB, Made

@@ -272,6 +272,37 @@ def test_of_a_job_that_was_deleted_here_nothing_staged_is_needed(made: Made) -> 
     assert not staged.exists()
 
 
+def fence_of(made: Made, epoch: int, *names: str) -> Path:
+    """That of a save mode which was killed when it had moved these into it."""
+    fence = made.target / ".seatunnel" / made.job_id / "save-mode" / f"1-{epoch}-1-0"
+    for name in names:
+        (fence / name).parent.mkdir(parents=True, exist_ok=True)
+        (fence / name).write_text("to go")
+    fence.mkdir(parents=True, exist_ok=True)
+    return fence
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_fences_of_save_modes_go_with_their_job_and_what_they_hold(made: Made, deleted: bool) -> None:
+    """Nothing looked at them: they stayed for ever, with the files that were to be removed, and so did the folders
+    above them."""
+    fence_of(made, 200_000, "0", "1/day=1/a.parquet")
+    fence_of(made, 100_000)
+    (fence_of(made, 100_000) / "link").symlink_to(made.target)
+    made.stage(200_000, 4)
+    made.storage.delete_job(JOB) if deleted else made.end()
+    swept(made, targets=[str(made.target)])
+    assert made.target.is_dir()
+    assert not (made.target / ".seatunnel").exists()
+
+
+def test_the_fence_of_the_newest_epoch_stays_while_the_job_can_go_on(made: Made) -> None:
+    old, newest = fence_of(made, 50_000, "0"), fence_of(made, 200_000, "0")
+    swept(made)
+    assert not old.exists()
+    assert (newest / "0").exists()
+
+
 def test_of_a_job_that_this_storage_does_not_know_everything_stays(made: Made) -> None:
     foreign = Made(storage=made.storage, target=made.target, job_id="job-of-another-storage")
     staged = foreign.stage(100_000, 1)

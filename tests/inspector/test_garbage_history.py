@@ -11,8 +11,8 @@ from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_core.checkpoint import codec
-from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.inspector import find_garbage, remove, survey, survey_job
 from seatunnel_storage_api.errors import CheckpointConflictError, StaleEpochError
 from seatunnel_storage_api.memory import MemoryStorage

@@ -12,8 +12,8 @@ from seatunnel_core.inspector import Place, find_garbage, remove, survey, survey
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
 from tests.inspector.made import JOB, Made
-from tests.servers import minio
-from tests.servers.s3 import S3Server
+from tests.servers.objects import minio
+from tests.servers.objects.s3 import S3Server
 
 pytestmark = pytest.mark.servers
 

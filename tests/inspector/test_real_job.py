@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core import inspector
-from seatunnel_core.connectors.file.staged_name import staging_folder
+from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from tests.inspector import transcript
 from tests.inspector.transcript import ROWS
 from tests.runtime.command import Command, column, staged

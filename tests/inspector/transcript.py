@@ -24,7 +24,7 @@ ROWS = {"flights": 4_000, "airports": 50}
 _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _PLACE = "/data"
 _MASKS = (
-    (r"\d[\d,.]*(-\d+)?", "#"),
+    (r"\d([\d,.]*\d)?(-\d+)?", "#"),
     (r"\b(split|unit|row|committable|checkpoint|object|attachment|time)s\b", r"\1"),
     (r"# (B|kB|MB|s|min)\b", "#"),
     (r"(# +)+#", "#"),

@@ -3,12 +3,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_graph import graph, sink, source, transform
 
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobError
 from seatunnel_core.job.manifest import Manifest, Seat
 from seatunnel_core.job.pipeline import connected
+from tests.job.test_graph import graph, sink, source, transform
 
 EMPTY = Manifest(job_name="job")
 

@@ -12,12 +12,12 @@ import requests
 
 from tests.figures import Figure
 from tests.servers.hadoop import HdfsCluster
-from tests.servers.minio import MinIO
-from tests.servers.oss import BUCKET, KEY_ID, SECRET, OssStandIn
+from tests.servers.objects.minio import MinIO
+from tests.servers.objects.oss import BUCKET, KEY_ID, SECRET, OssStandIn
+from tests.servers.objects.s3 import S3Server
+from tests.servers.objects.versitygw import Versitygw
 from tests.servers.proxy import Plan, Proxy
-from tests.servers.s3 import S3Server
 from tests.servers.storm import Storm, contest
-from tests.servers.versitygw import Versitygw
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 
@@ -39,7 +39,7 @@ def test_engines_killed_on_local_files(tmp_path: Path, figure: Figure) -> None:
 # -- S3
 
 
-@pytest.fixture(scope="module", params=[MinIO, Versitygw])
+@pytest.fixture(scope="module", params=[MinIO, pytest.param(Versitygw, marks=pytest.mark.twin)])
 def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     server: S3Server = request.param(tmp_path_factory.mktemp("s3"))
     server.start()
@@ -94,6 +94,7 @@ def oss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OssStandIn]:
     server.kill()
 
 
+@pytest.mark.twin
 def test_a_bad_network_before_the_stand_in_for_oss(oss: OssStandIn, tmp_path: Path, figure: Figure) -> None:
     calm = oss.configuration("/storm/")
     with Proxy(f"127.0.0.1:{oss.port}", Plan(**PLAN)) as proxy:
@@ -130,6 +131,7 @@ def files(cluster: HdfsCluster, namespace: str) -> Paths:
     return lambda: below("")
 
 
+@pytest.mark.twin
 def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, figure: Figure) -> None:
     storm = Storm(
         configuration=hdfs.configuration("/killed/"),
@@ -143,6 +145,7 @@ def test_the_nodes_of_hdfs_killed(hdfs: HdfsCluster, tmp_path: Path, figure: Fig
     figure(f"NameNode and DataNode killed: {storm}")
 
 
+@pytest.mark.twin
 def test_a_bad_network_before_hdfs(hdfs: HdfsCluster, tmp_path: Path, figure: Figure) -> None:
     plan = Plan(**PLAN)
     calm = hdfs.configuration("/storm/")

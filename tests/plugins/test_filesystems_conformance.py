@@ -16,14 +16,14 @@ from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_api.testing import Backdoor, CheckpointStorageConformance, FolderBackdoor
-from tests.servers import azurite as azurite_server
-from tests.servers import fake_gcs as fake_gcs_server
-from tests.servers.azurite import ACCOUNT, KEY, Azurite
-from tests.servers.fake_gcs import FakeGcs
+from tests.servers.objects import azurite as azurite_server
+from tests.servers.objects import fake_gcs as fake_gcs_server
+from tests.servers.objects.azurite import ACCOUNT, KEY, Azurite
+from tests.servers.objects.fake_gcs import FakeGcs
 from tests.servers.process import unavailable
 from tests.servers.sshd import Sshd
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.twin]
 
 CONTAINER = "checkpoints"
 COPIED = pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")

@@ -10,8 +10,8 @@ from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.testing.given import checkpoint
 from tests.plugins import page
-from tests.servers.azurite import KEY, Azurite
-from tests.servers.fake_gcs import FakeGcs
+from tests.servers.objects.azurite import KEY, Azurite
+from tests.servers.objects.fake_gcs import FakeGcs
 from tests.servers.process import deaf_port, unavailable
 from tests.servers.sshd import Sshd
 
@@ -105,6 +105,7 @@ def test_a_mistake_is_told_as_the_page_says(mistake: str) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.twin
 @pytest.mark.parametrize("mistake", ON_SERVERS)
 def test_a_mistake_on_a_server_is_told_as_the_page_says(mistake: str, tmp_path: Path) -> None:
     for package in ("adlfs", "gcsfs", "paramiko"):

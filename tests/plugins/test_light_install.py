@@ -101,6 +101,7 @@ except StorageConfigurationError as error:
 
 
 @pytest.mark.install
+@pytest.mark.twin
 @pytest.mark.timeout(600)
 def test_the_wheels_alone_in_a_fresh_environment(tmp_path: Path) -> None:
     """Slow, and asks pip's index: so it runs with the servers."""

@@ -9,7 +9,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import StorageAccessError
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim, refs
-from tests.servers import oss
+from tests.servers.objects import oss
 
 pytestmark = pytest.mark.filterwarnings("ignore:the checkpoint storage localfile is deprecated:DeprecationWarning")
 

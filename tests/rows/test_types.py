@@ -78,6 +78,9 @@ def test_types_of_equal_look_are_told_apart() -> None:
         ("sparse_float_vector", "sparse_float_vector"),
         ({"a": "int", "b": {"c": "array<int>"}}, "{a = int, b = {c = array<int>}}"),
         ('array<{a=int,b="decimal(3, 1)"}>', "array<{a = int, b = decimal(3, 1)}>"),
+        ("map<string, {kind = string\nweight = double}>", "map<string, {kind = string, weight = double}>"),
+        ("{\n  a = int\n  b : {c = date\n\n}\n,\n d = array<int>,\n}", "{a = int, b = {c = date}, d = array<int>}"),
+        ("row<a = int\nb = string>", "{a = int, b = string}"),
     ],
 )
 def test_the_ways_in_which_types_are_written(written: Any, name: str) -> None:
@@ -99,7 +102,7 @@ def test_the_ways_in_which_types_are_written(written: Any, name: str) -> None:
         (3, "expected the name of a type"),
         (None, 'in quotes: "null"'),
         ("map<null, int>", "would all be null"),
-        ("float_vector", "columnScale = 8"),
+        ("bfloat16_vector", "columnScale = 8"),
         ("float_vector(0)", "from 1 to"),
         ("binary_vector(12)", "multiple of 8"),
         ("float_vector(x)", r"write it as float_vector\(8\)"),
@@ -214,7 +217,6 @@ def constraint(**changes: Any) -> dict[str, Any]:
         ({"fields": ["id"]}, "is a block"),
         ({"columns": {"id": "int"}}, "is a list"),
         ({"columns": [{"name": "id"}]}, "column 1 .* needs a name and a type"),
-        ({"columns": [{"name": "id", "type": "int", "nulable": True}]}, "nulable"),
         ({"columns": [{"name": "id", "type": "int", "defaultValue": 0}]}, "defaultValue does nothing here"),
         ({"columns": [{"name": "id", "type": "int"}] * 2}, "more than once"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["di"]}}, "primary key names"),
@@ -223,12 +225,11 @@ def constraint(**changes: Any) -> dict[str, Any]:
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ","}}, "names no column"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": [["id"]]}}, "expected text"),
         ({"fields": {"id": "int"}, "primaryKey": {"columnNames": ["id", "id"]}}, "more than once"),
-        ({"fields": {"id": "int"}, "primaryKey": {"column": ["id"]}}, "did you mean columns"),
-        ({"feilds": {"id": "int"}}, "did you mean fields"),
+        ({"fields": {"id": "int"}, "primaryKey": {"column": ["id"]}}, "primaryKey names no column"),
         ({"metadata_table_id": "a.b.c"}, "needs a metadata service"),
         ({"columns": [{"name": "id", "type": "int", "nullable": "maybe"}]}, "nullable is true or false"),
         ({"columns": [{"name": "id", "type": "int", "columnScale": "-1"}]}, "columnScale is a whole number"),
-        ({"columns": [{"name": "v", "type": "float_vector"}]}, "column 'v': .*columnScale = 8"),
+        ({"columns": [{"name": "v", "type": "binary_vector"}]}, "column 'v': .*columnScale = 8"),
         *(
             ({"fields": {"id": "int"}, "constraintKeys": keys}, message)
             for keys, message in [
@@ -238,8 +239,6 @@ def constraint(**changes: Any) -> dict[str, Any]:
                 ([constraint(constraintColumns=["id"])], "columnName = id"),
                 ([constraint(constraintColumns=[{"columnName": "di"}])], "'k' names .*di.* does not have"),
                 ([constraint(constraintColumns=[{"columnName": "id", "sortType": "UP"}])], "ASC or DESC, found 'UP'"),
-                ([constraint(constraintColumns=[{"columnName": "id", "sort": "ASC"}])], "did you mean sortType"),
-                ([constraint(constrainName="k")], "did you mean constraintName"),
             ]
         ),
     ],
@@ -277,6 +276,23 @@ def test_plain_values(value: Any, name: str, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "2024/05/01 09:05:06",
+        "2024.05.01 09:05:06.000",
+        "2024/5/1 9:05:06",
+        "2024-5-1 9:05:06",
+        "20240501090506",
+        "2024年05月01日 09时05分06秒",
+    ],
+)
+def test_forms_of_moments_that_seatunnel_knows_besides(text: str) -> None:
+    """They were refused, and a source such as Kafka has no option that names the form."""
+    assert plain(text, arrow_type("timestamp")) == dt.datetime(2024, 5, 1, 9, 5, 6)
+    assert plain(text[: text.find(" ")] if " " in text else text[:8], arrow_type("date")) == dt.date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
     ("value", "name"),
     [
         (300, "tinyint"),
@@ -288,6 +304,15 @@ def test_plain_values(value: Any, name: str, wanted: Any) -> None:
         ("1000", "decimal(3, 1)"),
         ("?", "bytes"),
         ("2023-04-22T23:20:58Z", "timestamp"),
+        ("2023/13/22 23:20:58", "timestamp"),
+        # Python cuts off digits below a microsecond without a word.
+        ("2023-04-22T23:20:58.123456789", "timestamp"),
+        ("2023/04/22 23:20:58.1234567", "timestamp"),
+        ("2023-04-22T23:20:58.1234567Z", "timestamp_tz"),
+        ("23:20:58.1234567", "time"),
+        ("2023/04-22", "date"),
+        ("٢٠٢٣/04/22", "date"),
+        ("20230422232058", "date"),
         ("2023-04-22T23:20:58", "timestamp_tz"),
         ("x", "array<int>"),
         ([1, 2], "{a = int}"),
@@ -305,3 +330,9 @@ def test_plain_values(value: Any, name: str, wanted: Any) -> None:
 def test_a_value_that_is_not_of_its_type(value: Any, name: str) -> None:
     with pytest.raises(ValueError, match="is not of type"):
         plain(value, arrow_type(name))
+
+
+def test_zeros_below_a_microsecond_are_no_digits() -> None:
+    assert plain("2023-04-22T23:20:58.123456000", arrow_type("timestamp")) == dt.datetime(
+        2023, 4, 22, 23, 20, 58, 123456
+    )

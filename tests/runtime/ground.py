@@ -12,12 +12,12 @@ from attrs import frozen
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.inspector import find_garbage, remove, survey
 from seatunnel_core.job.restoring import ChosenCheckpoint
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime import job_run
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.report import JobOutcome, JobReport
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.discovery import open_storage
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink
@@ -55,7 +55,7 @@ class Ground:
         command = Command.of(self.work, text)
         engine = load_engine(command.folder / "seatunnel.yaml")
         raw = load_job(command.folder / "job.conf", Variables({}, {}))
-        return JobRun(raw, engine, registry=registry, job_id=job_id, **how)  # type: ignore[arg-type]
+        return JobRun(raw, engine, registry=lookup, job_id=job_id, **how)  # type: ignore[arg-type]
 
     def rows(self, table: str) -> list[int]:
         return column(self.work / "out" / table, "id")

@@ -8,12 +8,29 @@ from typing import Any
 
 from pyspark import cloudpickle
 
+from seatunnel_core.spark.line import Hearing, Line
 from seatunnel_core.spark.plane import Parcel, SparkPlane
-from seatunnel_core.spark.session import SparkSettings
-from seatunnel_core.spark.task import Packet, Result, run_packet
+from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.task import run_packet
+from seatunnel_core.spark.work import Packet, Result, UnitResult
 
 _ATTEMPTS = itertools.count(1)
 _PATIENCE_S = 60
+
+
+class _Mouth(Line):
+    """A line without a wire."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        super().__init__(None)
+        self._hearing = hearing
+
+    def may_begin(self, number: int) -> bool:
+        return self._hearing.begins(number)
+
+    def tell(self, number: int, result: UnitResult) -> bool:
+        self._hearing.ended(number, result)
+        return True
 
 
 class InProcessPlane(SparkPlane):
@@ -41,11 +58,19 @@ class InProcessPlane(SparkPlane):
     def pack(self, thing: Any, whole: Any = None) -> Parcel:
         return Parcel(self._unique_name(), cloudpickle.dumps(thing))
 
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        hearing.reached()
+        found = self._here([packet], _Mouth(hearing))
+        return [(number, result) for number, result in found if isinstance(result, UnitResult)]
+
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
+        return [result for _, result in self._here(packets)]
+
+    def _here(self, packets: Sequence[Packet], line: Line | None = None) -> list[tuple[int, Result]]:
         with self._job_ended:
             self._jobs += 1
         try:
-            return [result for packet in packets for result in run_packet(packet, next(_ATTEMPTS))]
+            return [each for packet in packets for each in run_packet(packet, next(_ATTEMPTS), line)]
         finally:
             with self._job_ended:
                 self._jobs -= 1

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.source import Item
 from seatunnel_core.errors import SourceError
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.work.split import Split
 from tests.runtime.ground import ALL, Ground, committed, ground_in, run_through, until
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.errors import SinkError
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.reporting.report import JobOutcome
 from tests.runtime.ground import ALL, ground_in, run_through
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.reporting.report import JobOutcome
 from tests.runtime.ground import WAIT_S, committed, ground_in, until
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from seatunnel_storage_hdfs.local import create
 
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.reporting.report import JobOutcome
 from tests.figures import Figure
 from tests.runtime.command import job
 from tests.runtime.ground import ground_in, run_through
@@ -30,7 +30,7 @@ def tables(folder: Path, pipelines: int) -> str:
             "schema { fields { id = bigint } } }"
         )
         sinks.append(
-            f'\n  LocalFile {{ plugin_input = t{number}, path = "{folder}/out/{number}", file_format_type = parquet }}'
+            f'\n  LocalFile {{ plugin_input = t{number}, path = "{folder}/out-{number}", file_format_type = parquet }}'
         )
     return job("job.mode = BATCH", sources, sinks)
 
@@ -58,7 +58,15 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         seen["tasks"] += len(packets)
         return original(self, packets, tag)
 
+    of_units = InProcessPlane.run_units
+
+    def run_units(self: InProcessPlane, packet: Any, tag: str, hearing: Any) -> Any:
+        seen["Spark jobs"] += 1
+        seen["tasks"] += 1
+        return of_units(self, packet, tag, hearing)
+
     monkeypatch.setattr(InProcessPlane, "run", run)
+    monkeypatch.setattr(InProcessPlane, "run_units", run_units)
     return seen
 
 
@@ -81,11 +89,12 @@ def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: F
     assert {name: one[name] for name in ("Spark jobs", "tasks", "fsync", "link", "unlink")} == {
         "Spark jobs": 1,
         "tasks": 1,
-        "fsync": 28,  # of these 11 once a job: its storage, its manifests
+        "fsync": 27,  # of these 10 once a job: its storage, its manifests
         "link": 8,
         "unlink": 5,  # all of them once a job
     }
-    each = {name: (eight[name] - one[name]) / MORE for name in CALLS}
+    # Rounded: of the pipelines of a job two may both try to make a folder that they share.
+    each = {name: round((eight[name] - one[name]) / MORE) for name in CALLS}
     assert each == {"fsync": 17, "link": 4, "unlink": 0, "scandir": 8, "mkdir": 6, "rmdir": 4}
     assert eight["Spark jobs"] <= 1 + MORE, "units of several pipelines share a job"
-    figure(f"a table of a job costs {each['fsync']:.0f} fsyncs and {each['link']:.0f} links")
+    figure(f"a table of a job costs {each['fsync']} fsyncs and {each['link']} links")

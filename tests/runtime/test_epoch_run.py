@@ -11,13 +11,13 @@ import pytest
 from attrs import define, field
 
 from seatunnel_core.checkpoint import commands, events
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.runtime.epoch_run import EpochRun
-from seatunnel_core.runtime.workshop import Workshop
-from seatunnel_core.spark.task import UnitResult
-from tests.runtime.at_once import AtOnce
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.work.unit import WorkUnit
+from tests.jobs.at_once import AtOnce
 
 
 @define
@@ -60,7 +60,7 @@ def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop:
         run = EpochRun(
             protocol=protocol,  # type: ignore[arg-type]
             work=WorkOnCluster(),  # type: ignore[arg-type]
-            workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+            shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
             owner=None,  # type: ignore[arg-type]
             log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
         )
@@ -106,7 +106,7 @@ def test_a_source_with_a_speed_limit_begins_when_spark_runs(loop: asyncio.Abstra
     run = EpochRun(
         protocol=protocol,  # type: ignore[arg-type]
         work=WorkWithASource(limited),  # type: ignore[arg-type]
-        workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
         log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
     )
@@ -126,7 +126,7 @@ class Dispatcher:
     submitted: list[Any] = field(factory=list)
     cancelled: list[tuple[str, int]] = field(factory=list)
 
-    def submit(self, _program: Any, _unit: Any, _epoch: int, _attempt: int, on_result: Any) -> None:
+    def submit(self, _program: Any, _unit: Any, _epoch: int, _attempt: int, on_result: Any, **_more: Any) -> None:
         self.submitted.append(on_result)
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
@@ -145,7 +145,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     run = EpochRun(
         protocol=protocol,  # type: ignore[arg-type]
         work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7)),  # type: ignore[arg-type]
-        workshop=Workshop(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
         log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
     )

@@ -5,14 +5,14 @@ from concurrent.futures import Future
 import pytest
 from attrs import define, field
 
+from seatunnel_core.claiming.claim import Claim
 from seatunnel_core.errors import SavepointError, UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.savepoint import JobSavepoint
-from seatunnel_core.runtime.claim import Claim
 from seatunnel_core.runtime.savepoints import Answer, JobSavepoints, ManifestWriter
 from seatunnel_storage_api.memory import MemoryStorage, MemoryStorageFactory
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
-from tests.runtime.at_once import AtOnce
+from tests.jobs.at_once import AtOnce
 
 JOB = "job"
 

@@ -120,7 +120,8 @@ def test_runs_add_up(tape: pytest.Pytester) -> None:
     tape.runpytest_inprocess(*arguments, "-k", "kept or is_broken")
     outcomes = {name: outcome for name, (outcome, _) in by_name(tape.path / "report.json").items()}
     assert list(outcomes.values()) == [PASSED, FAILED, NOT_RUN, FAILED, FAILED, *[NOT_RUN] * 3]
-    tape.makepyfile(SUITE.replace("assert 1 == 2", "assert 1 == 1"))
+    # Of another size: what Python has compiled of a file of the same size and second is taken for it.
+    tape.makepyfile(SUITE.replace("assert 1 == 2", "assert 1 == 1 == 1"))
     tape.runpytest_inprocess(*arguments, "-k", "is_broken")
     assert {name: outcome for name, (outcome, _) in by_name(tape.path / "report.json").items()} == {
         **outcomes,

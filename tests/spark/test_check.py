@@ -10,10 +10,10 @@ from pyspark.logger import PySparkLogger
 from seatunnel_core.cli.main import main
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors import registry
-from seatunnel_core.runtime.check import spark_to_ask
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.spark.gateway import QUERY_LOGGERS
+from seatunnel_core.planning.check import spark_to_ask
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
 
 JOB = """
 source {
@@ -45,9 +45,9 @@ def test_the_columns_that_spark_tells_are_shown(tmp_path: Path, capsys: pytest.C
     code, out, err = checked(tmp_path, capsys, "", "")
     assert (code, err) == (0, "")
     for lines in (
-        "  transform loud (SparkSql) <- people\n    default: id bigint, n string\n",
-        "  transform less (Filter) <- loud\n    default: n string\n",
-        "  source cities (Spark), parallelism 1\n    default: city string, size bigint\n",
+        "  transform loud (SparkSql) <- people\n    people: id bigint, n string\n",
+        "  transform less (Filter) <- loud\n    people: n string\n",
+        "  source cities (Spark), parallelism 1\n    cities: city string, size bigint\n",
     ):
         assert lines in out
     assert "known when the data is read" not in out
@@ -61,7 +61,7 @@ def test_the_columns_that_spark_tells_are_shown(tmp_path: Path, capsys: pytest.C
         (
             "[n]",
             "[name]",
-            "the transform 'less' cannot take the rows of 'loud': Filter: the table default has no column",
+            "the transform 'less' cannot take the rows of 'loud': Filter: the table people has no column",
         ),
         ("format = csv", "format = cvs", "the source 'cities': Spark: "),
     ],
@@ -97,6 +97,6 @@ def test_spark_is_started_only_where_it_can_tell_something(
     monkeypatch.setitem(sys.modules, "pyspark", None)  # a session that other tests left here would be asked
     (tmp_path / "job.conf").write_text(text)
     engine = load_engine(environment={"HOME": str(tmp_path)}, folder=tmp_path)
-    job = plan_job(load_job(tmp_path / "job.conf"), registry, engine, master=master)
+    job = plan_job(load_job(tmp_path / "job.conf"), lookup, engine, master=master)
     with spark_to_ask(job, master=master) as spark:
         assert spark is None

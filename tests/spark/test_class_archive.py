@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark import session
-from seatunnel_core.spark.class_archive import FOLDER, ClassArchive, class_archive, make, make_in_background
-from seatunnel_core.spark.java import Java, find_java
-from seatunnel_core.spark.session import SparkSettings, jvm_flags
+from seatunnel_core.spark.starting import session
+from seatunnel_core.spark.starting.archived_classes import FOLDER, ClassArchive, class_archive, make_in_background
+from seatunnel_core.spark.starting.class_archive import make
+from seatunnel_core.spark.starting.java import Java, find_java
+from seatunnel_core.spark.starting.session import SparkSettings, jvm_flags
 
 JAVA_17 = Java(home=Path("/jdk"), major=17, version="17.0.1")
 
@@ -112,7 +113,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark import session
+from seatunnel_core.spark.starting import session
 folder = Path(sys.argv[1])
 settings = session.SparkSettings(parallelism=1, java_options=tuple(sys.argv[2:]), log_file=folder / "log", cache=folder)
 running = session.start(settings)

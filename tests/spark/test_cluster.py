@@ -22,9 +22,9 @@ from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.session import SparkSettings
 from seatunnel_core.spark.shipping import WAIT_OPTION
-from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.work import UnitResult
 from tests.figures import Figure
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
 from tests.servers.standalone_spark import standalone_spark
@@ -100,6 +100,28 @@ def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: 
         plane.stop()
 
 
+def test_jobs_of_one_process_share_what_is_shipped(master: str, tmp_path: Path) -> None:
+    """Each plane shipped an archive of its own under the same name, which the executors refused: a second job of a
+    process failed, beside the first and after it. The session here is the application's, which outlives both."""
+    wanted = settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path)
+    application = SparkPlane(wanted)
+    application.start()
+    try:
+        for folder in ("first", "second"):
+            (tmp_path / folder).mkdir()
+            plane = SparkPlane(wanted)
+            plane.start()
+            dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
+            dispatcher.submit(numbers_program(tmp_path / folder), numbers_unit(1, 0, 10), 1000, 1, results.append)
+            wait_until(lambda results=results: results)
+            dispatcher.close()
+            plane.stop()
+            assert [result.failure for result in results] == [None]
+            assert staged_numbers(tmp_path / folder, [results[0].committables["folder"]]) == list(range(10))
+    finally:
+        application.stop()
+
+
 def test_an_executor_without_pyarrow_is_named_with_the_pip_line(master: str, tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare")
     plane = SparkPlane(settings(master, python, tmp_path))
@@ -117,6 +139,7 @@ class NumbersByPandas(Numbers):
     task_modules = ("pandas",)
 
 
+@pytest.mark.twin
 def test_an_executor_without_what_a_plugin_declares_is_named_with_the_plugin(master: str, tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs")
     plane = SparkPlane(settings(master, python, tmp_path))
@@ -188,6 +211,7 @@ def end_the_application(plane: SparkPlane) -> None:
     plane.context._jsc.sc().stop()
 
 
+@pytest.mark.twin
 @pytest.mark.timeout(600)
 def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_it_is_told(
     master: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -9,16 +9,16 @@ import pytest
 import watched
 from watched import Doubled, Folder, Numbers, numbers_program, numbers_unit, staged_numbers
 
-from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import UnitResult
+from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.work.failure import FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 
 class Framed(DataFrameTransform):
@@ -42,7 +42,7 @@ def step(name: str, function: Any, *inputs: str) -> Step:
 
 
 def program_with(plane: SparkPlane, folder: Path, *steps: Step, **more: Any) -> Program:
-    return numbers_program(folder, steps=steps, frame_schema=plane.frame_schema, **more)
+    return numbers_program(folder, steps=steps, frame_plan=plane.frame_plan, **more)
 
 
 def run(plane: SparkPlane, program: Program, unit: WorkUnit) -> UnitResult:
@@ -110,7 +110,8 @@ def test_the_schema_is_analysed_without_data(plane: SparkPlane) -> None:
             ]
         ),
     )
-    found = plane.frame_schema(Framed(lambda frame: frame.selectExpr("*", "amount * 2 as twice")), schema)
+    twice = Framed(lambda frame: frame.selectExpr("*", "amount * 2 as twice"))
+    found = plane.frame_plan(twice, {"t": schema}).schema
     assert found.table == "db.t"
     assert found.columns.names == [*schema.columns.names, "twice"]
     assert found.columns.field("twice").type == pa.decimal128(14, 2)
@@ -130,7 +131,7 @@ def test_what_cannot_be_planned_names_the_transform(
     plane: SparkPlane, tmp_path: Path, function: Any, said: str | None
 ) -> None:
     if said is None:
-        assert plane.frame_schema(Framed(function), watched.NUMBERS).columns.names == ["i"]
+        assert plane.frame_plan(Framed(function), {"numbers": watched.NUMBERS}).schema.columns.names == ["i"]
         return
     with pytest.raises(TransformError, match=said) as caught:
         program_with(plane, tmp_path, step("wrong", function, "numbers"))
@@ -140,7 +141,7 @@ def test_what_cannot_be_planned_names_the_transform(
 def test_a_column_without_a_counterpart_in_spark_is_named(plane: SparkPlane) -> None:
     schema = TableSchema(table="t", columns=pa.schema([("big", pa.decimal256(60, 2))]))
     with pytest.raises(TransformError, match=r"column 'big' of table 't' has the type decimal256\(60, 2\)"):
-        plane.frame_schema(Framed(lambda frame: frame), schema)
+        plane.frame_plan(Framed(lambda frame: frame), {"t": schema})
 
 
 def test_a_bad_row_is_told_with_its_place(plane: SparkPlane, tmp_path: Path) -> None:
@@ -202,5 +203,5 @@ def test_a_dataframe_transform_takes_one_table(plane: SparkPlane, tmp_path: Path
             schemas=[watched.NUMBERS, other],
             steps=[step("same", lambda frame: frame, "numbers")],
             targets=[],
-            frame_schema=plane.frame_schema,
+            frame_plan=plane.frame_plan,
         )

@@ -3,21 +3,23 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from watched import most_at_once, numbers_program, numbers_unit, staged_numbers
 
-from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.spark import dispatch
 from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.line import Hearing
 from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import PacketLostError, SparkPlane
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.session import SparkSettings
-from seatunnel_core.spark.task import Packet, Result, UnitResult, UnitWork
+from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.work.failure import FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 
 class Inbox:
@@ -57,9 +59,11 @@ Make = Callable[..., UnitDispatcher]
 
 
 def run_all(dispatcher: UnitDispatcher, works: list[tuple[Program, WorkUnit]]) -> dict[tuple[int, int], UnitResult]:
+    """All wait when the first packet is chosen: a slow machine would choose from what has come so far."""
     inbox = Inbox()
-    for program, unit in works:
-        dispatcher.submit(program, unit, 100_000, 1, inbox)
+    with dispatcher._changed:
+        for program, unit in works:
+            dispatcher.submit(program, unit, 100_000, 1, inbox)
     return inbox.wait(len(works))
 
 
@@ -204,7 +208,8 @@ def test_a_unit_that_always_kills_its_worker_fails_alone(dispatcher_of: Make, tm
 def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
     dispatcher_of: Make, plane: SparkPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R15: each pipeline of that packet in a job of its own; a packet beside it goes on undisturbed."""
+    """R15: what has a result keeps it, and the rest of that packet runs apart; a packet beside it goes on
+    undisturbed."""
     monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: None)
     dispatcher, inbox, woken, before = dispatcher_of(ShareMode.ALL), Inbox(), tmp_path / "woken", jobs_of(plane)
     notes = {pipeline: tmp_path / f"notes-{pipeline}" for pipeline in range(1, 6)}
@@ -224,7 +229,7 @@ def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
     woken.touch()
     results = inbox.wait(5)
     assert all(result.failure is None for result in results.values())
-    assert jobs_of(plane) - before == 2 + 3, "two packets, and three pipelines apart"
+    assert jobs_of(plane) - before == 2 + 1, "two packets, and the unit that has no result"
     assert [notes[pipeline].read_text() for pipeline in (4, 5)] == ["+-", "+-"]
     assert notes[3].read_text() == "++++" + "+-", "Spark tries a task four times"
 
@@ -278,6 +283,79 @@ def test_a_packet_that_far_outlives_its_prediction_runs_again_apart(
         assert staged_numbers(tmp_path, [results[pipeline, 1].committables["folder"]]) == list(range(20))
 
 
+def test_a_unit_that_is_slow_is_not_read_again_beside_itself(
+    dispatcher_of: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R15: eight slow tables shared two tasks; what took far longer than predicted was cancelled and run again, also
+    what had ended, so that sinks that write at once got rows twice without any failure."""
+    monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: 300.0 if len(packet) > 1 else None)
+    dispatcher, inbox, again = dispatcher_of(), Inbox(), list[int]()
+    notes = {pipeline: tmp_path / f"notes-{pipeline}" for pipeline in range(1, 9)}
+    run_all(dispatcher, [(numbers_program(tmp_path, pipeline), numbers_unit(1)) for pipeline in (1, 2)])  # warm
+    with dispatcher._changed:
+        for pipeline, at in notes.items():
+            program = numbers_program(tmp_path, pipeline, at_once=pipeline % 2 == 0)
+            unit = numbers_unit(1, note=str(at), sleep_s=0.5)
+            dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, pipeline))
+    assert all(result.failure is None for result in inbox.wait(8).values())
+    time.sleep(1.0)
+    assert [at.read_text() for at in notes.values()] == ["+-"] * 8
+    assert again == []
+
+
+def test_of_a_task_that_is_killed_only_what_had_no_result_is_written_again(dispatcher_of: Make, tmp_path: Path) -> None:
+    """R15: Spark ran the whole task again, and its neighbours in the packet were written twice, uncounted."""
+    dispatcher, inbox, again = dispatcher_of(ShareMode.ALL, slots=1), Inbox(), list[int]()
+    notes = {pipeline: tmp_path / f"notes-{pipeline}" for pipeline in range(1, 6)}
+    with dispatcher._changed:
+        for pipeline, at in notes.items():
+            accident = {"kill_once": str(tmp_path / "killed"), "sleep_s": 1.0} if pipeline == 3 else {}
+            unit = numbers_unit(1, note=str(at), **accident)
+            program = numbers_program(tmp_path, pipeline, at_once=True)
+            dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, pipeline))
+    assert all(result.failure is None for result in inbox.wait(5).values())
+    assert [at.read_text() for at in notes.values()] == ["+-", "+-", "++-", "+-", "+-"]
+    assert again == [3]
+
+
+def test_a_new_start_waits_for_what_was_cancelled_where_rows_are_written_at_once(
+    dispatcher_of: Make, tmp_path: Path
+) -> None:
+    """R15: Spark tells a worker to stop seconds after a job is cancelled; until then it wrote beside the next start."""
+    dispatcher, inbox, again = dispatcher_of(), Inbox(), list[int]()
+    program, begun = numbers_program(tmp_path, at_once=True), tmp_path / "begun"
+    unit = numbers_unit(1, alone=str(begun), sleep_s=60)
+    dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, 1))
+    while not begun.exists():
+        time.sleep(0.01)
+    dispatcher.cancel("job", 1)
+    short = numbers_unit(1, alone=str(begun))
+    dispatcher.submit(program, short, 100_001, 1, inbox, on_again=partial(again.append, 2))
+    (result,) = inbox.wait(1).values()
+    assert result.failure is None
+    assert result.epoch == 100_001
+    assert again == [2]
+
+
+@pytest.mark.parametrize("waits", [True, None])
+def test_what_waits_is_read_side_by_side_on_however_few_processors(
+    dispatcher_of: Make, tmp_path: Path, waits: bool | None
+) -> None:
+    """``parallelism = 6`` on two processors read six slow splits two at a time."""
+    notes, program = tmp_path / "notes", numbers_program(tmp_path, parallelism=6, waits=waits)
+    works = [(program, numbers_unit(number, note=str(notes), together=5, sleep_s=0.1)) for number in range(1, 19)]
+    results = run_all(dispatcher_of(), works)
+    assert all(result.failure is None for result in results.values())
+    assert 5 <= most_at_once(notes) <= 6
+
+
+def test_a_job_with_slots_has_no_more_units_at_once_than_those(dispatcher_of: Make, tmp_path: Path) -> None:
+    notes, program = tmp_path / "notes", numbers_program(tmp_path, parallelism=6, waits=True)
+    works = [(program, numbers_unit(number, note=str(notes), sleep_s=0.2)) for number in range(1, 9)]
+    assert all(result.failure is None for result in run_all(dispatcher_of(slots=3), works).values())
+    assert most_at_once(notes) <= 3
+
+
 class Losing(SparkPlane):
     """One on which every job is lost."""
 
@@ -287,8 +365,9 @@ class Losing(SparkPlane):
         self.jobs: list[int] = []
         """The number of works of each."""
 
-    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
-        self.jobs.append(len(packets[0].works))
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        hearing.reached()
+        self.jobs.append(sum(hearing.begins(number) for number, _ in enumerate(packet.works)))
         raise PacketLostError("a worker died")
 
 
@@ -308,6 +387,35 @@ def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_agai
     assert (plane.jobs, inbox.results) == ([2], [])
 
 
+def test_units_of_a_source_that_waits_come_one_by_one_and_share_a_packet(tmp_path: Path) -> None:
+    """The first had a packet of its own, which held a task while the others waited."""
+    plane, inbox = Losing(), Inbox()
+    dispatcher, program = UnitDispatcher(plane), numbers_program(tmp_path, parallelism=8, waits=True)
+    for number in range(1, 9):
+        dispatcher.submit(program, numbers_unit(number), 100_000, 1, inbox)
+    inbox.wait(8)
+    dispatcher.close()
+    assert plane.jobs[0] == 8
+
+
+def test_what_waits_is_not_chosen_before_there_is_a_task_for_it(tmp_path: Path) -> None:
+    """It was, with the few readers that were free then, and had no more when its turn came."""
+    dispatcher, program = UnitDispatcher(Losing()), numbers_program(tmp_path, parallelism=4, waits=True)
+    with dispatcher._changed:
+        for number in range(1, 9):
+            dispatcher.submit(program, numbers_unit(number), 100_000, 1, Inbox())
+        first = dispatcher._take()
+        assert first is not None
+        assert first.lanes == {program: 4}
+        first.over.update(range(2, len(first.units)))  # two are left: two readers are free
+        dispatcher.submit(program, numbers_unit(9), 100_000, 1, Inbox())
+        assert dispatcher._take() is None
+        del dispatcher._running[first]
+        second = dispatcher._take()
+        assert second is not None
+    dispatcher.close()
+
+
 class Counting(SparkPlane):
     """One whose tasks only sleep, in the order in which they come, and which counts who runs."""
 
@@ -323,8 +431,8 @@ class Counting(SparkPlane):
         self._cores = threading.Semaphore(cores)
         self._cancelled: set[str] = set()
 
-    def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
-        works = packets[0].works
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        works = packet.works
         self.units.append(len(works))
         with self._cores:
             with self._counting:
@@ -337,7 +445,7 @@ class Counting(SparkPlane):
                 self._at_once -= 1
         if tag in self._cancelled:
             raise PacketLostError("it was cancelled")
-        return [self._result(work) for work in works if isinstance(work, UnitWork)]
+        return [(number, self._result(work)) for number, work in enumerate(works) if isinstance(work, UnitWork)]
 
     def cancel(self, tag: str) -> None:
         self._cancelled.add(tag)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from seatunnel_core.checkpoint.events import FailureKind
 from seatunnel_core.errors import PlatformError, SeaTunnelError, SinkError, SourceError, UsageError
 from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.work.failure import FailureKind
 
 
 class LicenceEndedError(SinkError):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark import java
-from seatunnel_core.spark.java import find_java, major_of, parse_version, refuse_windows, wrapped
+from seatunnel_core.spark.starting import java
+from seatunnel_core.spark.starting.java import find_java, major_of, parse_version, refuse_windows, wrapped
 
 
 def make_java(home: Path, version: str, *, release: bool = False) -> Path:

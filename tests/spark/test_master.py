@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from seatunnel_core.errors import PlatformError
-from seatunnel_core.spark.master import require_master
+from seatunnel_core.spark.starting.master import require_master
 from tests.servers.process import deaf_port
 
 

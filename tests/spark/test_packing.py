@@ -1,8 +1,8 @@
 """The packing policy as a table: who shares a Spark job with whom, and how big it gets."""
 
 import pytest
+from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Split, WorkUnit
 from seatunnel_core.spark.packing import (
     MOST_UNITS,
     SHORT_MS,
@@ -10,11 +10,14 @@ from seatunnel_core.spark.packing import (
     Candidate,
     Pace,
     ShareMode,
+    choose_lanes,
     choose_packet,
     first_guess_ms,
     longest_packet_ms,
     overdue_ms,
 )
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
 
 ALL, OFF, PART = ShareMode.ALL, ShareMode.OFF, ShareMode.PART
 
@@ -123,3 +126,40 @@ def test_only_what_couples_units_can_be_overdue(units: str) -> None:
     limit = overdue_ms(waiting(units))
     assert limit is not None
     assert 1000 < limit < 30_000
+
+
+def lanes_of(given: str, *, readers: int, busy: int = 0, most: int = 100, tasks: int = 2) -> tuple[str, dict[str, int]]:
+    """The units, and how many of each source (its pipeline here) are read at once."""
+    units = [evolve(unit, waits=True) for unit in waiting(given)]
+    names = {unit.pipeline for unit in units}
+    free, whole = dict.fromkeys(names, readers - busy), dict.fromkeys(names, readers)
+    packet, lanes = choose_lanes(units, PART, free, whole, most, tasks, lambda unit: unit.pipeline)
+    return " ".join(unit.load for unit in packet), lanes
+
+
+def test_what_waits_is_spread_over_the_tasks_and_read_at_once() -> None:
+    assert lanes_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6) == ("a1 a2 a3 a4 a5 a6", {"a": 3})
+    assert lanes_of("a1 a2 a3 a4 a5 a6 a7 a8", readers=6, tasks=1) == ("a1 a2 a3 a4 a5 a6 a7 a8", {"a": 6})
+    assert lanes_of("a1 b1 c1 d1", readers=2, tasks=1) == ("a1 b1 c1 d1", {"a": 1, "b": 1, "c": 1, "d": 1})
+
+
+def test_who_gets_a_part_of_the_readers_leaves_the_rest_of_the_units() -> None:
+    """A packet took all units, and was read by as many threads as readers were free at that moment."""
+    assert lanes_of("a1 a2 a3 a4 a5 a6", readers=6, busy=4, tasks=1) == ("a1 a2", {"a": 2})
+
+
+def test_a_job_has_no_more_readers_than_slots() -> None:
+    assert lanes_of("a1 a2 b1 b2", readers=2, most=3, tasks=1) == ("a1 a2 b1", {"a": 2, "b": 1})
+
+
+def test_a_unit_that_failed_with_others_waits_with_its_own_pipeline_or_alone() -> None:
+    assert lanes_of("a1! b1 a2! a3", readers=4, tasks=1) == ("a1! a2!", {"a": 2})
+    assert lanes_of("a1* a2 b1", readers=4, tasks=1) == ("a1*", {"a": 1})
+
+
+def test_a_source_is_seen_to_wait() -> None:
+    unit = WorkUnit(number=1, splits=(Split(index=0, weight_bytes=1, rows=1, body={}),))
+    sleeping = Pace().after(unit, 3000.0, busy=0.01)
+    working = Pace().after(unit, 3000.0, busy=0.95)
+    assert (Pace().waits, sleeping.waits, working.waits) == (False, True, False)
+    assert working.after(unit, 3000.0, 0.01).after(unit, 3000.0, 0.01).waits, "the first unit has imported modules"

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.executor_probe import probe
 from seatunnel_core.spark.shipping import TASK_MODULES, imports_of, modules_in, what_to_do, write_archive
+from seatunnel_core.work.split import Split
 
 
 def test_the_modules_of_a_pickle_are_those_that_unpickling_imports() -> None:
     things = [Split(index=0, weight_bytes=1, rows=1, body={}), Path("a"), write_archive, Split]
     modules = modules_in(pickle.dumps(things, protocol=5))
-    assert "seatunnel_core.checkpoint.split" in modules
+    assert "seatunnel_core.work.split" in modules
     assert "seatunnel_core.spark.shipping" in modules
     assert any(module.partition(".")[0] == "pathlib" for module in modules)
     assert all(module.partition(".")[0] in {"seatunnel_core", "pathlib", "builtins", "copyreg"} for module in modules)

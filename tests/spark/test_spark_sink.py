@@ -17,7 +17,6 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.connectors.spark_writer import SparkSink
 from seatunnel_core.connectors.testing import SinkConformance, options_of
@@ -26,6 +25,7 @@ from seatunnel_core.connectors.testing.kill_suite import SCHEMA, _Life, numbered
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.work.committable import Committable
 from tests.runtime.command import ids, staged
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

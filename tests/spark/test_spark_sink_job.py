@@ -9,13 +9,13 @@ import pytest
 import seatunnel_core as st
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.sink import Guarantee
 from seatunnel_core.errors import JobError
-from seatunnel_core.runtime.check import check_report
+from seatunnel_core.planning.check import check_report
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.report import JobOutcome
 from seatunnel_core.spark.plane import SparkPlane
 from tests.runtime.command import engine_file, fake_source, ids
 from tests.runtime.command import job as job_text
@@ -26,7 +26,7 @@ def planned(folder: Path, more: str) -> Any:
     text = f'Spark {{ format = parquet, path = "{folder}/out", staging_path = "{folder}/staging", {more} }}'
     (folder / "job.conf").write_text(job_text("job.mode = BATCH", [fake_source("a", rows=10)], [text]))
     engine = load_engine(environment={}, folder=folder)
-    return plan_job(load_job(folder / "job.conf"), registry, engine, look=True), engine
+    return plan_job(load_job(folder / "job.conf"), lookup, engine, look=True), engine
 
 
 def test_no_more_is_promised_than_is_kept(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_no_more_is_promised_than_is_kept(tmp_path: Path) -> None:
             planned(tmp_path, f"exactly_once = true{more}")
     with pytest.raises(JobError, match=r"cannot take the rows .* 'partition_by': .* no column 'nam'"):
         check_report(*planned(tmp_path, "partition_by = [nam]"))
-    assert registry.sink("spark").guarantee is Guarantee.AT_LEAST_ONCE
+    assert lookup.sink("spark").guarantee is Guarantee.AT_LEAST_ONCE
 
 
 def test_a_job_that_would_overwrite_what_it_reads_is_refused(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_job_that_would_overwrite_what_it_reads_is_refused(tmp_path: Path) -> 
     with pytest.raises(
         JobError, match=r"it would delete its own input\. Write to another folder, or set mode = append"
     ):
-        plan_job(load_job(tmp_path / "job.conf"), registry, load_engine(environment={}, folder=tmp_path))
+        plan_job(load_job(tmp_path / "job.conf"), lookup, load_engine(environment={}, folder=tmp_path))
 
 
 def job_of(folder: Path, **env: Any) -> tuple[st.Job, Path]:
@@ -94,7 +94,7 @@ def test_the_jobs_of_its_page_run(plane: SparkPlane, tmp_path: Path, capsys: pyt
     engine = load_engine(engine_file(tmp_path))
     for number, job in enumerate(jobs):
         (tmp_path / "job.conf").write_text(job.replace("/data/", f"{tmp_path}/"))
-        with JobRun(load_job(tmp_path / "job.conf"), engine, registry=registry, job_id=f"job-{number}") as run:
+        with JobRun(load_job(tmp_path / "job.conf"), engine, registry=lookup, job_id=f"job-{number}") as run:
             run.start()
             report = run.wait(WAIT_S)
         assert report is not None

@@ -14,17 +14,17 @@ from watched import Doubled, Folder, numbers_unit, staged_numbers
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.sink import Guarantee
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.connectors.spark_reader import SparkSource
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.planning.guarantee import weakest
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.runtime.guarantee import weakest
-from seatunnel_core.runtime.pipeline_work import PipelineWork
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.planned import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.spark.plane import PacketLostError, SparkPlane
 from seatunnel_core.spark.program import Program, Step, Target, build_program
 from seatunnel_core.transforms.transform import DataFrameTransform
@@ -89,7 +89,7 @@ def program_of(plane: SparkPlane, made: FrameSource, targets: dict[str, Path], *
             Target(name=f"behind {node}", ordinal=number, sink=Folder(folder), inputs=(node,))
             for number, (node, folder) in enumerate(targets.items())
         ],
-        frame_schema=plane.frame_schema,
+        frame_plan=plane.frame_plan,
     )
 
 
@@ -159,7 +159,7 @@ def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(plane: SparkP
         sinks=(PlannedSink(name="out", ordinal=0, sink=Folder(tmp_path), inputs=("in",)),),
     )
     with open_storage("hdfs", {"namespace": f"{tmp_path}/state/"}) as storage:
-        work = PipelineWork(job_id="job", planned=planned, storage=storage, plane=plane, shares_disk=True)
+        work = PipelineIO(job_id="job", planned=planned, storage=storage, plane=plane, shares_disk=True)
         found, attachment = work.enumerate("in", None, ())
         again, _ = work.enumerate("in", attachment, ())
     assert work.on_frames
@@ -174,7 +174,7 @@ def test_no_more_is_promised_than_the_person_says(tmp_path: Path, replayable: bo
         f"source {{ Spark {{ format = json, replayable = {str(replayable).lower()} }} }}\n"
         f'sink {{ LocalFile {{ path = "{tmp_path}/out" }} }}\n'
     )
-    (pipeline,) = plan_job(load_job(job), registry, load_engine(environment={}, folder=tmp_path)).pipelines
+    (pipeline,) = plan_job(load_job(job), lookup, load_engine(environment={}, folder=tmp_path)).pipelines
     assert weakest(pipeline).guarantee is (Guarantee.EXACTLY_ONCE if replayable else Guarantee.AT_LEAST_ONCE)
 
 

@@ -15,8 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_program, numbers_unit, staged_numbers
 
-from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.checkpoint.split import WorkUnit
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import (
@@ -31,11 +29,14 @@ from seatunnel_core.errors import (
 )
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark import frame_task
-from seatunnel_core.spark.failure import failure_of, kind_of
+from seatunnel_core.spark.failure import kind_of, task_failure
 from seatunnel_core.spark.frame_task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import Packet, UnitResult, UnitRun, UnitWork, run_packet, run_unit
+from seatunnel_core.spark.task import UnitRun, run_packet, run_unit
+from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.transforms.data_validator import DataValidator
+from seatunnel_core.work.failure import FailureKind
+from seatunnel_core.work.unit import WorkUnit
 
 
 class Picky(Folder):
@@ -144,7 +145,7 @@ def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path
         run.stage()
         assert run.result().committables["folder"].rows == 30
     else:
-        flown = [each for batch in run.read() for each in run.flow("numbers", batch, "folder")]
+        flown = [each for batch in run.read() for each in run.flow("numbers", batch, "folder", "double")]
         assert sum(batch.rows.num_rows for batch in flown) == 30
     assert (run.rows_read, run.rows_skipped) == (30, 15)
 
@@ -179,16 +180,16 @@ def test_kinds_of_failure(error: Exception, kind: FailureKind) -> None:
 
 
 def test_a_message_names_its_place_once() -> None:
-    assert failure_of(SinkError("no space"), "pipeline 2, sink 'out'").message == "pipeline 2, sink 'out': no space"
+    assert task_failure(SinkError("no space"), "pipeline 2, sink 'out'").message == "pipeline 2, sink 'out': no space"
     told = "pipeline 2, sink LocalFile: no space"
-    assert failure_of(SinkError(told), "pipeline 2, sink 'out'").message == told
-    assert "ZeroDivisionError: x" in failure_of(ZeroDivisionError("x"), "here").message
+    assert task_failure(SinkError(told), "pipeline 2, sink 'out'").message == told
+    assert "ZeroDivisionError: x" in task_failure(ZeroDivisionError("x"), "here").message
 
 
 def test_a_failure_has_the_code_of_its_error_on_either_path() -> None:
     """Rows of a DataFrame bring a failure to the driver as JSON."""
-    failure = failure_of(SinkError("no space"), "pipeline 2, sink 'out'")
-    assert (failure.code, failure_of(ZeroDivisionError("x"), "here").code) == ("SINK-ERROR", "")
+    failure = task_failure(SinkError("no space"), "pipeline 2, sink 'out'")
+    assert (failure.code, task_failure(ZeroDivisionError("x"), "here").code) == ("SINK-ERROR", "")
     assert staged_parts([json.dumps({"failure": frame_task._as_json(failure)})])[-1] == failure
 
 
@@ -230,14 +231,14 @@ def test_units_of_a_packet_wait_for_the_disk_together(tmp_path: Path) -> None:
 
 def run_all(program: Program, works: tuple[UnitWork, ...]) -> list[UnitResult]:
     packet = Packet(works=works, parcels=parcels(program))
-    return [result for result in run_packet(packet, 1) if isinstance(result, UnitResult)]
+    return [result for _, result in run_packet(packet, 1) if isinstance(result, UnitResult)]
 
 
 def parcels(program: Program) -> dict[str, bytes]:
     parcels = {"p": pickle.dumps(program)}
     from seatunnel_core.spark import task
 
-    task._things.clear()
+    task._things.kept.clear()
     return parcels
 
 

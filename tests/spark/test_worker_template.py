@@ -61,7 +61,7 @@ def test_workers_have_what_was_asked_for_before_their_first_task(tmp_path: Path)
         """
         import sys
         from pathlib import Path
-        from seatunnel_core.spark import session
+        from seatunnel_core.spark.starting import session
 
         folder = Path(sys.argv[1])
         settings = session.SparkSettings(parallelism=2, log_file=folder / "log", preloads=("colorsys", "no_such_thing"))
@@ -91,7 +91,7 @@ def test_without_a_template_spark_runs_its_tasks_all_the_same(tmp_path: Path) ->
         """
         import sys
         from pathlib import Path
-        from seatunnel_core.spark import session
+        from seatunnel_core.spark.starting import session
 
         running = session.start(session.SparkSettings(parallelism=2, log_file=Path(sys.argv[1], "log")))
         running.template._process.kill()

@@ -15,14 +15,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.split import Committable, Split, WorkUnit
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.program import Program, Step, Target, build_program
 from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
 
 NUMBERS = TableSchema(table="numbers", columns=pa.schema([("n", pa.int64()), ("word", pa.string())]))
 
@@ -33,8 +35,9 @@ class Numbers(Source):
     identifier = "Numbers"
     declared = ()
 
-    def __init__(self) -> None:
+    def __init__(self, waits: bool | None = False) -> None:
         super().__init__(Options({}, ()))
+        self.waits = waits
 
     def inspect(self, item: Item, planning: Planning) -> Item:
         if item.get("accident") == "unreadable":
@@ -46,7 +49,9 @@ class Numbers(Source):
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         body = split.body
+        require_alone(body)
         note(body, "+")
+        wait_for_others(body)
         accident(body)
         for start in range(body["start"], body["stop"], 10):
             if start == body.get("bad"):
@@ -65,9 +70,29 @@ def note(body: Any, sign: str) -> None:
             notes.write(sign)
 
 
+def wait_for_others(body: Any) -> None:
+    """Wait until as many readings have begun as the split says; a minute at most, so that the test fails and ends."""
+    for _ in range(6000 if body.get("together") else 0):
+        if Path(body["note"]).read_text().count("+") >= body["together"]:
+            break
+        time.sleep(0.01)
+
+
 def most_at_once(notes: Path) -> int:
     """How many readings had begun and not ended, at the most."""
     return max(accumulate(1 if sign == "+" else -1 for sign in notes.read_text()))
+
+
+def require_alone(body: Any) -> None:
+    """Fail when another process, which has begun with the split before, is still there."""
+    if not body.get("alone"):
+        return
+    begun = Path(body["alone"])
+    for line in begun.read_text().splitlines() if begun.exists() else []:
+        if line != str(os.getpid()) and Path(f"/proc/{line}/stat").exists():
+            raise RowError(f"process {line} reads the same beside this one")
+    with begun.open("a") as pids:
+        pids.write(f"{os.getpid()}\n")
 
 
 def accident(body: Any) -> None:
@@ -128,6 +153,12 @@ class Folder(Sink):
         raise NotImplementedError
 
 
+class AtOnce(Folder):
+    """Its tasks write into the target itself."""
+
+    guarantee = Guarantee.AT_LEAST_ONCE
+
+
 class FolderWriter(SinkWriter):
     def __init__(self, folder: Path, name: str, full: bool) -> None:
         self.path = folder / name
@@ -151,16 +182,16 @@ class FolderWriter(SinkWriter):
 def numbers_program(folder: Path, pipeline_id: int = 1, *, steps: Sequence[Step] = (), **more: Any) -> Program:
     """The whole chain of one pipeline: numbers into a folder."""
     last = steps[-1].name if steps else "numbers"
+    sink = (AtOnce if more.pop("at_once", False) else Folder)(folder, full=more.pop("full", False))
     return build_program(
         job_id="job",
         pipeline_id=pipeline_id,
         source_name="numbers",
         source_ordinal=0,
-        source=Numbers(),
+        source=Numbers(more.pop("waits", False)),
         schemas=[NUMBERS],
         steps=steps,
-        targets=more.pop("targets", None)
-        or [Target(name="folder", ordinal=0, sink=Folder(folder, full=more.pop("full", False)), inputs=(last,))],
+        targets=more.pop("targets", None) or [Target(name="folder", ordinal=0, sink=sink, inputs=(last,))],
         **more,
     )
 

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from seatunnel_core.connectors.file.formats import WRITTEN
+from seatunnel_core.connectors.file.formats.names import WRITTEN
 from tests.torture.campaign import play
 from tests.torture.copies import make_copied
+from tests.torture.databases.tables import make_tables, require_tables
 from tests.torture.job import SINKS
 from tests.torture.run import Run
-from tests.torture.tables import make_tables
 
 SHORT = 4
 ROWS = 60_000
@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def torture(numbers: Sequence[int], *, seed: int, rows: int, at_once: int, sink: str = "file") -> list[Run]:
     """Play the runs and print what happens. The folder stays when one of them went wrong."""
+    require_tables()
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="seatunnel-torture-"))
     print(f"{len(numbers)} runs with seed {seed} in {folder}", flush=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.torture import moments
+from tests.torture.databases.tables import Table
 from tests.torture.job import SINKS, TorturedJob, make_job
 from tests.torture.run import Run, Step
-from tests.torture.tables import Table
 
 VICTIMS = {1: "jvm", 5: "worker"}
 """Who is killed while rows are on their way, by the number modulo 6; all others are drivers. A run ends with its killed

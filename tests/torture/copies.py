@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 
+from tests.torture.databases.tables import Table
 from tests.torture.job import Target
-from tests.torture.tables import Table
 
 FILES = 240
 PIECE_BYTES = 50

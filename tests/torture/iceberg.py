@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from tests.torture.databases.tables import Table, differing
 from tests.torture.job import Target, files_below
-from tests.torture.tables import Table, differing
 
 _SINK = """
   Iceberg {{

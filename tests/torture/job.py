@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from tests.torture.tables import Table, differences
+from tests.torture.databases.tables import Table, differences
 
 _ENGINE = """seatunnel:
   engine:
@@ -192,10 +192,10 @@ def make_job(
         sink: one of ``SINKS``, or names of formats.
     """
     from tests.torture.copies import Copied
+    from tests.torture.databases.mariadb import mariadb_targets
+    from tests.torture.databases.postgres import postgres_targets
     from tests.torture.iceberg import iceberg_targets
     from tests.torture.kafka import kafka_targets
-    from tests.torture.mariadb import mariadb_targets
-    from tests.torture.postgres import postgres_targets
     from tests.torture.remote import SERVERS, remote_targets
 
     folder.mkdir(parents=True)

@@ -15,8 +15,8 @@ from attrs import frozen
 
 from tests.servers.kafka import Kafka
 from tests.servers.shared import shared
+from tests.torture.databases.tables import Table, differing
 from tests.torture.job import Target, files_below
-from tests.torture.tables import Table, differing
 
 _SINK = """
   Kafka {{

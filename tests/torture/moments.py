@@ -45,7 +45,7 @@ def _after(seconds: float) -> Reached:
     return lambda engine, _job: engine.age_s >= seconds
 
 
-# What names look like: see seatunnel_storage_api/layout.py and seatunnel_core/connectors/file/staging.py.
+# What names look like: see seatunnel_storage_api/layout.py and seatunnel_core/connectors/staging/target.py.
 CHECKPOINT = r"\.checkpoint\.base-[^/]*\.ckpt$"
 FINAL = r"\.completed-point\.base-[^/]*\.ckpt$"
 RESTORE_POINT = r"\.(restore|completed)-point\.base-[^/]*\.ckpt$"

@@ -14,13 +14,13 @@ from typing import Any
 
 from attrs import frozen
 
-from tests.connectors.hdfs_files import Files
+from tests.connectors.file.hdfs_files import Files
 from tests.servers.hadoop import HdfsCluster
-from tests.servers.minio import MinIO
-from tests.servers.s3 import S3Server
-from tests.servers.versitygw import Versitygw
+from tests.servers.objects.minio import MinIO
+from tests.servers.objects.s3 import S3Server
+from tests.servers.objects.versitygw import Versitygw
+from tests.torture.databases.tables import Table, differences
 from tests.torture.job import Target
-from tests.torture.tables import Table, differences
 
 _SINK = """
   {connector} {{

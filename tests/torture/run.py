@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from seatunnel_core.spark.class_archive import FOLDER
+from seatunnel_core.spark.starting.archived_classes import FOLDER
 from tests.torture.job import InFlight, TorturedJob
 from tests.torture.moments import Moment
 from tests.torture.process import ARCHIVES, Engine
@@ -137,7 +137,7 @@ class Run:
         if self.plain_rename:
             environment["TORTURE_PLAIN_RENAME"] = "yes"
         engine = Engine(
-            self.job.arguments(*(("-r",) if begun else ("--set-job-id",)), self.job.job_id),
+            self.job.arguments(*(("--take-over", "-r") if begun else ("--set-job-id",)), self.job.job_id),
             log=self.job.folder / f"output-{len(self._engines)}.log",
             environment=environment,
             stop=stop,

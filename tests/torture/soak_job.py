@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
-from seatunnel_core.spark.class_archive import FOLDER
+from seatunnel_core.spark.starting.archived_classes import FOLDER
 from tests.torture.job import files_below
 from tests.torture.process import ARCHIVES, Engine
 

@@ -112,8 +112,8 @@ def install_in_databases(stop: Stop) -> None:
 
 def install_behind_servers(stop: Stop, sink: str) -> None:
     """What publishes one file stands for its rename, and what removes a staged one for that of a local file."""
-    from seatunnel_core.connectors.file.hdfs.files import HdfsFileSystem
-    from seatunnel_core.connectors.file.objects.files import ObjectFileSystem
+    from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem
+    from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 
     kind: Any = HdfsFileSystem if sink == "hdfs" else ObjectFileSystem
     if stop.call == "rename":
@@ -138,7 +138,8 @@ def install_in_kafka(stop: Stop) -> None:
 
 
 def install_in_files(stop: Stop) -> None:
-    from seatunnel_core.connectors.file import local, rename, sink
+    from seatunnel_core.connectors.file import sink
+    from seatunnel_core.connectors.filesystems import local, rename
 
     if stop.call == "link":
         os.link = stop.watch(os.link, 1)
@@ -177,7 +178,7 @@ def main() -> int:
     if wanted:
         install(Stop(*json.loads(wanted)), os.environ.get("TORTURE_SINK", "file"))
     if os.environ.pop("TORTURE_PLAIN_RENAME", ""):
-        from seatunnel_core.connectors.file import rename
+        from seatunnel_core.connectors.filesystems import rename
 
         rename._system_call = lambda: None  # type: ignore[assignment]
     from seatunnel_core.cli.main import main as seatunnel

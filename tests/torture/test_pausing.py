@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.torture.databases.tables import make_tables
 from tests.torture.iceberg import iceberg_targets
 from tests.torture.process import Engine, processor_seconds
-from tests.torture.tables import make_tables
 
 _HOLDS = """
 import sqlite3, sys, time

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from seatunnel_core.connectors.file.formats import WRITTEN
+from seatunnel_core.connectors.file.formats.names import WRITTEN
 from tests.torture.__main__ import ROWS, torture
 from tests.torture.job import BEHIND_SERVERS
 from tests.torture.run import Run

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.testing import TransformConformance, options_of
+from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import SeaTunnelError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.models.embedding import Embedding
 from seatunnel_core.transforms.models.llm import Llm
+from seatunnel_core.transforms.testing import TransformConformance
 from tests.servers.http_service import Asked, HttpService, Said, http_service
 
 KEY = "sk-secret-of-mine"
@@ -129,6 +130,9 @@ def test_a_model_sees_the_chosen_columns_of_some_rows_and_the_prompt(service: Ht
         ("STRING", '```json\n["Chinese"]\n```', "Chinese"),
         ("STRING", "Chinese, I think", "Chinese, I think"),
         ("BOOLEAN", '["True"]', True),
+        ("BOOLEAN", "[True]", True),
+        ("BOOLEAN", "```json\n[FALSE]\n```", False),
+        ("BOOLEAN", "True", True),
         ("BIGINT", "[12345678901]", 12345678901),
         ("DOUBLE", '["1.5"]', 1.5),
         ("INT", "7", 7),

@@ -11,12 +11,12 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.testing import Skipped, plan
+from seatunnel_core.planning.check import check_report
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.runtime.check import check_report
-from seatunnel_core.runtime.plan import plan_job
 from seatunnel_core.transforms.transform import Transform
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -43,7 +43,7 @@ def examples() -> list[tuple[str, str, str]]:
 def run(job: str) -> Iterator[str]:
     problems = Problems()
     planned = plan_job(
-        read_job(parse(job, "job.conf", Variables({}, {}), problems), "job.conf", problems), registry, ENGINE
+        read_job(parse(job, "job.conf", Variables({}, {}), problems), "job.conf", problems), lookup, ENGINE
     )
     assert check_report(planned, ENGINE)
     assert not problems.found

@@ -83,7 +83,6 @@ def test_tables(table: str, options: dict[str, Any], expected: str) -> None:
         ({"replace_to": "x"}, "an entry needs replace_from; replace_from is missing in"),
         ({"replace_from": "("}, r"'\(' is not a regular expression"),
         ({"replace_from": "a", "is_regex": "perhaps"}, "is_regex: expected true or false, found 'perhaps'"),
-        ({"replace_from": "a", "replace_too": "b"}, "has replace_from, replace_to and is_regex, not replace_too"),
     ],
 )
 def test_replacements_that_cannot_work(kind: type[Transform], entry: dict[str, Any], message: str) -> None:

@@ -1,14 +1,18 @@
 """``Split``: one column at a separator into several."""
 
+import datetime as dt
+import decimal
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import PEOPLE, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.split import Split
 
 
@@ -74,8 +78,37 @@ def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None
         made(Split, split_field="name", **options)
 
 
-@pytest.mark.parametrize(("column", "message"), [("nam", "has no column nam"), ("age", "is int, and only string")])
+@pytest.mark.parametrize(
+    ("column", "message"), [("nam", "has no column nam"), ("tags", "is array<string>, which is no text")]
+)
 def test_columns_that_cannot_be_cut(column: str, message: str) -> None:
     split = made(Split, split_field=column, separator=",", output_fields=["a"])
+    table = TableSchema(table="t", columns=PEOPLE.columns.append(pa.field("tags", pa.list_(pa.string()))))
     with pytest.raises(TransformError, match=message):
-        split.output_schema(PEOPLE)
+        split.output_schema(table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "separator", "parts"),
+    [
+        (pa.date32(), dt.date(2024, 5, 17), "-", ("2024", "05", "17")),
+        (pa.timestamp("us"), dt.datetime(2024, 5, 17, 7, 15), "T", ("2024-05-17", "07:15", None)),
+        (pa.timestamp("ns"), dt.datetime(2024, 5, 17, 7, 15, 30), "[-T]", ("2024", "05", "17T07:15:30")),
+        (pa.time64("us"), dt.time(7, 15, 30, 500_000), ":", ("07", "15", "30.500")),
+        (pa.int32(), 30107, "0", ("3", "1", "7")),
+        (pa.int64(), -5, "-", ("", "5", None)),
+        (pa.bool_(), True, "r", ("t", "ue", None)),
+        (pa.decimal128(5, 2), decimal.Decimal("12.50"), r"\.", ("12", "50", None)),
+        (pa.float64(), 1e10, r"\.", ("1", "0E10", None)),
+        (pa.float32(), 2.5, r"\.", ("2", "5", None)),
+        (pa.large_string(), "a,b", ",", ("a", "b", None)),
+    ],
+)
+def test_values_of_other_types_are_cut_as_java_writes_them(
+    kind: pa.DataType, value: Any, separator: str, parts: tuple[str | None, ...]
+) -> None:
+    """Only texts could be cut."""
+    table = TableSchema(table="t", columns=pa.schema([("v", kind)]))
+    split = made(Split, split_field="v", separator=separator, output_fields=["a", "b", "c"])
+    found = [row[1:] for _, row in changed(split, [(value,), (None,)], schema=table, kinds=None)]
+    assert found == [parts, (None, None, None)]

@@ -12,13 +12,13 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
-from seatunnel_core.connectors import registry
 from seatunnel_core.connectors.testing.drive import shipped
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.planning.check import check_report
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.runtime.check import check_report
-from seatunnel_core.runtime.plan import plan_job
-from seatunnel_core.runtime.planned import PlannedJob
 from seatunnel_core.transforms.transform import Transform
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
@@ -50,7 +50,7 @@ def job(
     text = f"{source}\n{transforms}\n{sink}"
     return plan_job(
         read_job(parse(text, "job.conf", Variables({}, {}), problems), "job.conf", problems),
-        registry,
+        lookup,
         ENGINE,
         look=True,
     )
@@ -78,6 +78,15 @@ def test_the_example_of_seatunnels_page() -> None:
     assert after(changing, "test.xyz") == ["name2"]
     assert after(changing, "test.xyzxyz") == ["name3", "age3"]
     assert after(changing, "test.www") == []
+
+
+def test_entries_take_the_names_of_seatunnels_earlier_pages() -> None:
+    """``tablePath`` and ``fieldMapper``, which SeaTunnel reads in entries, were unknown: the job was refused."""
+    changing = transform(
+        "transform { FieldMapper { table_transform = [ { tablePath = a, fieldMapper { name = n, age = a } } ] } }"
+    )
+    schema = evolve(PEOPLE, table="a")
+    assert changing.output_schema(schema).columns.names == ["n", "a"]
 
 
 def test_the_whole_name_of_a_table_must_match() -> None:

@@ -150,17 +150,20 @@ class Frame:
     toArrow = None  # noqa: N815 - Spark's name
 
     def __init__(self) -> None:
-        self.sparkSession = self
+        self.sparkSession = self.catalog = self
         self.views: list[str] = []
         self.queries: list[str] = []
 
     def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
         self.views.append(name)
 
+    def dropTempView(self, name: str) -> None:  # noqa: N802 - Spark's name
+        self.views.remove(f"`{name}`")
+
     def sql(self, query: str) -> "Frame":
         if "FROM" not in query:
             raise ValueError("no FROM")
-        self.queries.append(query)
+        self.queries.append(f"{query} with {self.views}")
         return self
 
 
@@ -168,7 +171,8 @@ def test_spark_sql_names_its_view_after_the_input_else_the_table() -> None:
     frame: Any = Frame()
     sql = SparkSql(options_of(SparkSql, {"query": "SELECT * FROM people"}))
     assert sql.apply(frame, SCHEMA) is frame
-    assert (frame.views, frame.queries) == (["people"], ["SELECT * FROM people"])
+    assert frame.queries == ["SELECT * FROM people with ['`people`']"]
+    assert frame.views == [], "the view outlived its query, and the next query would find it"
     with pytest.raises(TransformError, match="over the view 'people' cannot be planned: no FROM"):
         SparkSql(options_of(SparkSql, {"query": "SELECT"})).apply(frame, SCHEMA)
 

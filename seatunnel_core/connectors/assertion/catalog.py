@@ -6,13 +6,21 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 
-from seatunnel_core.config.option import LIST, STRING
+from seatunnel_core.config.option import LIST, STRING, Keys
+from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import ConstraintKey, TableSchema
-from seatunnel_core.rows.keys import check_keys
 from seatunnel_core.rows.schema_block import text_of
-from seatunnel_core.rows.types import arrow_type, type_name
 
+CATALOG_KEYS: Keys = {
+    "table_identifier_rule": dict.fromkeys(("catalog_name", "table")),
+    "primary_key_rule": dict.fromkeys(("primary_key_name", "primary_key_columns")),
+    "constraint_key_rule": {
+        **dict.fromkeys(("constraint_key_name", "constraint_key_type")),
+        "constraint_key_columns": dict.fromkeys(("constraint_key_column_name", "constraint_key_sort_type")),
+    },
+    "column_rule": dict.fromkeys(("name", "type", "nullable", "comment", "column_length", "default_value")),
+}
 _SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
 """Keys of a rule, and those of the metadata of a column."""
 
@@ -30,7 +38,7 @@ class ColumnRule:
     def held(self, column: pa.Field) -> bool:
         return (
             column.name == self.name
-            and self.type in (None, column.type)
+            and (self.type is None or fits(column.type, self.type))
             and self.nullable in (None, column.nullable)
             and all(_said(column, key) == wanted for key, wanted in self.said.items())
         )
@@ -38,7 +46,7 @@ class ColumnRule:
     def __str__(self) -> str:
         parts = [self.name]
         if self.type is not None:
-            parts.append(type_name(self.type))
+            parts.append(expected_name(self.type))
         if self.nullable is not None:
             parts.append("null" if self.nullable else "not null")
         parts += [f"{key} {value!r}" for key, value in self.said.items()]
@@ -49,6 +57,12 @@ class ColumnRule:
 class CatalogRule:
     """What is ``None`` may be anything."""
 
+    table: str | None = None
+    """The whole name of the table."""
+
+    names_catalog: bool = False
+    """Whether the rule names a catalog, which tables here have not."""
+
     primary_key: tuple[str, ...] | None = None
     constraint_keys: tuple[ConstraintKey, ...] | None = None
     """All keys, in any order."""
@@ -58,6 +72,8 @@ class CatalogRule:
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``RuleError`` for a table that is not as expected."""
+        if self.table is not None and schema.table != self.table:
+            raise RuleError(f"Assert: a table {schema.table} came, expected is {self.table}")
         if self.primary_key is not None and schema.primary_key != self.primary_key:
             raise RuleError(
                 f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
@@ -85,15 +101,16 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     Raises:
         ValueError: says which part cannot be understood.
     """
-    check_keys("rules.catalog_table_rule", rule, {"primary_key_rule", "constraint_key_rule", "column_rule"})
     key = None
     if rule.get("primary_key_rule") is not None:
-        check_keys("primary_key_rule", rule["primary_key_rule"], {"primary_key_name", "primary_key_columns"})
         key = rule["primary_key_rule"].get("primary_key_columns")
         if key is None:
             raise ValueError("primary_key_rule needs primary_key_columns")
     constraints, columns = rule.get("constraint_key_rule"), rule.get("column_rule")
+    identifier = rule.get("table_identifier_rule") or {}
     return CatalogRule(
+        table=None if identifier.get("table") is None else str(identifier["table"]),
+        names_catalog=identifier.get("catalog_name") is not None,
         primary_key=None if key is None else LIST(STRING).parse(key),
         constraint_keys=None if constraints is None else tuple(map(_constraint_key, constraints)),
         columns=None if columns is None else tuple(map(_column_rule, columns)),
@@ -102,11 +119,9 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
 
 def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
     """The order of a column in a key, ``constraint_key_sort_type``, is none that any table here carries."""
-    check_keys("constraint_key_rule", rule, {"constraint_key_name", "constraint_key_type", "constraint_key_columns"})
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
         raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
     for column in rule["constraint_key_columns"]:
-        check_keys("constraint_key_columns", column, {"constraint_key_column_name", "constraint_key_sort_type"})
         if "constraint_key_column_name" not in column:
             raise ValueError("each of constraint_key_columns needs a constraint_key_column_name")
     return ConstraintKey(
@@ -117,10 +132,9 @@ def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
 
 
 def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
-    check_keys("column_rule", rule, {"name", "type", "nullable", *_SAID})
     return ColumnRule(
         name=str(rule["name"]),
-        type=arrow_type(rule["type"]) if "type" in rule else None,
+        type=expected_type(rule["type"]) if "type" in rule else None,
         nullable=rule.get("nullable"),
         said={key: text_of(rule[written]) for written, key in _SAID.items() if rule.get(written) is not None},
     )

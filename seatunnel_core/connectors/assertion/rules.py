@@ -1,5 +1,6 @@
 """The rules of ``Assert``: what a job expects of values, types, tables and numbers of rows."""
 
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -9,11 +10,11 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from seatunnel_core.connectors.assertion.catalog import CatalogRule, catalog_rule
+from seatunnel_core.connectors.assertion.expected import expected_name, expected_type, fits
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.rows.keys import check_keys
-from seatunnel_core.rows.types import arrow_type, is_text, type_name
+from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.rows.value_text import cut, json_text
 from seatunnel_core.rows.values import plain
 
@@ -79,10 +80,10 @@ class FieldRule:
                 f"Assert: table {schema.table} has no column {self.name!r}; it has {', '.join(schema.columns.names)}"
             )
         found = schema.columns.field(self.name).type
-        if self.type is not None and found != self.type:
+        if self.type is not None and not fits(found, self.type):
             raise RuleError(
                 f"Assert: column {self.name!r} of table {schema.table} is of type {type_name(found)}, expected "
-                f"{type_name(self.type)}"
+                f"{expected_name(self.type)}"
             )
         for rule in self.values:
             try:
@@ -145,10 +146,6 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     Raises:
         ValueError: says which part cannot be understood.
     """
-    known = {"field_rules", "row_rules", "catalog_table_rule", "table-names", "table_names", "tables_configs"}
-    unknown = sorted(set(rules) - known)
-    if unknown:
-        raise ValueError(f"rules.{unknown[0]} is not known; there are {', '.join(sorted(known))}")
     found = [_table(rules, None)]
     for each in rules.get("tables_configs") or ():
         if "table_path" not in each:
@@ -158,10 +155,6 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
 
 
 def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
-    known = {"table_path", "field_rules", "row_rules", "catalog_table_rule"}
-    unknown = [] if table is None else sorted(set(rules) - known)
-    if unknown:
-        raise ValueError(f"rules.tables_configs: {unknown[0]} is not known; there are {', '.join(sorted(known))}")
     return TableRules(
         table=table,
         fields=tuple(_field_rule(rule) for rule in rules.get("field_rules") or ()),
@@ -171,21 +164,20 @@ def _table(rules: Mapping[str, Any], table: str | None) -> TableRules:
 
 
 def _field_rule(rule: Mapping[str, Any]) -> FieldRule:
-    check_keys("rules.field_rules", rule, {"field_name", "field_type", "field_value"})
     if "field_name" not in rule:
         raise ValueError("each of rules.field_rules needs a field_name")
     name = str(rule["field_name"])
     try:
-        kind = arrow_type(rule["field_type"]) if rule.get("field_type") is not None else None
-        return FieldRule(
-            name=name, type=kind, values=tuple(_value_rule(each) for each in rule.get("field_value") or ())
-        )
+        kind = expected_type(rule["field_type"]) if rule.get("field_type") is not None else None
+        values = [_value_rule(each) for each in rule.get("field_value") or ()]
+        if kind == pa.null():  # of the values, as in SeaTunnel: the column may be of any type
+            values.insert(0, ValueRule(kind="NULL"))
+        return FieldRule(name=name, type=kind, values=tuple(values))
     except ValueError as error:
         raise ValueError(f"rules.field_rules, field {name!r}: {error}") from None
 
 
 def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
-    check_keys("field_value", rule, {"rule_type", "rule_value", "equals_to"})
     kind = str(rule["rule_type"]).upper() if "rule_type" in rule else None
     compares = "equals_to" in rule
     known = (*_NO_VALUE, *_OF_NUMBERS, *_OF_LENGTHS)
@@ -200,7 +192,6 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
 
 
 def _row_rule(rule: Mapping[str, Any]) -> RowRule:
-    check_keys("rules.row_rules", rule, {"rule_type", "rule_value"})
     kind = str(rule.get("rule_type")).upper()
     if kind not in _ROW_RULES:
         raise ValueError(f"rules.row_rules: expected a rule_type of {' or '.join(_ROW_RULES)}, found {kind}")
@@ -242,6 +233,8 @@ def _different(values: pa.Array, expected: Any) -> pa.Array:
     if pa.types.is_nested(values.type):
         value = _sorted_maps(wanted.as_py())
         return pa.array([_sorted_maps(each) != value for each in values.to_pylist()], pa.bool_())
+    if pa.types.is_floating(values.type) and math.isnan(wanted.as_py()):
+        return pc.fill_null(pc.invert(pc.is_nan(values)), True)
     return pc.fill_null(pc.not_equal(values, wanted), True)
 
 
@@ -251,18 +244,22 @@ def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
 
 
 def _shown(value: pa.Scalar) -> str:
-    return cut(json_text(value.as_py(), value.type), _SHOWN)
+    try:
+        return cut(json_text(value.as_py(), value.type), _SHOWN)
+    except ValueError:  # a map that has a key twice
+        return cut(str(value.as_py()), _SHOWN)
 
 
 def _sorted_maps(value: Any) -> Any:
-    """Nested values with maps, which Arrow gives as lists of pairs, in an order that does not matter."""
+    """Nested values with maps, which Arrow gives as lists of pairs, in an order that does not matter; and with one NaN,
+    which equals itself."""
     if isinstance(value, dict):
         return {key: _sorted_maps(part) for key, part in value.items()}
     if isinstance(value, list):
         if value and all(isinstance(pair, tuple) for pair in value):
-            return sorted(((key, _sorted_maps(part)) for key, part in value), key=repr)
+            return sorted(((_sorted_maps(key), _sorted_maps(part)) for key, part in value), key=repr)
         return [_sorted_maps(part) for part in value]
-    return value
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
 def _first(broken: pa.Array) -> int | None:

@@ -3,16 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.config.option import LIST, NESTED, STRING, Option, Options
+from seatunnel_core.config.option import BLOCK, LIST, STRING, Keys, Option, Options
+from seatunnel_core.connectors.assertion.catalog import CATALOG_KEYS
 from seatunnel_core.connectors.assertion.rules import TableRules, table_rules
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
 
+_VALUE = dict.fromkeys(("rule_type", "rule_value", "equals_to"))
+_TABLE: Keys = {
+    "row_rules": dict.fromkeys(("rule_type", "rule_value")),
+    "field_rules": {"field_name": None, "field_type": None, "field_value": _VALUE},
+    "catalog_table_rule": CATALOG_KEYS,
+}
 RULES = Option(
     "rules",
-    NESTED,
+    BLOCK(
+        {**_TABLE, **dict.fromkeys(("table-names", "table_names")), "tables_configs": {"table_path": None, **_TABLE}}
+    ),
     required=True,
     doc="row_rules (MIN_ROW, MAX_ROW), field_rules (NOT_NULL, NULL, MIN, MAX, MIN_LENGTH, MAX_LENGTH, equals_to, "
     "field_type), catalog_table_rule, table-names, and tables_configs with rules for single tables.",
@@ -23,6 +32,7 @@ class AssertSink(Sink):
     """Checks each row where it is read, and the number of rows when the last ones are committed."""
 
     identifier: ClassVar[str] = "Assert"
+    tells_rows_apart = True
     declared = (RULES,)
     example = "rules { row_rules = [ { rule_type = MIN_ROW, rule_value = 1 } ] }"
     guarantee = Guarantee.IDEMPOTENT
@@ -33,9 +43,15 @@ class AssertSink(Sink):
             self.rules = table_rules(options[RULES])
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"option 'rules': {error}") from None
+        if any(rules.catalog.names_catalog for rules in self.rules):
+            self.remarks = ("catalog_name of a table_identifier_rule is not compared: tables here are in no catalog",)
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
         self._tables: tuple[str, ...] = LIST(STRING).parse(names)
         self._came: set[str] = set()
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return {}
 
     def check_schema(self, schema: TableSchema) -> None:
         for rules in self.rules:

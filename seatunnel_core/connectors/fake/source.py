@@ -9,18 +9,18 @@ import pyarrow as pa
 from attrs import asdict, evolve, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
 from seatunnel_core.connectors.fake.settings import dimensions, generator
 from seatunnel_core.connectors.fake.written import at, written_rows
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, named_block
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.defaults import Moment, default_values
 from seatunnel_core.rows.schema_block import Column, declared_table
 from seatunnel_core.rows.types import LARGEST_DIMENSION
+from seatunnel_core.work.split import Split
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 64 << 20
@@ -32,6 +32,10 @@ _GROUP_MS = 1_000
 
 _MOST_SPLITS = 10_000
 """So many splits are given by one look: until they are emitted, they are part of every checkpoint."""
+
+
+_WORTH_MS = 20
+"""A wait before each split that is worth threads in which to wait."""
 
 
 class FakeSource(Source):
@@ -52,7 +56,7 @@ class FakeSource(Source):
         super().__init__(options)
         general = generator(options)
         try:
-            table = declared_table(options[opt.SCHEMA_BLOCK], dimensions(options))
+            table = declared_table(named_block(options), dimensions(options))
             self._defaults = default_values(table.columns) if table else {}
         except ValueError as error:
             raise UsageError(f"option 'schema': {error}") from None
@@ -67,6 +71,7 @@ class FakeSource(Source):
         widths = (self._generators[column.name].width(column.type) for column in self._schema.columns)
         self._row_bytes = max(sum(widths), 1)
         written = [value for row in self._rows.rows for value in row] if self._rows else self._defaults.values()
+        self.waits = options[opt.READ_INTERVAL] >= _WORTH_MS
         self._dated = any(value is Moment.NOW for value in written)
 
     @classmethod
@@ -86,6 +91,7 @@ class FakeSource(Source):
 
     def run_in(self, *, streaming: bool) -> None:
         self.bounded = not streaming
+        self.waits = self.bounded and self.options[opt.READ_INTERVAL] >= _WORTH_MS
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         cut = self._cut(planning)

@@ -1,1 +1,1 @@
-"""Files as a source and as a sink. Only ``filesystem.py`` knows that they are local."""
+"""The file connectors: a source and a sink for each place, with the options that they share."""

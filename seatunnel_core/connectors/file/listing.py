@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import unquote
 
 from attrs import field, frozen
 
-from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion
-from seatunnel_core.connectors.file.local import LocalFileSystem, local_path
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
+from seatunnel_core.connectors.filesystems.local import LocalFileSystem
+from seatunnel_core.connectors.filesystems.partition_folders import partitions
 from seatunnel_core.errors import SourceError
 
 
@@ -76,18 +76,8 @@ class Listing:
         return late_enough and (self.modified_before_ns is None or version.mtime_ns < self.modified_before_ns)
 
     def _in_partitions(self, version: FileVersion) -> bool:
-        folders = f"/{os.path.dirname(local_path(version.path))}/"
+        folders = f"/{os.path.dirname(version.path)}/"
         return not self.partitions or any(f"/{each.strip('/')}/" in folders for each in self.partitions)
-
-
-def partitions(path: str) -> dict[str, str]:
-    """The ``key=value`` folders of a path, outermost first: ``…/year=2013/month=1/a.csv`` gives two.
-
-    Values are as a sink wrote them before it escaped what a folder's name cannot hold (``%2F`` for a slash).
-    """
-    folders = local_path(path).split("/")[:-1]
-    found = (folder.split("=", 1) for folder in folders if re.fullmatch(r"[^=]+=.*", folder))
-    return {key: unquote(value) for key, value in found}
 
 
 def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.file.dialect import unify
-from seatunnel_core.connectors.file.filesystem import OpenFile
-from seatunnel_core.connectors.file.source_format import SourceFormat
+from seatunnel_core.connectors.file.formats.delimited.dialect import unify
+from seatunnel_core.connectors.file.formats.source_format import SourceFormat
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.schema_text import schema_from_text
+from seatunnel_core.rows.values import plain
 
 
 @frozen(kw_only=True)
@@ -30,6 +31,9 @@ class FileReading:
     defaults: Mapping[str, Any] = field(factory=dict)
     """What a column has where the file has nothing or null, by name."""
 
+    lacks_any: bool = False
+    """Whether a file may lack any column that may be null."""
+
     def infer(self, file: OpenFile) -> pa.Schema:
         """The columns of a file by itself.
 
@@ -41,30 +45,38 @@ class FileReading:
         except RowError as error:
             raise SourceError(f"{file.version.path}: {error}") from error
 
-    def read(self, file: OpenFile, body: Mapping[str, Any], context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """The rows of the split ``body``, with the columns of ``wanted``."""
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], context: ReadContext, folders: Mapping[str, str | None]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of the split ``body``, with the columns of ``wanted``.
+
+        Args:
+            folders: what the names of the file's folders say: of a column that the schema declares, too, it stands
+                where the file has nothing or null.
+        """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
-        if not self.defaults:
+        absent = self._absent(wanted, folders, file.version.path)
+        if not absent:
             return self.format.read(file, body, columns, wanted, context)
-        rows = self.format.read(file, body, self._lenient(columns), self._lenient(wanted), context)
-        return (self._filled(each, wanted) for each in rows)
+        self.format.let_lack(frozenset(absent))
+        rows = self.format.read(file, body, _lenient(columns, absent), _lenient(wanted, absent), context)
+        return (_filled(each, wanted, absent) for each in rows)
 
-    def _lenient(self, columns: pa.Schema) -> pa.Schema:
-        """The columns as a file may have them: null where a default takes its place."""
-        return pa.schema([column.with_nullable(True) if column.name in self.defaults else column for column in columns])
-
-    def _filled(self, rows: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([self._values(rows, column) for column in wanted], schema=wanted)
-
-    def _values(self, rows: pa.RecordBatch, column: pa.Field) -> pa.Array:
-        if column.name not in self.defaults:
-            return rows.column(column.name)
-        default = pa.repeat(pa.scalar(self.defaults[column.name], column.type), rows.num_rows)
-        if column.name not in rows.schema.names:
-            return default
-        found = rows.column(column.name)
-        return pc.if_else(found.is_valid(), found, default) if found.null_count else found
+    def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
+        """What takes the place of null and of columns that the file has not, by name."""
+        found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
+        found |= self.defaults
+        for column in wanted:
+            text = folders.get(column.name)
+            try:
+                if text is not None:
+                    found[column.name] = plain(text, column.type)
+                elif column.name in folders and column.nullable:
+                    found.setdefault(column.name, None)
+            except ValueError as error:
+                raise RowError(f"{path}, column {column.name!r}: its folder says {error}") from None
+        return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
         """Those of ``columns`` that the job reads.
@@ -83,6 +95,27 @@ class FileReading:
         if "columns" in body:
             return schema_from_text(stored.text(body, "columns"))
         return self.infer(file)
+
+
+def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
+    """The columns as a file may have them: null where another value takes its place."""
+    return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
+
+
+def _filled(rows: pa.RecordBatch, wanted: pa.Schema, absent: Mapping[str, Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_values(rows, column, absent) for column in wanted], schema=wanted)
+
+
+def _values(rows: pa.RecordBatch, column: pa.Field, absent: Mapping[str, Any]) -> pa.Array:
+    if column.name not in absent:
+        return rows.column(column.name)
+    if column.name in rows.schema.names and absent[column.name] is None:
+        return rows.column(column.name)
+    value = pa.repeat(pa.scalar(absent[column.name], column.type), rows.num_rows)
+    if column.name not in rows.schema.names:
+        return value
+    found = rows.column(column.name)
+    return pc.if_else(found.is_valid(), found, value) if found.null_count else found
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:

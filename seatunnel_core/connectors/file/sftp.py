@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 from seatunnel_core.config.option import STRING, Option, Options, within
 from seatunnel_core.connectors.file import sink_options, source_options
-from seatunnel_core.connectors.file.filesystem import FileSystem
-from seatunnel_core.connectors.file.fsspec_files import FsspecFileSystem
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem
+from seatunnel_core.connectors.filesystems.fsspec import FsspecFileSystem
 from seatunnel_core.connectors.tables import TABLES
 
 HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="The server's name or address.")
@@ -17,6 +17,7 @@ PASSWORD = Option("password", STRING, secret=True, doc="The password of that use
 KEY_FILE = Option(
     "private_key_path",
     STRING,
+    aliases=("keyfile",),
     doc="The file of a private key, on every machine, to log in with instead of a password.",
 )
 OPTIONS: tuple[Option[Any], ...] = (HOST, PORT, USER, PASSWORD, KEY_FILE)

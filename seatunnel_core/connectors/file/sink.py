@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -10,30 +10,33 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.config.option import Options
+from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.file import sink_options as opt
-from seatunnel_core.connectors.file.committed import staged_copies, staged_files
-from seatunnel_core.connectors.file.filesystem import FileSystem, StagedOutput
-from seatunnel_core.connectors.file.local import LocalFileSystem
-from seatunnel_core.connectors.file.naming import file_name, folder_parts, folders, split_path
-from seatunnel_core.connectors.file.published import retract
-from seatunnel_core.connectors.file.staging import StagedFile, Target, unique_name
-from seatunnel_core.connectors.file.style import style_of
-from seatunnel_core.connectors.file.table_names import (
+from seatunnel_core.connectors.file.formats.style import style_of
+from seatunnel_core.connectors.file.formats.writer import FileWriter
+from seatunnel_core.connectors.file.formats.written_text import require_signs
+from seatunnel_core.connectors.file.save_mode import Fence
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem, StagedOutput
+from seatunnel_core.connectors.filesystems.local import LocalFileSystem
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
+from seatunnel_core.connectors.staging.naming import file_name, folder_parts, folders, split_path
+from seatunnel_core.connectors.staging.published import published, retract
+from seatunnel_core.connectors.staging.table_names import (
     any_folders,
     checked_name,
     refuse_mixtures,
     table_folder,
     table_name_in,
 )
-from seatunnel_core.connectors.file.writer import FileWriter
-from seatunnel_core.connectors.file.written_text import unwritable
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.staging.target import StagedFile, Target, unique_name
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
 
 OPEN_FILES = 64
 """How many files one unit of work writes at the same time; more partitions make more, smaller files."""
@@ -44,6 +47,9 @@ class FileSink(Sink):
 
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
+    forgets = False
+    server: ClassVar[tuple[Option[Any], ...]] = ()
+    """The options that say which server has the files, where no path does."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -55,6 +61,8 @@ class FileSink(Sink):
                 "could empty; write a folder of its own, such as /data/out"
             )
         self.style = style_of(options)
+        self.tells_rows_apart = not self.style.writer.keeps_names
+        self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
         self.retracts = not self.style.writer.keeps_names  # type: ignore[misc]  # files are known by our names alone
         # Those of the one format and codec.
         self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
@@ -91,6 +99,24 @@ class FileSink(Sink):
         return self.root
 
     @property
+    def bound_to(self) -> Mapping[str, str]:
+        """A committable names folders and files below the target, whatever the rest of the path and the options say."""
+        kept = {"file_format_type": "binary"} if self.style.writer.keeps_names else {}
+        served = written_options(self.options, *self.server) if self.server else {}
+        return {opt.PATH.key: self.root, **kept, **served}
+
+    @property
+    def recognises_by(self) -> Mapping[str, str]:
+        said = {opt.FILE_NAME.key: self.expression} if self.expression != "${transactionId}" else {}
+        return {**said, **written_options(self.options, opt.TIME_FORMAT)} if "${now}" in self.expression else said
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        data, schema = self._modes
+        does = [data] if data != "APPEND_DATA" else []
+        return SaveMode(target=self.root, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+
+    @property
     def emptied_folder(self) -> str | None:
         return self.root if self._empties else None
 
@@ -112,6 +138,12 @@ class FileSink(Sink):
                         f"option {key!r}: the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
                         + (f"; did you mean {meant}?" if meant else "")
                     )
+        for name in self.partition_by:
+            if pa.types.is_nested(schema.columns.field(name).type):
+                raise SinkError(
+                    f"option 'partition_by': column {name!r} is a {type_name(schema.columns.field(name).type)}, after "
+                    "which no folder can be named; choose a column with single values"
+                )
         self.style.writer.refuse(self.written(schema))
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
@@ -147,18 +179,23 @@ class FileSink(Sink):
                 "it, or leave schema_save_mode out"
             )
         target.create(place.epoch)
+        fence = Fence(target, place)
+        fence.shut_out_older()
+        if self._empties:
+            fence.begin()
 
     def prove(self, place: SinkPlace, token: str) -> None:
         self.target(place).prove(place.epoch, token)
 
     def apply_save_mode(self, place: SinkPlace) -> None:
-        target = self.target(place)
         if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
             return
+        target = self.target(place)
+        fence = Fence(target, place)
         try:
-            found = list(target.existing(any_folders(self.template)))
+            found = fence.existing(any_folders(self.template), self.expression, self.options[opt.TIME_FORMAT])
             if self._empties:
-                target.drop(found)
+                fence.drop(found)
             elif found:
                 raise SinkError(
                     f"{target.who}: {self.root} holds {found[0].name!r} and data_save_mode is ERROR_WHEN_DATA_EXISTS; "
@@ -202,8 +239,15 @@ class FileSink(Sink):
             return super().retract(place, retraction)
         return retract(self.target(place), self.expression, self.options[opt.TIME_FORMAT], retraction)
 
+    def published(self, place: SinkPlace) -> Iterable[str]:
+        if not self.retracts:
+            return ()
+        return published(self.target(place), self.expression, self.options[opt.TIME_FORMAT])
+
     def clear(self, place: SinkPlace) -> None:
-        self.target(place).clear(place.epoch)
+        target = self.target(place)
+        Fence(target, place).clear(fences=self._empties)
+        target.clear(place.epoch)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
@@ -212,7 +256,7 @@ class FileSink(Sink):
 
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         if self.style.writer.keeps_names:
-            from seatunnel_core.connectors.file.binary import BinarySinkWriter
+            from seatunnel_core.connectors.file.formats.binary import BinarySinkWriter
 
             return BinarySinkWriter(self, schemas, place)
         return FileSinkWriter(self, schemas, place)
@@ -257,15 +301,12 @@ class FileSinkWriter(SinkWriter):
         self._target.require(place.epoch)
 
     def write(self, batch: Batch) -> None:
-        chosen = self._columns[batch.table]
-        folder, expression = self._places[batch.table]
+        """Nothing is written before all rows are known to be such as the format holds."""
         try:
-            if self._sink.partition_by:
-                self._write_partitioned(folder, expression, batch.rows, chosen)
-            else:
-                self._write((folder, expression), batch.rows.select(chosen.names))
+            for place, columns, rows in list(self._parts(batch)):
+                self._write(place, columns, rows)
         except RowError as error:
-            raise RowError(f"{self._target.who}, {error}") from error
+            raise RowError(f"{self._target.who}, {error}", column=error.column) from error
         except SinkError as error:
             raise SinkError(f"{self._target.who}: {error}") from error
         except (OSError, pa.ArrowException) as error:
@@ -298,7 +339,14 @@ class FileSinkWriter(SinkWriter):
             raise SinkError(f"{self._target.who}: {error}") from error
         return self._sink.written(schema)
 
-    def _write_partitioned(self, folder: str, expression: str, rows: pa.RecordBatch, columns: pa.Schema) -> None:
+    def _parts(self, batch: Batch) -> Iterator[tuple[tuple[str, str], pa.Schema, pa.RecordBatch]]:
+        """The rows of each file, prepared, with their columns and the file's place."""
+        chosen = self._columns[batch.table]
+        folder, expression = self._places[batch.table]
+        if not self._sink.partition_by:
+            yield (folder, expression), *self._prepared(batch.rows.select(chosen.names))
+            return
+        rows, columns = batch.rows, chosen
         named = folders(rows, self._sink.partition_by, self._sink.options[opt.PARTITION_DIR]).dictionary_encode()
         order = pc.sort_indices(named.indices)
         sorted_rows, sorted_names = rows.select(columns.names).take(order), named.indices.take(order)
@@ -306,19 +354,25 @@ class FileSinkWriter(SinkWriter):
         for run in pc.run_end_encode(sorted_names).run_ends.to_pylist():
             name = named.dictionary[sorted_names[start].as_py()].as_py()
             place = "/".join(part for part in (folder, name) if part), expression
-            self._write(place, sorted_rows.slice(start, run - start))
+            yield place, *self._prepared(sorted_rows.slice(start, run - start))
             start = run
 
-    def _write(self, place: tuple[str, str], rows: pa.RecordBatch) -> None:
+    def _prepared(self, rows: pa.RecordBatch) -> tuple[pa.Schema, pa.RecordBatch]:
         style = self._sink.style
         rows = style.forms.apply(rows) if style.writer.is_text else rows
+        prepared = style.writer.prepared(style, rows)
+        if style.writer.is_text and style.encoding != "utf-8":
+            require_signs(rows, style.encoding)
+        return rows.schema, prepared
+
+    def _write(self, place: tuple[str, str], columns: pa.Schema, rows: pa.RecordBatch) -> None:
         while rows.num_rows:
             try:
-                file = self._file(place, rows.schema)
+                file = self._file(place, columns)
                 some = rows.slice(0, self._rows_per_file - file.rows)
                 file.writer.write(some)
             except UnicodeEncodeError as error:
-                raise RowError(unwritable(rows, style.encoding)) from error
+                raise SinkError(f"a name of a column cannot be written in the encoding {error.encoding}") from error
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)
             if file.rows >= self._rows_per_file:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, within
-from seatunnel_core.connectors.file.formats import WRITTEN
+from seatunnel_core.connectors.file.formats.names import WRITTEN
 
 PATH = Option(
     "path",
@@ -46,6 +46,12 @@ FIELD_DELIMITER = Option(
 )
 ROW_DELIMITER = Option(
     "row_delimiter", ENUM("\\n", "\n", "\\r\\n", "\r\n"), default="\n", doc="The line end of text and json files."
+)
+NULL_FORMAT = Option(
+    "null_format",
+    STRING,
+    doc="The text that null is written as in text and csv files, such as \\N; nothing when it is not set, and in text "
+    "the empty text is nothing, too. A source reads both back with the same null_format and empty_value = TEXT.",
 )
 HAVE_PARTITION = Option(
     "have_partition",
@@ -94,7 +100,8 @@ QUOTE_MODE = Option(
     "csv_string_quote_mode",
     ENUM("MINIMAL", "ALL"),
     default="MINIMAL",
-    doc="MINIMAL quotes texts, so that null and the empty text differ; ALL quotes everything that is not null.",
+    doc="MINIMAL quotes what has to be, and the empty text, so that null is another; ALL quotes everything that is not "
+    "null. The header has no quotes.",
 )
 SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="The name of the sheet of excel files.")
 SHEET_ROWS = Option(
@@ -135,11 +142,11 @@ DATE_FORMAT = Option(
 DATETIME_FORMAT = Option(
     "datetime_format",
     STRING,
-    doc="How timestamps are written in such files, without parts of a second; as ISO 8601 when it is not set.",
+    doc="How timestamps are written in such files, as yyyy-MM-dd HH:mm:ss.SSS; as ISO 8601 when it is not set.",
 )
 TIME_FORMAT_OF_DAY = Option(
     "time_format",
-    ENUM("HH:mm:ss", "HH:mm:ss.SSS"),
+    ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
     doc="How times are written in such files; with microseconds when it is not set.",
 )
 DATA_SAVE_MODE = Option(
@@ -180,6 +187,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     EXTENSION,
     FIELD_DELIMITER,
     ROW_DELIMITER,
+    NULL_FORMAT,
     HAVE_PARTITION,
     PARTITION_BY,
     PARTITION_DIR,

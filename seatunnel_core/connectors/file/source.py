@@ -19,24 +19,25 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.file import source_options as opt
-from seatunnel_core.connectors.file.archives import Archived
-from seatunnel_core.connectors.file.filesystem import FileSystem, FileVersion
-from seatunnel_core.connectors.file.formats import source_format
-from seatunnel_core.connectors.file.listing import Listing, partition_keys, partitions
-from seatunnel_core.connectors.file.local import LocalFileSystem
+from seatunnel_core.connectors.file.formats.archives import Archived
+from seatunnel_core.connectors.file.formats.names import source_format
+from seatunnel_core.connectors.file.formats.source_format import SourceFormat
+from seatunnel_core.connectors.file.listing import Listing, partition_keys
 from seatunnel_core.connectors.file.reading import FileReading, together
-from seatunnel_core.connectors.file.source_format import SourceFormat
 from seatunnel_core.connectors.file.watching import Memory, Watch
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
+from seatunnel_core.connectors.filesystems.local import LocalFileSystem
+from seatunnel_core.connectors.filesystems.partition_folders import partitions
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, named_block
 from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import with_columns
 from seatunnel_core.rows.defaults import Moment, default_values
 from seatunnel_core.rows.schema_block import declared_table, described_table, table_name
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
-from seatunnel_core.transforms.columns import with_columns
+from seatunnel_core.work.split import Split
 
 _LOOKED_INTO = 100
 """Files that ``--check`` opens, to say what no task could read."""
@@ -51,13 +52,16 @@ _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 class FileSource(Source):
     """What the sources of all file systems have in common: everything but the file system."""
 
+    waits = False
+
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._files = self.file_system(options)
-        self._block: Mapping[str, Any] | None = options[opt.SCHEMA_BLOCK]
+        self._block = named_block(options)
         with _wrong_schema(UsageError):
             declared = declared_table(self._block)
-            defaults = default_values(declared.columns) if declared else {}
+            nulls = {column.field.name: None for column in declared.columns if column.may_lack} if declared else {}
+            defaults = nulls | default_values(declared.columns) if declared else {}
         moments = [name for name, value in defaults.items() if value is Moment.NOW]
         if moments:
             raise UsageError(
@@ -65,7 +69,6 @@ class FileSource(Source):
                 "a file is read again; add the column with Sql"
             )
         self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
-        self._format.may_lack = frozenset(defaults)
         if options[opt.ARCHIVE] != "none":
             self._format = Archived(self._format, options[opt.ARCHIVE])
         self._format.files = self._files
@@ -87,7 +90,11 @@ class FileSource(Source):
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
         columns = self._format.columns_of(declared.schema.columns if declared else None)
         self._reading = FileReading(
-            format=self._format, declared=columns, chosen=tuple(options[opt.READ_COLUMNS] or ()), defaults=defaults
+            format=self._format,
+            declared=columns,
+            chosen=tuple(options[opt.READ_COLUMNS] or ()),
+            defaults=defaults,
+            lacks_any=options[opt.MISSING_COLUMNS] == "NULL",
         )
         if columns is None and not self.bounded:
             raise UsageError(
@@ -274,7 +281,7 @@ class FileSource(Source):
         with self._files.open(version) as file:
             found = partitions(version.path) if keys else {}
             try:
-                for rows in self._reading.read(file, split.body, context):
+                for rows in self._reading.read(file, split.body, context, found):
                     yield Batch(table=self._table, rows=_with_values(rows, {key: found.get(key) for key in keys}))
             except OSError as error:
                 # Arrow has no number for what it finds in the bytes: trying again gives the same.

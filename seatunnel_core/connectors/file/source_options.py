@@ -16,7 +16,7 @@ from seatunnel_core.config.option import (
     Option,
     OptionType,
 )
-from seatunnel_core.connectors.file.formats import READ
+from seatunnel_core.connectors.file.formats.names import READ
 from seatunnel_core.connectors.tables import TABLES, tables_option
 
 LEAST_INTERVAL_MS = 100
@@ -48,7 +48,11 @@ def _moment_ns(value: Any) -> int:
 MOMENT: OptionType[int] = OptionType(name="moment", parse=_moment_ns, textual=True, shape=json_shape.TEXT)
 
 PATH = Option(
-    "path", STRING, required=True, unless=(TABLES,), doc="A file, a folder, or a pattern with *, ? and [...]."
+    "path",
+    STRING,
+    required=True,
+    unless=(TABLES,),
+    doc="A file, a folder, or a pattern with *, ?, [...], {a,b} and, for any number of folders, **.",
 )
 FORMAT = Option(
     "file_format_type",
@@ -66,8 +70,8 @@ FIELD_DELIMITER = Option(
     "field_delimiter",
     STRING,
     aliases=("delimiter",),
-    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Several characters are "
-    "possible where there are no quotes: in text, and in csv with an empty quote_char.",
+    doc="What stands between values: a comma for csv and U+0001 for text when it is not set. Of text it is a regular "
+    "expression. It may be several characters where there are no quotes: in text, and in csv with an empty quote_char.",
 )
 ROW_DELIMITER = Option(
     "row_delimiter",
@@ -109,15 +113,22 @@ ESCAPE = Option(
 NULL_FORMAT = Option(
     "null_format", STRING, doc="A text that means null, such as NA. An empty value that is not quoted is always null."
 )
+EMPTY_VALUE = Option(
+    "empty_value",
+    ENUM("NULL", "TEXT"),
+    default="NULL",
+    doc="What a value without characters is in a column of texts or bytes of text and csv: null, as with SeaTunnel, or "
+    "the empty text, where null_format says what null is. With TEXT a file is read line by line, which takes longer.",
+)
 DATE_FORMAT = Option("date_format", STRING, default="yyyy-MM-dd", doc="How dates are written.")
 DATETIME_FORMAT = Option(
     "datetime_format", STRING, default="yyyy-MM-dd HH:mm:ss", doc="How timestamps are written; ISO 8601 always works."
 )
 TIME_FORMAT = Option(
     "time_format",
-    ENUM("HH:mm:ss", "HH:mm:ss.SSS"),
+    ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
     default="HH:mm:ss",
-    doc="How times are written; both are recognised.",
+    doc="How times are written; all of these are recognised.",
 )
 ENCODING = Option("encoding", STRING, default="UTF-8", doc="The character encoding of text files.")
 COMPRESS = Option(
@@ -158,7 +169,7 @@ PARTITIONS = Option(
     "parse_partition_from_path",
     BOOLEAN,
     default=True,
-    doc="Whether folders named key=value become columns of type string at the end.",
+    doc="Whether folders named key=value become columns: strings at the end, or of the type that schema declares.",
 )
 READ_PARTITIONS = Option(
     "read_partitions",
@@ -219,7 +230,16 @@ ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="What happens with a row that cannot be read: the pipeline fails, or the row is counted and left out.",
+    doc="What happens with a row that cannot be read: the pipeline fails, or the row is counted and left out. When it "
+    "is set, also with lines that have more or fewer values than columns, which are read otherwise.",
+)
+
+MISSING_COLUMNS = Option(
+    "missing_columns",
+    ENUM("FAIL", "NULL"),
+    default="FAIL",
+    doc="What becomes of a column that other files, or schema, have and this one has not: an error, or null. A "
+    "defaultValue in schema, which may be null, says it for one column.",
 )
 
 OF_A_TABLE: tuple[Option[Any], ...] = (
@@ -238,6 +258,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     QUOTE,
     ESCAPE,
     NULL_FORMAT,
+    EMPTY_VALUE,
     DATE_FORMAT,
     DATETIME_FORMAT,
     TIME_FORMAT,
@@ -261,6 +282,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
     START_MODE,
     SYNC_MODE,
     POST_SYNC,
+    MISSING_COLUMNS,
     ROW_ERRORS,
 )
 

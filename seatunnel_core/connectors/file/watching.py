@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.file.filesystem import FileVersion
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 from seatunnel_core.errors import StoredValueError
 
 MOST_FILES = 5_000

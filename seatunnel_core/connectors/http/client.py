@@ -308,7 +308,9 @@ class _Told:
             return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False
-        system = next((each for each in chain if isinstance(each, OSError) and each.errno is not None), None)
+        # One of a file is not of the connection: it was being handled by somebody when this was raised.
+        systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
+        system = next((each for each in systems if each.errno is not None), None)
         if system is None and str(error).startswith("Could not find"):
             return str(error), False  # a file of a certificate
         why = system.strerror if system is not None and system.strerror else "the connection broke"

@@ -9,12 +9,13 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.http import options as opt
-from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.connectors.source import ReadContext, named_block
 from seatunnel_core.errors import RowError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.json_document import compiled, divided, found, keys_of, parsed
+from seatunnel_core.rows.lax_json import lax
 from seatunnel_core.rows.schema_block import described_table, table_schema
-from seatunnel_core.rows.values import plain
+from seatunnel_core.rows.values import row_converter
 
 BATCH_ROWS = 16_384
 CONTENT = pa.schema([("content", pa.string())])
@@ -41,7 +42,7 @@ class Content:
     @classmethod
     def of(cls, options: Options) -> "Content":
         """Raises ``UsageError`` when options do not go together, or a path cannot be understood."""
-        block = options[opt.SCHEMA_BLOCK]
+        block = named_block(options)
         try:
             declared = table_schema(block)
         except ValueError as error:
@@ -88,11 +89,12 @@ class Content:
             SourceError: it is not JSON; says where.
         """
         lines = text.splitlines() if self.multi_lines else [text]
+        read = lax if self.path is not None or self.fields else parsed  # as SeaTunnel's parser of paths does
         documents = []
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
-                    documents.append(parsed(line))
+                    documents.append(read(line))
                 except ValueError as error:
                     place = f"{where}, line {number}" if self.multi_lines else where
                     why = _LINES if str(error).startswith("Extra data") else f"the answer is not JSON: {error}"
@@ -161,28 +163,20 @@ class Content:
     def batches(self, elements: Sequence[Any], where: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
         """The rows; those that are not what the schema says go to ``context.skip``."""
         columns = self.schema.columns
+        convert = row_converter(columns)
         for start in range(0, len(elements), BATCH_ROWS):
             rows = []
             for number, element in enumerate(elements[start : start + BATCH_ROWS], start + 1):
+                place = f"{where}, row {number}"
+                if not isinstance(element, dict):
+                    context.skip(RowError(f"{place}: expected a JSON object {{…}}, found {keys_of(element)}"))
+                    continue
                 try:
-                    rows.append(self._row(element, f"{where}, row {number}"))
-                except RowError as error:
-                    context.skip(error)
+                    rows.append(convert(element))
+                except ValueError as error:
+                    context.skip(RowError(f"{place}, {error}"))
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=columns)
-
-    def _row(self, element: Any, where: str) -> dict[str, Any]:
-        if not isinstance(element, dict):
-            raise RowError(f"{where}: expected a JSON object {{…}}, found {keys_of(element)}")
-        row = {}
-        for column in self.schema.columns:
-            try:
-                row[column.name] = plain(element.get(column.name), column.type)
-            except ValueError as error:
-                raise RowError(f"{where}, column {column.name!r}: {error}") from None
-            if row[column.name] is None and not column.nullable:
-                raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
-        return row
 
     def _selected(self, document: Any, where: str) -> list[Any]:
         """What ``content_field`` finds: the elements of an array, or all to which the path leads."""

@@ -76,7 +76,12 @@ BODY = Option(
     doc="What each request brings, mostly JSON; its Content-Type is application/json unless headers say otherwise. "
     "With application/x-www-form-urlencoded an object of JSON is sent as a form.",
 )
-AS_FORM = Option("keep_params_as_form", BOOLEAN, default=False, doc="Send params as a form in the body of a POST.")
+AS_FORM = Option(
+    "keep_params_as_form",
+    BOOLEAN,
+    doc="Whether the params of a POST are a form in its body, or stand in the url. Without it they are in both places "
+    "when there is no body, as versions of SeaTunnel differ.",
+)
 FORMAT = Option(
     "format",
     ENUM("json", "text", "binary"),

@@ -22,7 +22,10 @@ class Request:
     params: Mapping[str, str] = field(factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     as_form: bool = False
-    """Whether ``params`` are sent as a form."""
+    """Whether ``params`` are sent as a form, and not in the url."""
+
+    as_both: bool = False
+    """Whether ``params`` are sent as a form, and in the url, too."""
 
     hides_path: bool = False
     """Whether the path of the url is a secret, as in webhooks."""
@@ -53,7 +56,7 @@ class Request:
 
     def data(self) -> Any:
         """The body as the client takes it: bytes, or the pairs of a form."""
-        if self.as_form:
+        if self.as_form or (self.as_both and (self.is_form or not self._header("content-type"))):
             return dict(self.params)
         if self.body is None:
             return None

@@ -15,7 +15,7 @@ from seatunnel_core.config.option import LIST, STRING, Option, Options
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import Answer, Client
 from seatunnel_core.connectors.http.request import Request, checked_url
-from seatunnel_core.connectors.http.sink import HttpSink
+from seatunnel_core.connectors.http.sink import HttpSink, texts_of
 from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.connectors.tables import tables_option
 from seatunnel_core.errors import SourceError, UsageError
@@ -360,14 +360,13 @@ class Slack(ServiceSink):
         return (answer.text, said.get("error") == "ratelimited") if refused else None
 
 
-def _values(rows: pa.RecordBatch) -> Iterator[list[str]]:
+def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
     """The values of each row as texts: texts as they are, anything else as in JSON."""
-    kinds = rows.schema.types
-    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        yield [
-            value if isinstance(value, str) else json_text(value, kind).strip('"')
-            for value, kind in zip(values, kinds, strict=True)
-        ]
+    return texts_of(rows, _text)
+
+
+def _text(value: Any, kind: pa.DataType) -> str:
+    return value if isinstance(value, str) else json_text(value, kind).strip('"')
 
 
 def _lines(rows: pa.RecordBatch) -> Iterator[str]:

@@ -2,22 +2,22 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.value_text import json_text
+from seatunnel_core.work.committable import Committable
 
 
 class HttpSink(Sink):
@@ -26,6 +26,7 @@ class HttpSink(Sink):
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.AT_LEAST_ONCE
+    tells_rows_apart = True
     weakness = "sends rows at once, and what a failed task has sent is sent again"
     credentials: ClassVar[str] = "headers and params"
     """Which options say who asks, for messages."""
@@ -61,13 +62,17 @@ class HttpSink(Sink):
         )
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
-        """What is sent of each row: a JSON object."""
-        yield from json_objects(rows)
+        """What is sent of each row: a JSON object. Raises ``RowError``."""
+        return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
         """What an answer that looks well says against the request, and whether it may pass; for services that say so in
         their answers."""
         return None
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return {}
 
     def prepare(self, place: SinkPlace) -> None:
         with Client(self.connection, SinkError) as client:
@@ -101,10 +106,11 @@ class HttpWriter(SinkWriter):
                 f"table {batch.table}: {self._sink.identifier} sends inserted rows, found {others}; leave them out "
                 "with FilterRowKind, or make columns of their kinds with RowKindExtractor"
             )
+        bodies = list(self._sink.bodies(batch.rows))
         if batch.table != self._table:
             self._send()
             self._table = batch.table
-        for body in self._sink.bodies(batch.rows):
+        for body in bodies:
             self._waiting.append(body)
             if len(self._waiting) >= max(self._sink.array_rows, 1):
                 self._send()
@@ -153,10 +159,19 @@ class HttpWriter(SinkWriter):
 def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
     """Each row as a JSON object."""
     names = [json.dumps(name, ensure_ascii=False) for name in rows.schema.names]
-    types = rows.schema.types
-    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        texts = (json_text(value, kind) for value, kind in zip(values, types, strict=True))
+    for texts in texts_of(rows, json_text):
         yield "{" + ",".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True)) + "}"
+
+
+def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
+    """The values of each row as texts. Raises ``RowError``: it names the column."""
+    columns = []
+    for column, values in zip(rows.schema, rows.columns, strict=True):
+        try:
+            columns.append([text(value, column.type) for value in values.to_pylist()])
+        except ValueError as error:
+            raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+    return zip(*columns, strict=True)
 
 
 def told(where: str, error: SinkError) -> SinkError:

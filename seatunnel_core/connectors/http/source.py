@@ -1,7 +1,7 @@
 """The source ``Http``: rows of the answers of a service, page by page.
 
-Nothing is asked in the driver but the first page, once, before a job starts: so wrong hosts, paths, tokens,
-certificates and JSONPaths are found before data moves.
+A job asks for each page once, in its tasks: a request may cost something, or take something away. ``--check`` asks for
+the first page with GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
 """
 
 import re
@@ -15,7 +15,6 @@ import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
@@ -26,7 +25,12 @@ from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, 
 from seatunnel_core.connectors.tables import tables_option
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.split import Split
 
+_BOTH = (
+    "params of a POST without a body are sent in the url, as newer versions of SeaTunnel do it, and as a form, as "
+    "2.3.8 does; write keep_params_as_form = true for the form alone, false for the url alone"
+)
 _ROW_BYTES = 200
 """A guess: what a split weighs decides about packing only."""
 
@@ -41,6 +45,7 @@ class HttpSource(Source):
         tables_option(opt.SOURCE_OPTIONS),
     )
     task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
+    waits = True
     credentials: ClassVar[str] = "headers and params"
     """Which options say who asks, for messages."""
 
@@ -58,12 +63,13 @@ class HttpSource(Source):
         self._content = Content.of(options)
         self._connection = Connection.of(options, hidden=secrets_of(options), credentials=self.credentials)
         self._paging = Paging.of(options)
-        self._asked = False
         request = self._written()
-        if request.as_form and request.method != "POST":
+        if options[opt.AS_FORM] and request.method != "POST":
             raise UsageError("option 'keep_params_as_form': a form is sent with method = POST")
-        if request.as_form and request.body is not None:
+        if options[opt.AS_FORM] and request.body is not None:
             raise UsageError("option 'body': with keep_params_as_form = true, params are the body; leave one of them")
+        if request.as_both:
+            self.remarks = (_BOTH,)
         if self._paging is not None:
             self._paging.check(request)
 
@@ -75,7 +81,8 @@ class HttpSource(Source):
             headers=self.options[opt.HEADERS] or {},
             params=self.options[opt.PARAMS] or {},
             body=self.options[opt.BODY],
-            as_form=self.options[opt.AS_FORM],
+            as_form=bool(self.options[opt.AS_FORM]),
+            as_both=in_both_places(self.options),
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
@@ -87,10 +94,12 @@ class HttpSource(Source):
     def run_in(self, *, streaming: bool) -> None:
         self.bounded = not streaming
 
-    def require_input(self) -> None:
-        """Ask for the first page, once."""
-        if self._asked:
-            return
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        if self.options[opt.METHOD] == "GET":
+            self._look_at_first_page()
+        return (self._content.schema,)
+
+    def _look_at_first_page(self) -> None:
         with self._client() as client:
             request = self._first(client)
             if self._content.format == "binary":
@@ -101,11 +110,6 @@ class HttpSource(Source):
                 self._content.elements(documents, request.shown)
             else:
                 self._content.counted(client.send(request).text, request.shown)
-        self._asked = True
-
-    def planned_schemas(self) -> tuple[TableSchema, ...]:
-        self.require_input()
-        return (self._content.schema,)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         polls: Sequence[Item] = [{}] if self.bounded else inspected
@@ -217,6 +221,12 @@ class HttpSource(Source):
         if stored.member(body, "last") is None:
             return f"all pages of {shown}"
         return f"pages {stored.number(body, 'first')} to {stored.number(body, 'last')} of {shown}"
+
+
+def in_both_places(options: Options) -> bool:
+    """Whether params of a POST go into the url and into a form: versions of SeaTunnel differ in what they do."""
+    written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
+    return bool(written) and not options.is_set(opt.AS_FORM)
 
 
 def secrets_of(options: Options) -> tuple[str, ...]:

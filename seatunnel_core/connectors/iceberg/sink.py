@@ -1,12 +1,10 @@
 """The sink ``Iceberg``: tasks stage data files below the tables, the driver appends them in one commit a checkpoint."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
@@ -18,9 +16,12 @@ from seatunnel_core.connectors.iceberg.staging import epoch_folder, make_folder
 from seatunnel_core.connectors.iceberg.table import TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, StagingPlace
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
+from seatunnel_storage_api.secret import shown
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -34,6 +35,7 @@ class IcebergSink(Sink):
     between is what makes a commit happen once, also when an engine that was replaced wakes up in the midst of one."""
 
     identifier: ClassVar[str] = "Iceberg"
+    tells_rows_apart = True
     declared = opt.SINK_OPTIONS
     example = """
         iceberg.catalog.config { type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }
@@ -41,7 +43,9 @@ class IcebergSink(Sink):
         table = orders
     """
     guarantee = Guarantee.EXACTLY_ONCE
+    forgets = False
     retracts = True
+    saves_later = True
     task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
@@ -58,6 +62,24 @@ class IcebergSink(Sink):
 
     def check_schema(self, schema: TableSchema) -> None:
         new_spec(self._keys, iceberg_schema(schema), ".".join(self._ids.of(schema)))
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        """A committable names its table. A sink of one table takes those of that one only."""
+        return self._where if self._ids.one is None else {**self._where, opt.TABLE.key: str(self._ids)}
+
+    @property
+    def _where(self) -> Mapping[str, str]:
+        """The catalog."""
+        named = {key: self._properties[key] for key in ("type", "uri", "warehouse") if key in self._properties}
+        return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        data, schema = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
+        does = [data] if data != "APPEND_DATA" else []
+        target = " ".join((*self._where.values(), str(self._ids)))
+        return SaveMode(target=target, does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
@@ -165,6 +187,15 @@ class IcebergSink(Sink):
             with self._told(place, "cannot take rows back", table):
                 removed += table.retract(retraction)
         return removed
+
+    def published(self, place: SinkPlace) -> Iterable[str]:
+        found: set[str] = set()
+        for target in self._existing(place, "cannot be looked at"):
+            with self._told(place, "cannot be looked at", target):
+                table = target.found()
+                if table is not None:
+                    found |= history.committed_ids(table, place) - history.retracted_ids(table, place)
+        return found
 
     # -- the catalog ----------------------------------------------------------------------------------------------
 

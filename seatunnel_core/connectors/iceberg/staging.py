@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.fs as pafs
 from attrs import frozen
 
-from seatunnel_core.connectors.file.local import sync_folder
-from seatunnel_core.connectors.file.staged_name import OWNER, committable_id
+from seatunnel_core.connectors.filesystems.local import sync_folder
+from seatunnel_core.connectors.filesystems.staged_name import OWNER, committable_id
 from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
 
 if TYPE_CHECKING:

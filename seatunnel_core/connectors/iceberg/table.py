@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.connectors.file.staged_name import committable_id
+from seatunnel_core.connectors.filesystems.staged_name import committable_id
 from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg.catalog import without_retries
 from seatunnel_core.connectors.iceberg.partitions import record
@@ -23,6 +22,7 @@ from seatunnel_core.connectors.iceberg.staging import (
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.errors import CommitError, SinkError
+from seatunnel_core.work.retraction import Retraction
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -89,6 +89,7 @@ class TargetTable:
         table = self.found()
         if table is None:
             return
+        self._refuse_replaced(table)
         own = f"{job_folder(table, self.place.job_id)}/"  # another pipeline of this job may write here too
         every = history.live_files(table, lambda _path: True)
         foreign = [file for file in every if not file.file_path.startswith(own)]

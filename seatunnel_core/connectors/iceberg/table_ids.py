@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from seatunnel_core.connectors.file.table_names import VARIABLE, filled
+from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import field, frozen
 
-from seatunnel_core.connectors.file.local import sync_file, sync_folder
-from seatunnel_core.connectors.file.staging import unique_name
+from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
 from seatunnel_core.connectors.iceberg.catalog import may_pass
 from seatunnel_core.connectors.iceberg.columns import column_of
 from seatunnel_core.connectors.iceberg.partitions import Partition, Parts, parted
@@ -19,6 +18,7 @@ from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.staging.target import unique_name
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 

@@ -19,6 +19,13 @@ class Column:
     read: str = field(repr=False)
     """The expression that a SELECT has for it, with ``{}`` for its quoted name: ``{}::text``."""
 
+    misfit: str = field(default="", repr=False)
+    """An expression, as ``read``, of the text of a value that rows cannot hold, null for all others; ``""`` where the
+    value itself shows it. It is asked for behind all columns."""
+
+    generated: bool = False
+    """Whether the database computes its values, so that nobody else may write them."""
+
     direct: bool = True
     """Whether a value of type ``arrow`` can be copied into a column of the declared type as it is; otherwise it goes in
     as a text, and the database converts it."""
@@ -29,6 +36,9 @@ class Column:
 
     collation: str = ""
     """How the database compares its texts, where a column that is made like it would not get that by itself."""
+
+    order: str = ""
+    """The name of the order in which rows are cut by it, among ``Dialect.orders``."""
 
     in_utc: bool = False
     """Whether it has no time zone and takes moments that have one, as they are in UTC."""

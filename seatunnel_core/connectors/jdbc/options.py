@@ -43,7 +43,8 @@ POOL = Option(
     "connection_pool_size",
     within(2, 1000),
     default=8,
-    doc="How many connections a process opens to this database at most, for all tables, sources and sinks together.",
+    doc="How many readers and writers of a process use this database at a time, for all tables, sources and sinks "
+    "together; one that has a connection waits for no other.",
 )
 QUERY = Option(
     "query", STRING, unless=("table_path", "table_list"), required=True, doc="A statement that gives the rows."
@@ -55,8 +56,8 @@ WHERE = Option("where_condition", STRING, doc="Which rows of each table or query
 PARTITION_COLUMN = Option(
     "partition_column",
     STRING,
-    doc="By which column the rows are divided into splits: a number, a text, a date or a moment. Without it, that of "
-    "the primary key of table_path, else nothing is divided.",
+    doc="By which column the rows are divided into splits. Without it, that of the primary key of table_path, else "
+    "nothing is divided.",
 )
 PARTITION_NUM = Option(
     "partition_num",

@@ -11,13 +11,15 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
-from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Statement, Target
+from seatunnel_core.connectors.jdbc.statement import Statement
+from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
 from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.work.committable import Committable
 
 _CLAIM_S = 60
 """How long an engine waits that starts while another one of the same job commits, or sleeps in the midst of that."""
@@ -52,7 +54,7 @@ class Publishing:
             SinkError: a newer engine has the pipeline.
         """
         for statement in TABLES:
-            self._make(statement + self.dialect.table_options)
+            self._make(statement + self.dialect.table_options + self.dialect.text_order)
         with self.transaction() as connection:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
@@ -193,11 +195,25 @@ class Publishing:
             unique=is_unique,
             others_unique=others_unique,
             statement=self.statement,
+            places=self._places(connection),
         )
+        if not is_unique:
+            self._refuse_repeated(connection, target, staging)
         for statement in target.moves(self.dialect, staging, changes=part["changes"]):
             self._run(connection, statement)
         if not self.dialect.ddl_commits:
             self._run(connection, f"DROP TABLE {staging}")
+
+    def _places(self, connection: Any) -> Sequence[str]:
+        if self.statement is None or not self.statement.repeats:
+            return ()
+        return self.dialect.place_types(connection, self.statement.asked())
+
+    def _refuse_repeated(self, connection: Any, target: Target, staging: str) -> None:
+        """Where the database does not know the key; otherwise it refuses them itself."""
+        asked = target.repeated(self.dialect, staging, also_there=True)
+        for key in self.dialect.ask(connection, asked) if asked else ():
+            raise CommitError(f"{self.who}: {target.repetition(key)}")
 
     def _columns(self, connection: Any, staging: str) -> list[str]:
         cursor = self.dialect.cursor(connection)
@@ -234,11 +250,21 @@ class Publishing:
                 self._run(connection, gone)
             connection.commit()
 
+    def committed(self) -> list[str]:
+        """The ids that are recorded as committed; none where nothing was ever recorded."""
+        with self.transaction() as connection:
+            if COMMITS not in self.dialect.tables(connection, None, COMMITS):
+                return []
+            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key}"
+            return [name for (name,) in self.dialect.ask(connection, asked)]
+
     def clear(self) -> None:
         """Forget the pipeline: its job is recorded as ended."""
         with self.transaction() as connection:
             for table in (COMMITS, PIPELINES):
                 self._run(connection, f"DELETE FROM {table} WHERE pipeline = {self._key}")
+            job = self.dialect.literal(key_of_job(self.place.job_id))
+            self._run(connection, f"DELETE FROM {COMMITS} WHERE pipeline = {job}")
             connection.commit()
 
     # -- statements -----------------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
-from seatunnel_core import stored
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
-from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, bound_of, can_divide, condition
-from seatunnel_core.connectors.source import Planning
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
+from seatunnel_core.connectors.source import Planning, table_without_name
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 
@@ -37,7 +36,7 @@ class Reading:
     @property
     def name(self) -> str:
         """The path of the table in rows."""
-        return "default" if self.path is None else self.dialect.table_name(self.path)
+        return table_without_name(self.options) if self.path is None else self.dialect.table_name(self.path)
 
     @property
     def relation(self) -> str:
@@ -70,10 +69,8 @@ class Reading:
             everything = f"SELECT * FROM {self.relation} WHERE ({self.where})"
             self.dialect.columns(connection, everything)
         split_column = self._split_column(columns, table)
-        for bound in (opt.LOWER, opt.UPPER):
-            if split_column is not None:
-                bound_of(self.options, bound, split_column)
-        return Found(reading=self, columns=columns, split_column=split_column, table=table)
+        bounds = within_bounds(self.dialect, self.options, split_column) if split_column is not None else ""
+        return Found(reading=self, columns=columns, split_column=split_column, table=table, bounds=bounds)
 
     def _split_column(self, columns: tuple[Column, ...], table: DatabaseTable | None) -> Column | None:
         by_name = {column.name: column for column in columns}
@@ -86,17 +83,14 @@ class Reading:
                     f"option 'partition_column': {self.name} has no column {name!r}"
                     + (f"; did you mean {meant}?" if meant else f"; it has {', '.join(by_name)}")
                 )
-            if not can_divide(by_name[name].arrow):
-                raise SourceError(
-                    f"option 'partition_column': {name!r} has the type {by_name[name].declared}; rows are divided by "
-                    "numbers, texts, dates and moments"
-                )
             return by_name[name]
         if table is None or self.query is not None:
             return None
-        keys = (table.primary_key, *table.unique_keys)
-        usable = (by_name[key[0]] for key in keys if key and can_divide(by_name[key[0]].arrow))
-        return next(usable, None)
+        keys = [[by_name[name] for name in key] for key in (table.primary_key, *table.unique_keys) if key]
+        first = [key[0] for key in keys]
+        in_keys = (column for column in (*first, *(column for key in keys for column in key)))
+        with_order = (column for column in in_keys if not self.dialect.orders[column.order].said)
+        return next(with_order, first[0] if first else None)
 
 
 def _narrowed(column: Column) -> Column:
@@ -111,6 +105,25 @@ class Found:
     columns: tuple[Column, ...] = field(repr=False)
     split_column: Column | None
     table: DatabaseTable | None = field(repr=False)
+    bounds: str = field(default="", repr=False)
+    """The condition that ``partition_lower_bound`` and ``partition_upper_bound`` make, or ``""``."""
+
+    @property
+    def where(self) -> str:
+        """The condition on the rows of all splits, or ``""``."""
+        both = [f"({each})" for each in (self.reading.where, self.bounds) if each]
+        return " AND ".join(both)
+
+    def told(self) -> str | None:
+        """How rows are divided, for a person, where it is not by the order that an index of the column has."""
+        column = self.split_column
+        order = self.reading.dialect.orders[column.order] if column is not None else None
+        if column is None or order is None or not order.said:
+            return None
+        return (
+            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.said}: no index helps, "
+            "so each split reads the whole table"
+        )
 
     def schema(self) -> TableSchema:
         fields = [pa.field(column.name, column.arrow) for column in self.columns]
@@ -127,7 +140,7 @@ class Found:
         reading, options = self.reading, self.reading.options
         rows = self._rows(connection)
         if self.split_column is None:
-            return [({"column": "", **Piece(has_nulls=True).body()}, rows)]
+            return [({"column": "", **Piece().body()}, rows)]
         number = options[opt.PARTITION_NUM]
         if number is None and reading.path is None:
             number = planning.parallelism
@@ -136,7 +149,7 @@ class Found:
             dialect=reading.dialect,
             ask=lambda statement: reading.dialect.ask(connection, statement),
             relation=reading.relation,
-            where=reading.where,
+            where=self.where,
             column=self.split_column,
             options=options,
             rows=rows,
@@ -147,12 +160,18 @@ class Found:
     def statement(self, body: Mapping[str, Any]) -> str:
         """The SELECT for one split."""
         dialect = self.reading.dialect
-        shown = ", ".join(
-            column.read.replace("{}", dialect.quoted(column.name)) + f" AS {dialect.quoted(column.name)}"
-            for column in self.columns
+        shown = [(column, column.read, column.name) for column in self.columns]
+        shown += [
+            (column, column.misfit, f"seatunnel_misfit_{number}")
+            for number, column in enumerate(self.columns)
+            if column.misfit
+        ]
+        asked = ", ".join(
+            f"{expression.replace('{}', dialect.quoted(column.name))} AS {dialect.quoted(name)}"
+            for column, expression, name in shown
         )
-        narrowed = condition(dialect, stored.text(body, "column"), body, self.reading.where)
-        return f"SELECT {shown} FROM {self.reading.relation}{narrowed}"
+        narrowed = condition(dialect, body, self.where)
+        return f"SELECT {asked} FROM {self.reading.relation}{narrowed}"
 
     def _rows(self, connection: Any) -> int:
         reading = self.reading
@@ -160,7 +179,7 @@ class Found:
         if reading.path is not None and reading.query is None and not reading.options[opt.SELECT_COUNT]:
             estimated = reading.dialect.estimated_rows(connection, reading.path)
         if estimated is None and (self.split_column is not None or reading.options[opt.SELECT_COUNT]):
-            where = f" WHERE {reading.where}" if reading.where else ""
+            where = f" WHERE {self.where}" if self.where else ""
             asked = f"SELECT count(*) FROM {reading.relation}{where}"
             estimated = int(reading.dialect.ask(connection, asked)[0][0])
         return max(1, estimated or 1)
@@ -225,4 +244,4 @@ def _condition(text: str | None) -> str:
 
 def only_shown(found: Found) -> Found:
     """Without what only the driver needs, for a task."""
-    return evolve(found, table=None)
+    return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

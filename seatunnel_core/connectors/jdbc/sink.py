@@ -1,29 +1,37 @@
 """The sink ``Jdbc``: rows go into tables of a database, or into a statement of one's own."""
 
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.file.table_names import VARIABLE, filled
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
-from seatunnel_core.connectors.jdbc.dialect import TASK_MODULES, TablePath, dialect_of
+from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, TablePath, dialect_of
 from seatunnel_core.connectors.jdbc.publishing import Publishing
+from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode
+from seatunnel_core.connectors.jdbc.statement import statement_of
 from seatunnel_core.connectors.jdbc.target import (
     Target,
     new_columns,
-    statement_of,
     target_of_statement,
     target_table,
 )
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.committable import Committable
+
+_log = logging.getLogger(__name__)
+
+_saving = [threading.Lock() for _ in range(64)]
+"""Held by the one sink of this process that empties a table; shared by tables, of which there may be thousands."""
 
 _PAUSE_S = 1.0
 """Between two tries of a commit: a server that was killed takes about as long to be there again."""
@@ -34,7 +42,9 @@ class JdbcSink(Sink):
     those tables, and records what was committed and by which engine."""
 
     identifier: ClassVar[str] = "Jdbc"
+    takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
+    saves_later = True
     guarantee = Guarantee.EXACTLY_ONCE
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"
@@ -57,9 +67,10 @@ class JdbcSink(Sink):
             )
         self._stages: bool = options[opt.EXACTLY_ONCE]
         self._batch_rows: int = options[opt.BATCH_SIZE]
-        self._statement = None if options[opt.GENERATE] else statement_of(_query(options))
-        if options[opt.GENERATE] and options.is_set(opt.SINK_QUERY):
-            raise UsageError("option 'query': generate_sink_sql = true writes the statements; leave one of the two out")
+        generates = options[opt.GENERATE] and not options[opt.SINK_QUERY]
+        self._statement = None if generates else statement_of(_query(options))
+        if options[opt.GENERATE] and not generates:
+            _log.warning("the sink Jdbc: query stands beside generate_sink_sql = true, and rows go into query alone")
         if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
             raise UsageError("option 'custom_sql': data_save_mode is CUSTOM_PROCESSING, and the statement is missing")
         self._check_names()
@@ -67,6 +78,12 @@ class JdbcSink(Sink):
             keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
             self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
             self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
+        self._empties = (
+            options[opt.DATA_SAVE_MODE] != "APPEND_DATA" or options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA"
+        )
+        self._claims = self._stages or (self._empties and self._statement is None)
+        """Whether the database has to know whose the pipeline is."""
+
         self._targets: Mapping[str, Target] = {}
         self._driver: _Driver | None = _Driver()
 
@@ -78,12 +95,27 @@ class JdbcSink(Sink):
             if "${" in VARIABLE.sub("", self.options[option] or ""):
                 raise UsageError(f"option {option.key!r}: it has a variable that no table has; write ${{table_name}}")
 
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        """A committable names its table. How rows get there is what the options say."""
+        how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT)
+        return {opt.URL.key: str(self._dialect.address), **how}
+
+    @property
+    def save_mode(self) -> SaveMode | None:
+        if self._statement is not None:
+            return None
+        data, schema = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
+        does = [data] if data != "APPEND_DATA" else []
+        where = (str(self._dialect.address), self.options[opt.DATABASE] or "", self.options[opt.TABLE] or "")
+        return SaveMode(target="/".join(where), does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")))
+
     # -- at the start ---------------------------------------------------------------------------------------------
 
     def prepare(self, place: SinkPlace) -> None:
         self._of_driver.save_mode_left = False
         with self._told(place, "the database cannot be prepared"):
-            if self._stages:
+            if self._claims:
                 self._publishing(place).claim()
             else:
                 with self._dialect.pool.lend():
@@ -103,21 +135,19 @@ class JdbcSink(Sink):
     def _ready(self, schema: TableSchema, place: SinkPlace) -> Target:
         publishing = self._publishing(place)
         with publishing.transaction() as connection:
-            if self._stages:
+            if self._claims:
                 publishing.hold(connection)
             if self._statement is not None:
                 return self._checked_statement(connection, schema)
             path = self._path(schema)
             names = {name: self._written(name) for name in schema.columns.names}
             keys = tuple(self._written(name) for name in self._keys(schema))
-            if self._of_driver.save_mode_left and path not in self._of_driver.seen:
-                self._empty(connection, path)
-                self._of_driver.seen.add(path)
-            table = self._dialect.table(connection, path)
-            if table is None:
-                self._create(connection, path, schema, names, keys)
+            with self._saved(connection, path, place):
                 table = self._dialect.table(connection, path)
-            connection.commit()
+                if table is None:
+                    self._create(connection, path, schema, names, keys)
+                    table = self._dialect.table(connection, path)
+                connection.commit()
             if table is None:
                 raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by somebody else")
             if self._stages and not table.transactional:
@@ -143,6 +173,22 @@ class JdbcSink(Sink):
             return self._dialect.path_in(database, written)
         except ValueError as error:
             raise SinkError(f"the rows of {schema.table}: {error}") from None
+
+    @contextmanager
+    def _saved(self, connection: Any, path: TablePath, place: SinkPlace) -> Iterator[None]:
+        """With the save mode done in the transaction, if it is left to be, and nobody who does the same meanwhile."""
+        driver = self._of_driver
+        if not (self._empties and driver.save_mode_left and path not in driver.seen):
+            yield
+            return
+        mode = TableSaveMode(dialect=self._dialect, place=place, path=path)
+        with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
+            acts = mode.may_act(connection)
+            if acts:
+                self._empty(connection, path)
+            mode.note(connection, acted=acts)
+            yield
+        driver.seen.add(path)
 
     def _empty(self, connection: Any, path: TablePath) -> None:
         """As the two save modes say."""
@@ -179,16 +225,17 @@ class JdbcSink(Sink):
     def _checked_statement(self, connection: Any, schema: TableSchema) -> Target:
         """The statement as the database understands it, tried on a table without rows."""
         assert self._statement is not None
-        target = target_of_statement(self._dialect, self._statement, schema)
-        cursor, tried = self._dialect.cursor(connection), ("seatunnel_tried",)
-        columns = new_columns(self._dialect, target.rows(), {name: name for name in target.names})
-        cursor.execute(self._dialect.create_table(tried, columns, (), temporary=True))
+        target_of_statement(self._dialect, self._statement, schema)
+        places = self._dialect.place_types(connection, self._statement.asked())
+        target = target_of_statement(self._dialect, self._statement, schema, places)
+        cursor, tried = self._dialect.cursor(connection), "seatunnel_tried"
+        cursor.execute(target.staging_table(self._dialect, tried, temporary=True))
         try:
-            for statement in target.moves(self._dialect, self._dialect.quoted(*tried), changes=False):
+            for statement in target.moves(self._dialect, self._dialect.quoted(tried), changes=False):
                 cursor.execute(f"EXPLAIN {statement}")
         finally:
             if self._dialect.ddl_commits:
-                cursor.execute(self._dialect.drop_temporary(self._dialect.quoted(*tried)))
+                cursor.execute(self._dialect.drop_temporary(self._dialect.quoted(tried)))
         connection.rollback()
         return target
 
@@ -223,9 +270,15 @@ class JdbcSink(Sink):
         with self._told(place, "what was staged cannot be swept"):
             return self._publishing(place).sweep(keep, final=final)
 
+    def published(self, place: SinkPlace) -> Iterable[str]:
+        if not self._stages:
+            return ()
+        with self._told(place, "the database cannot be asked what was committed"):
+            return self._publishing(place).committed()
+
     def clear(self, place: SinkPlace) -> None:
         super().clear(place)
-        if self._stages:
+        if self._claims:
             with self._told(place, "what is recorded of the pipeline cannot be removed"):
                 self._publishing(place).clear()
 

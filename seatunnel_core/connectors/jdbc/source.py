@@ -2,20 +2,20 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, ClassVar
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
-from seatunnel_core.connectors.jdbc.dialect import TASK_MODULES, dialect_of
-from seatunnel_core.connectors.jdbc.pool import CONTROL, Lent
+from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
 from seatunnel_core.connectors.jdbc.reading import Found, only_shown, readings_of
+from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.errors import ConnectorError, SourceError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.split import Split
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
@@ -44,6 +44,7 @@ class JdbcSource(Source):
         address = address_of(options)
         self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
         self._dialect = dialect_of(address, options[opt.POOL])
+        self.waits = False if address.kind in ("sqlite", "duckdb") else None
         self._readings = readings_of(self._dialect, options)
         if not self._dialect.shares_snapshots:
             self.caveat = (
@@ -53,13 +54,13 @@ class JdbcSource(Source):
         self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
         self._found: tuple[Found, ...] = ()
         self._snapshot: str | None = None
-        self._holder: Lent | None = None
+        self._shared: SharedSnapshot | None = SharedSnapshot(self._dialect)
         self._begun = False
 
     def __getstate__(self) -> dict[str, Any]:
         """A task gets what it needs to read, and not the connection that holds the snapshot."""
         found = tuple(only_shown(each) for each in self._found)
-        return {**self.__dict__, "options": None, "_holder": None, "_found": found}
+        return {**self.__dict__, "options": None, "_shared": None, "_found": found}
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -68,6 +69,9 @@ class JdbcSource(Source):
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return tuple(each.schema() for each in self._look())
+
+    def planned_reading(self) -> Sequence[str]:
+        return [told for found in self._found if (told := found.told()) is not None]
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         splits: list[Split] = []
@@ -107,16 +111,12 @@ class JdbcSource(Source):
         if not self._dialect.shares_snapshots:
             _log.info("the source Jdbc: each split sees %s as it is when the split is read", self._dialect.address)
             return
-        if self._holds():
-            return
+        assert self._shared is not None, "a task opens what only the driver has"
+        before = self._snapshot
         with self._told("no state of it can be shared"):
-            holder = self._dialect.pool.take(CONTROL)
-            try:
-                self._snapshot = self._dialect.export_snapshot(holder.connection)
-            except BaseException:
-                self._dialect.pool.discard(holder)
-                raise
-            self._holder = holder
+            self._snapshot = self._shared.open(self)
+        if self._snapshot == before:
+            return
         if restored or self._begun:
             _log.warning(
                 "the source Jdbc goes on with a newer state of %s: rows that were changed since the job began may be "
@@ -126,29 +126,30 @@ class JdbcSource(Source):
         self._begun = True
 
     def close(self) -> None:
-        if self._holder is not None:
-            self._dialect.pool.give_back(self._holder)
-            self._holder = self._snapshot = None
+        if self._shared is not None:
+            self._shared.close(self)
+            self._snapshot = None
 
-    def _holds(self) -> bool:
-        if self._holder is None:
-            return False
-        try:
-            self._holder.connection.exec_driver_sql("SELECT 1")
-        except Exception:  # the server was started again
-            self._dialect.pool.discard(self._holder)
-            self._holder = self._snapshot = None
-        return self._holder is not None
+    @classmethod
+    def meet(cls, sources: Sequence[Source]) -> None:
+        """One connection holds the state that all of a job see: a hundred tables would need a hundred of them."""
+        shared: dict[Any, SharedSnapshot] = {}
+        for each in (source for source in sources if isinstance(source, JdbcSource)):
+            each._shared = shared.setdefault(each._dialect.address, SharedSnapshot(each._dialect))
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         found = self._of(stored.text(split.body, "table"))
-        schema = found.schema()
-        with self._told(f"{self.describe([split])[0]} cannot be read"):
-            rows = self._dialect.read(found.statement(split.body), schema.columns, self._fetch_size, self._snapshot)
-            for batch in rows:
-                yield Batch(table=schema.table, rows=batch)
+        schema, first = found.schema(), 1
+        (where,) = self.describe([split])
+        rows = self._dialect.read(found.statement(split.body), found.columns, self._fetch_size, self._snapshot)
+        with self._told(f"{where} cannot be read"), closing(rows):  # it has a connection, which others wait for
+            for each in rows:
+                fitting = each.fitting(first, f"{self._dialect.address}, {where}", schema.primary_key, context)
+                first += each.rows.num_rows
+                if fitting.num_rows:
+                    yield Batch(table=schema.table, rows=fitting)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [_described(split.body, self._of(stored.text(split.body, "table"))) for split in splits]

@@ -1,47 +1,48 @@
 """Where a table or a query is cut: borders of its split column, from the smallest to the largest.
 
 A split has the rows from one border on, up to the next. The first and the last one are open, so that rows that come
-meanwhile are in one of them, and rows without a value are in the first. With ``partition_lower_bound`` or
-``partition_upper_bound`` that side is closed, and rows outside or without a value are not read.
+meanwhile are in one of them, and rows without a value are in the first. Borders are looked for in the order in which
+they are compared (``order.py``). What ``partition_lower_bound`` and ``partition_upper_bound`` leave out is a condition
+on all splits.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as of
 from attrs import field, frozen
 
+from seatunnel_core import stored
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.jdbc.dialect import Dialect
-from seatunnel_core.errors import SourceError
-
-Asking = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement and gives its rows."""
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
+from seatunnel_core.connectors.jdbc.order import OWN, Order
+from seatunnel_core.errors import SourceError, StoredValueError
 
 
 @frozen(kw_only=True)
 class Piece:
     """A part of the rows."""
 
-    low: Any = None
-    high: Any = None
-    includes_high: bool = False
-    has_nulls: bool = False
+    order: str = OWN
+    low: str | None = None
+    high: str | None = None
     rows: int = 1
     """About how many it has."""
 
     def body(self) -> dict[str, Any]:
         """In JSON."""
         return {
-            "low": None if self.low is None else str(self.low),
-            "high": None if self.high is None else str(self.high),
-            "closed": self.includes_high,
-            "nulls": self.has_nulls,
+            "order": self.order,
+            "low": self.low,
+            "high": self.high,
+            "closed": False,
+            "nulls": self.low is None,
         }
 
 
@@ -64,42 +65,36 @@ class Divided:
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
         """So many, or as many as ``split.size`` makes."""
-        low, high = self._bounds()
-        if low is None or high is None:
-            return [self._piece(None, None, self.rows)]
-        size = self.options[opt.SPLIT_SIZE]
-        wanted = max(number or -(-self.rows // size), at_least)
-        if wanted == 1:
-            borders: list[Any] = []
-        elif _is_even_kind(self.column.arrow) and (number is not None or self._is_even(low, high)):
-            borders = list(_even(low, high, wanted))
-        else:
-            borders = self._uneven(low, high, wanted)
+        wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
+        name, borders = self.column.order, list[str]()
+        if wanted > 1:
+            borders = self._even(wanted, asked=number is not None) or self._ranked(name, wanted)
+            if not self.dialect.rises(self.ask, self.column, borders):
+                name = self.dialect.plain_order
+                borders = self._ranked(name, wanted)
         edges = [None, *borders, None]
         each = max(1, self.rows // (len(edges) - 1))
-        return [self._piece(edges[at], edges[at + 1], each) for at in range(len(edges) - 1)]
+        return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
-    def _piece(self, low: Any, high: Any, rows: int) -> Piece:
-        least, most = self._written(opt.LOWER), self._written(opt.UPPER)
-        return Piece(
-            low=least if low is None else low,
-            high=most if high is None else high,
-            includes_high=high is None and most is not None,
-            has_nulls=low is None and least is None and most is None,
-            rows=rows,
-        )
+    def _even(self, wanted: int, *, asked: bool) -> list[str]:
+        """Borders of pieces of the same width; none where the values do not have one, or lie too unevenly for it."""
+        order = self.dialect.orders[self.column.order]
+        if not order.ranges or not _is_even_kind(self.column.arrow):
+            return []
+        low, high = self._end(order, opt.LOWER, ""), self._end(order, opt.UPPER, " DESC")
+        if low is None or high is None or not (asked or self._is_even(low, high)):
+            return []
+        return [str(border) for border in _even(low, high, wanted)]
 
-    def _written(self, option: Any) -> Any:
-        return bound_of(self.options, option, self.column)
-
-    def _bounds(self) -> tuple[Any, Any]:
-        low, high = self._written(opt.LOWER), self._written(opt.UPPER)
-        if low is None or high is None:
-            name = self.dialect.quoted(self.column.name)
-            ((least, most),) = self.ask(f"SELECT min({name}), max({name}) FROM {self.relation}{self._where()}")
-            low = _native(least, self.column.arrow) if low is None else low
-            high = _native(most, self.column.arrow) if high is None else high
-        return low, high
+    def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
+        """The smallest or the largest value; ``None`` where there is none with which can be reckoned."""
+        written = bound_of(self.options, bound, self.column)
+        if written is not None:
+            return written
+        by, shown = self._of_column(order.by), self._of_column(order.shown)
+        asked = f"SELECT {shown} AS seatunnel_border FROM {self.relation}{self._narrowed(order)}"
+        found = self.ask(f"{asked} ORDER BY {by}{direction} LIMIT 1")
+        return _native(str(found[0][0]), self.column.arrow) if found else None
 
     def _is_even(self, low: Any, high: Any) -> bool:
         if not (of.is_integer(self.column.arrow) or of.is_decimal(self.column.arrow)):
@@ -107,44 +102,70 @@ class Divided:
         factor = float(high - low + 1) / max(1, self.rows)
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
-    def _uneven(self, low: Any, high: Any, wanted: int) -> list[Any]:
+    def _ranked(self, name: str, wanted: int) -> list[str]:
         """Each so many-th value, in the order of the database; of a sample where there would be very many."""
-        name = self.dialect.quoted(self.column.name)
-        conditions = [f"{name} IS NOT NULL", *([f"({self.where})"] if self.where else [])]
-        if self.options[opt.LOWER] is not None:
-            conditions.append(f"{name} >= {self.dialect.literal(str(low))}")
-        if self.options[opt.UPPER] is not None:
-            conditions.append(f"{name} <= {self.dialect.literal(str(high))}")
-        narrowed = f"(SELECT {name} FROM {self.relation} WHERE {' AND '.join(conditions)}) AS seatunnel_values"
+        order = self.dialect.orders[name]
+        by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
+        more = f" AND {self.dialect.sampled(self.options[opt.SAMPLING_RATE])}" if sampled else ""
         values = (
-            self.dialect.sample(narrowed, name, self.options[opt.SAMPLING_RATE])
-            if sampled
-            else f"SELECT {name} AS v FROM {narrowed}"
+            f"SELECT {shown} AS seatunnel_border, row_number() OVER (ORDER BY {by}) AS seatunnel_number, "
+            f"count(*) OVER () AS seatunnel_total FROM {self.relation}{self._narrowed(order)}{more}"
         )
-        tiles = f"SELECT v, ntile({wanted}) OVER (ORDER BY v) AS tile FROM ({values}) AS seatunnel_ordered"
-        found = self.ask(f"SELECT min(v) AS border FROM ({tiles}) AS seatunnel_tiles GROUP BY tile ORDER BY tile")
-        borders = [_native(value, self.column.arrow) for (value,) in found][1:]
-        different = dict.fromkeys(borders)
-        return [value for value in different if value != low]
+        found = self.ask(
+            f"SELECT seatunnel_border FROM ({values}) AS seatunnel_values "
+            f"WHERE ((seatunnel_number - 1) * {wanted}) % seatunnel_total < {wanted} ORDER BY seatunnel_number"
+        )
+        different = list(dict.fromkeys(str(value) for (value,) in found))
+        borders = order.rising(different)[1:]
+        if order.ranges and _is_moment(self.column.arrow):  # no server takes all that it has to show of them
+            return [border for border in borders if _native(border, self.column.arrow) is not None]
+        return borders
 
-    def _where(self) -> str:
-        return f" WHERE {self.where}" if self.where else ""
+    def _narrowed(self, order: Order) -> str:
+        conditions = [f"{order.by} IS NOT NULL", *([order.among] if order.among else [])]
+        parts = [self._of_column(condition) for condition in conditions]
+        return f" WHERE {' AND '.join([*parts, *([f'({self.where})'] if self.where else [])])}"
+
+    def _of_column(self, expression: str) -> str:
+        return expression.replace("{}", self.dialect.quoted(self.column.name))
 
 
-def condition(dialect: Dialect, column: str, body: Mapping[str, Any], where: str) -> str:
-    """What stands behind a SELECT for the piece that a split's body describes, ``""`` for all rows."""
-    name = dialect.quoted(column) if column else ""
+def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
+    """What stands behind a SELECT for the piece that a split's body describes, ``""`` for all rows.
+
+    Raises:
+        StoredValueError: the body is none that was planned.
+    """
     parts = [f"({where})"] if where else []
-    sides = []
-    if column and body["low"] is not None:
-        sides.append(f"{name} >= {dialect.literal(str(body['low']))}")
-    if column and body["high"] is not None:
-        sides.append(f"{name} {'<=' if body['closed'] else '<'} {dialect.literal(str(body['high']))}")
-    if sides:
+    column = stored.text(body, "column")
+    if column and (body["low"] is not None or body["high"] is not None):
+        name = stored.text(body, "order") if "order" in body else OWN
+        if name not in dialect.orders:
+            raise StoredValueError(f"{ascii(name)[:60]} is no order in which {dialect.address.kind} divides rows")
+        order = dialect.orders[name]
+        by = order.by.replace("{}", dialect.quoted(column))
+        sides = [f"{by} >= {order.literal(stored.text(body, 'low'))}"] if body["low"] is not None else []
+        if body["high"] is not None:
+            high = order.literal(stored.text(body, "high"))
+            sides.append(f"{by} {'<=' if body['closed'] else '<'} {high}")
         joined = " AND ".join(sides)
-        parts.append(f"({joined} OR {name} IS NULL)" if body["nulls"] else joined)
+        parts.append(f"({joined} OR {by} IS NULL)" if body["nulls"] else joined)
     return f" WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
+    """The condition that both bounds make; ``""`` without one.
+
+    Raises:
+        SourceError: one is no value of the column.
+    """
+    sides = [(opt.LOWER, ">="), (opt.UPPER, "<=")]
+    found = [(bound_of(options, option, column), how) for option, how in sides]
+    written = [
+        f"{dialect.quoted(column.name)} {how} {dialect.bound(value)}" for value, how in found if value is not None
+    ]
+    return " AND ".join(written)
 
 
 def bound_of(options: Options, option: Option[str], column: Column) -> Any:
@@ -164,11 +185,6 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
         ) from error
 
 
-def can_divide(arrow: pa.DataType) -> bool:
-    """Whether values of this type have an order in the database that can be written down."""
-    return bool(of.is_integer(arrow) or of.is_decimal(arrow) or of.is_string(arrow) or _is_moment(arrow))
-
-
 def value_of(text: str, arrow: pa.DataType) -> Any:
     """A written value. Of dates and moments, a number counts milliseconds since 1970, as SeaTunnel has it."""
     if of.is_integer(arrow):
@@ -186,11 +202,13 @@ def value_of(text: str, arrow: pa.DataType) -> Any:
     return text
 
 
-def _native(value: Any, arrow: pa.DataType) -> Any:
-    """A value as a driver gives it."""
-    if value is None or isinstance(value, int | Decimal | date):
-        return value if not (of.is_integer(arrow) and isinstance(value, Decimal)) else int(value)
-    return value_of(str(value), arrow)
+def _native(text: str, arrow: pa.DataType) -> Any:
+    """A value as the database shows it; ``None`` for one that rows cannot hold, or that is no finite one."""
+    try:
+        value = value_of(text, arrow)
+    except (ValueError, InvalidOperation, OverflowError):
+        return None
+    return None if isinstance(value, Decimal) and not value.is_finite() else value
 
 
 def _is_moment(arrow: pa.DataType) -> bool:

@@ -1,27 +1,22 @@
 """Where the rows of a table go: into a table of the database, or into a statement."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as of
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.statement import Statement
+from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
 """Columns of staged rows that have a key: the kind of the row, and its number in the unit."""
-
-_INSERT = re.compile(r"\s*((?:insert|replace)\s.*?)\bvalues\s*\(", re.IGNORECASE | re.DOTALL)
-_TOKENS = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|::|:(?P<name>[A-Za-z_]\w*)|(?P<mark>\?)|[()]|.", re.DOTALL
-)
 
 
 @frozen(kw_only=True)
@@ -35,7 +30,11 @@ class Target:
     """Of the table; empty for a statement."""
 
     columns: tuple[Column, ...] = field(repr=False)
-    """One for each column of the rows, in their order: the table's, or for a statement those of the rows themselves."""
+    """Those of the rows, in their order: the table's, or for a statement those of the rows themselves, of
+    the types that the server wants in their places."""
+
+    given: tuple[str, ...] = field(default=(), repr=False)
+    """What each of them is called in the rows. Columns that the database computes are not written."""
 
     keys: tuple[str, ...] = ()
     """The columns of the table by which a row is found; without them rows are inserted and nothing else."""
@@ -47,7 +46,9 @@ class Target:
     others_unique: bool = False
     """As of ``DatabaseTable``."""
 
-    statement: "Statement | None" = None
+    statement: Statement | None = None
+    places: Sequence[str] = ()
+    """Of the statement, as ``Dialect.place_types`` tells them."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,6 +60,20 @@ class Target:
             table=self.named, columns=pa.schema([pa.field(column.name, column.arrow) for column in self.columns])
         )
 
+    def staging_table(self, dialect: Dialect, name: str, *, temporary: bool) -> str:
+        """The statement that makes a table for staged rows, with columns of the target's own types: what does not fit
+        is found where it is staged, and not when it is committed."""
+        columns = []
+        for column in self.columns:
+            collated = f" COLLATE {column.collation}" if column.collation else ""
+            nullable = column.nullable or (self.keys and column.name not in self.keys)
+            declared = f"{dialect.quoted(column.name)} {column.declared}{collated}"
+            columns.append(f"{declared} {'NULL' if nullable else 'NOT NULL'}")
+        if self.keys:
+            columns += [f"{dialect.quoted(KIND)} smallint", f"{dialect.quoted(NUMBER)} bigint"]
+        made = f"{dialect.quoted(name)} ({', '.join(columns)}){dialect.table_options}"
+        return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
+
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
         """The statements that move all staged rows to where they belong, in the order in which they came.
 
@@ -68,14 +83,13 @@ class Target:
         """
         names = ", ".join(dialect.quoted(name) for name in self.names)
         if self.statement is not None:
-            yield self.statement.of(dialect, self.names, staging)
+            yield self.statement.of(dialect, self.names, staging, self.places)
             return
         table = dialect.quoted(*self.path)
         if not self.keys:
-            yield f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}"
+            yield f"{dialect.insert(table, names)} SELECT {names} FROM {staging}"
             return
-        keys = ", ".join(dialect.quoted(name) for name in self.keys)
-        kind, number = dialect.quoted(KIND), dialect.quoted(NUMBER)
+        kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
         ranked = (
             f"(SELECT {names}, {kind}, row_number() OVER (PARTITION BY {keys} ORDER BY {number} DESC) AS "
             f"seatunnel_last, first_value({kind}) OVER (PARTITION BY {keys} ORDER BY {number}) AS "
@@ -83,15 +97,52 @@ class Target:
         )
         gone = self._gone(changes)
         if gone:
-            same = " AND ".join(
-                f"seatunnel_ranked.{dialect.quoted(key)} = {table}.{dialect.quoted(key)}" for key in self.keys
-            )
-            yield dialect.delete(table, ranked, f"seatunnel_last = 1 AND {same}{gone.format(kind=kind)}")
+            condition = f"seatunnel_last = 1 AND {self._same(dialect)}{gone.format(kind=kind)}"
+            yield dialect.delete(table, ranked, condition)
         rows = f"SELECT {names} FROM {ranked} WHERE seatunnel_last = 1 AND {kind} IN (0, 2)"
         if self.upserts and self.unique:
             yield from dialect.upsert(table, rows, self.names, self.keys, others_unique=self.others_unique)
         else:
-            yield f"INSERT INTO {table} ({names}) {rows}"
+            yield f"{dialect.insert(table, names)} {rows}"
+
+    def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
+        """A SELECT of the keys of staged rows that are inserted although their row is there already, one at most;
+        ``None`` where that is no error.
+
+        Args:
+            also_there: whether the rows of the table are looked at, too, and not only those that come before.
+        """
+        if self.upserts or not self.keys:
+            return None
+        shown, kind = ", ".join(dialect.quoted(name) for name in self.keys), dialect.quoted(KIND)
+        before = f"lag({kind}) OVER (PARTITION BY {self._by_key(dialect)} ORDER BY {dialect.quoted(NUMBER)})"
+        ranked = f"(SELECT {shown}, {kind}, {before} AS seatunnel_before FROM {staging}) AS seatunnel_ranked"
+        wrong = "seatunnel_before IN (0, 2)"
+        if also_there:
+            there = f"EXISTS (SELECT 1 FROM {dialect.quoted(*self.path)} WHERE {self._same(dialect)})"
+            wrong = f"({wrong} OR (seatunnel_before IS NULL AND {there}))"
+        shown = ", ".join(f"seatunnel_ranked.{dialect.quoted(name)}" for name in self.keys)
+        return f"SELECT {shown} FROM {ranked} WHERE {kind} = 0 AND {wrong} LIMIT 1"
+
+    def repetition(self, key: Sequence[Any]) -> str:
+        """What is wrong with a key that ``repeated`` found, for a person."""
+        told = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
+        return (
+            f"a row with the key {told} is inserted into {self.named}, where one is already, and enable_upsert is "
+            "false; write enable_upsert = true to replace it, or leave such rows out before this sink"
+        )
+
+    def _by_key(self, dialect: Dialect) -> str:
+        """What rows of one key have in common. To a database no two rows are the same where a key is null."""
+        keys = [dialect.quoted(name) for name in self.keys]
+        missing = " OR ".join(f"{key} IS NULL" for key in keys)
+        return f"{', '.join(keys)}, CASE WHEN {missing} THEN {dialect.quoted(NUMBER)} END"
+
+    def _same(self, dialect: Dialect) -> str:
+        """Whether a ranked row and one of the table have the same key."""
+        table = dialect.quoted(*self.path)
+        keys = (dialect.quoted(key) for key in self.keys)
+        return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
         """Which rows of the table go before others come, as a condition on the last row of a key; ``None`` for none."""
@@ -102,65 +153,13 @@ class Target:
         return " AND seatunnel_first <> 0" if changes else None
 
 
-@frozen(kw_only=True)
-class Statement:
-    """``INSERT … VALUES (…)`` of a person, whose marks stand for columns of the rows."""
-
-    before: str
-    values: tuple[str | int, ...]
-    """Texts, and between them the numbers of columns from 0."""
-
-    after: str
-    marks: tuple[str, ...]
-    """The names of ``:name``; empty where ``?`` is written."""
-
-    def of(self, dialect: Dialect, names: Sequence[str], staging: str) -> str:
-        """The statement that takes all staged rows at once."""
-        shown = "".join(dialect.quoted(names[each]) if isinstance(each, int) else each for each in self.values)
-        after = f" {self.after}" if self.after else ""
-        # The condition tells SQLite where the SELECT ends and ON CONFLICT begins.
-        return f"{self.before}SELECT {shown} FROM {staging} WHERE 1 = 1{after}"
-
-
-def statement_of(query: str) -> Statement:
-    """A person's statement.
-
-    Raises:
-        UsageError: it is not one INSERT of one row of values, or mixes both kinds of marks.
-    """
-    found = _INSERT.match(query)
-    if found is None:
-        raise UsageError(
-            "option 'query': it is not an INSERT … VALUES (…); for updates and deletes write generate_sink_sql = true, "
-            "table and primary_keys"
-        )
-    values: list[str | int] = []
-    names: list[str] = []
-    depth, at, marks = 1, found.end(), 0
-    for token in _TOKENS.finditer(query, at):
-        depth += {"(": 1, ")": -1}.get(token[0], 0)
-        if depth == 0:
-            at = token.end()
-            break
-        if token["mark"]:
-            values.append(marks)
-            marks += 1
-        elif token["name"]:
-            if token["name"] not in names:
-                names.append(token["name"])
-            values.append(names.index(token["name"]))
-        else:
-            values.append(token[0])
-    after = query[at:].strip().rstrip(";").strip()
-    if depth or after.startswith(","):
-        raise UsageError("option 'query': it has to have one list of values, as in VALUES (?, ?)")
-    if marks and names:
-        raise UsageError("option 'query': it has both ? and :name; write one of them")
-    return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))
-
-
-def target_of_statement(dialect: Dialect, statement: Statement, schema: TableSchema) -> Target:
+def target_of_statement(
+    dialect: Dialect, statement: Statement, schema: TableSchema, places: Sequence[str] = ()
+) -> Target:
     """Where rows go that a statement takes.
+
+    Args:
+        places: as ``Dialect.place_types`` tells them.
 
     Raises:
         SinkError: it asks for more columns than the rows have, or for one of another name.
@@ -180,15 +179,22 @@ def target_of_statement(dialect: Dialect, statement: Statement, schema: TableSch
                 f"option 'query': the rows of {schema.table} have no column {name!r}"
                 + (f"; did you mean {meant}?" if meant else f"; they have {', '.join(names)}")
             )
+    types = statement.types(places)
     columns = []
-    for name in wanted:
+    for number, name in enumerate(wanted):
         arrow = plain_type(schema.columns.field(name).type)
         try:
-            dialect.column_type(arrow)
+            declared = dialect.declared(arrow)
         except TypeError as error:
             raise _no_type(dialect, schema, name, error) from None
-        columns.append(Column(name=name, declared="", arrow=arrow, read="{}"))
-    return Target(named="the statement", path=(), columns=tuple(columns), statement=statement)
+        column = Column(name=name, declared=declared, arrow=arrow, read="{}")
+        texts = of.is_string(arrow) or (of.is_list(arrow) and of.is_string(arrow.value_type))
+        if number in types and texts:
+            column = evolve(column, declared=types[number], direct=False, cast=types[number])
+        columns.append(column)
+    return Target(
+        named="the statement", path=(), columns=tuple(columns), given=wanted, statement=statement, places=places
+    )
 
 
 def target_table(
@@ -211,7 +217,7 @@ def target_table(
         SinkError: a column that is missing, that does not fit, or that the table needs.
     """
     named = dialect.table_name(path)
-    columns = []
+    columns, given = [], dict[str, str]()
     for have in schema.columns:
         found = table.column(names[have.name])
         if found is None:
@@ -225,10 +231,11 @@ def target_table(
                 f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does "
                 f"not fit into {found.declared} of the table {named}; convert it before this sink"
             )
-        columns.append(found)
-    given = {column.name for column in columns}
+        if not found.generated:
+            columns.append(found)
+            given[found.name] = have.name
     for column in table.columns:
-        if column.name not in given and not column.nullable and not column.filled:
+        if column.name not in given and not (column.nullable or column.filled or column.generated):
             raise SinkError(
                 f"the table {named} requires a column {column.name!r}, which the rows of {schema.table} lack"
             )
@@ -239,6 +246,7 @@ def target_table(
         named=named,
         path=path,
         columns=tuple(columns),
+        given=tuple(given.values()),
         keys=tuple(keys),
         upserts=upserts,
         unique=table.is_unique(tuple(keys)),

@@ -5,15 +5,20 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
 from attrs import define, field
 
-from seatunnel_core.connectors.jdbc.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
-from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target, with_key
+from seatunnel_core.connectors.jdbc.target import Target, with_key
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.extent import BEYOND, beyond, shown
 from seatunnel_core.rows.kind import RowKind
 
 _FLUSH_BYTES = 16 << 20
@@ -83,6 +88,7 @@ class JdbcWriter(SinkWriter):
         used = [table for table in self._tables.values() if table.sent]
         parts = []
         for table in used:
+            self._refuse_repeated(table)
             if self._stages:
                 parts.append({"staging": table.place[-1], "rows": table.sent, **_said(table)})
             elif table.place != table.target.path:
@@ -120,17 +126,26 @@ class JdbcWriter(SinkWriter):
         table.batches, table.rows = [], 0
         self._bytes += table.bytes
         table.bytes = 0
-        named = f"the rows of {table.target.named} cannot be written"
-        with self._told(named, RowError):
+        try:
+            self._put(table, rows)
+        except RowError as error:
+            found = None
+            with suppress(Exception):  # it has been said that there is one
+                found = misfit(self._dialect, table.target.columns, rows)
+            if found is None:
+                raise
+            named = f"the rows of {table.target.named} cannot be written"
+            raise RowError(f"{self._who()}: {named}: {found}") from error
+        table.sent += rows.num_rows
+
+    def _put(self, table: _Table, rows: pa.RecordBatch) -> None:
+        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
             connection = self._connection()
             if not table.place:
                 table.place = self._made(table)
-            if all(column.direct for column in table.target.columns):
-                temporary = not self._stages and table.place != table.target.path
-                self._dialect.copy(connection, table.place, rows, temporary=temporary)
-            else:
-                self._copy_as_texts(table, rows)
-        table.sent += rows.num_rows
+            temporary = not self._stages and table.place != table.target.path
+            raw = f"{_RAW}_{table.number}"
+            put(self._dialect, connection, table.place, table.target.columns, rows, temporary=temporary, raw=raw)
 
     def _connection(self) -> Any:
         if self._lent is None:
@@ -144,40 +159,9 @@ class JdbcWriter(SinkWriter):
         if not self._stages and not target.keys and target.statement is None:
             return target.path
         name = staging_name(self._place, table.number)
-        if target.statement is not None:
-            columns = pa.schema([pa.field(column.name, column.arrow) for column in target.columns])
-            made = self._dialect.create_table((name,), columns, (), temporary=not self._stages)
-        else:
-            made = self._like_target(name, target)
+        made = target.staging_table(self._dialect, name, temporary=not self._stages)
         self._dialect.execute(self._connection(), made)
         return (name,)
-
-    def _like_target(self, name: str, target: Target) -> str:
-        """Columns of the target's own types, so that what does not fit is found here and not when it is committed."""
-        quoted = self._dialect.quoted
-        columns = []
-        for column in target.columns:
-            collated = f" COLLATE {column.collation}" if column.collation else ""
-            nullable = column.nullable or (target.keys and column.name not in target.keys)
-            columns.append(f"{quoted(column.name)} {column.declared}{collated}{' NULL' if nullable else ' NOT NULL'}")
-        if target.keys:
-            columns += [f"{quoted(KIND)} smallint", f"{quoted(NUMBER)} bigint"]
-        made = f"{quoted(name)} ({', '.join(columns)}){self._dialect.table_options}"
-        return f"CREATE {'' if self._stages else 'TEMPORARY '}TABLE {made}"
-
-    def _copy_as_texts(self, table: _Table, rows: pa.RecordBatch) -> None:
-        """Through a table of plain types, from which the database converts what it alone can read."""
-        dialect, connection, raw = self._dialect, self._connection(), (f"{_RAW}_{table.number}",)
-        quoted = dialect.quoted
-        dialect.execute(connection, dialect.create_table(raw, rows.schema, (), temporary=True))
-        dialect.copy(connection, raw, rows, temporary=True)
-        names = ", ".join(quoted(name) for name in rows.schema.names)
-        casts = {column.name: column.cast for column in table.target.columns if column.cast}
-        values = ", ".join(
-            f"CAST({quoted(name)} AS {casts[name]})" if name in casts else quoted(name) for name in rows.schema.names
-        )
-        dialect.execute(connection, f"INSERT INTO {quoted(*table.place)} ({names}) SELECT {values} FROM {quoted(*raw)}")
-        dialect.execute(connection, dialect.drop_temporary(quoted(*raw)))
 
     def _move(self, table: _Table) -> None:
         """Out of a temporary table, at once."""
@@ -187,14 +171,29 @@ class JdbcWriter(SinkWriter):
                 self._dialect.execute(self._connection(), statement)
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
+    def _refuse_repeated(self, table: _Table) -> None:
+        """Rows of this unit whose key comes again, where that is an error. With what is in the table they are compared
+        by the database, when they are moved, unless it does not know the key."""
+        if not table.place or table.place == table.target.path:
+            return
+        also_there = not self._stages and not table.target.unique
+        asked = table.target.repeated(self._dialect, self._dialect.quoted(*table.place), also_there=also_there)
+        if asked is None:
+            return
+        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
+            key = self._dialect.first_row(self._connection(), asked)
+            if key is not None:
+                raise RowError(f"{self._who()}: {table.target.repetition(key)}")
+
     def _refuse_stale(self) -> None:
         """What an engine stages that was replaced would only have to be swept."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._place))
         asked = f"SELECT epoch FROM {PIPELINES} WHERE pipeline = {pipeline}"
-        epoch = self._dialect.first_value(self._connection(), asked)
-        if epoch is None or int(epoch) != self._place.epoch:
+        found = self._dialect.first_row(self._connection(), asked)
+        epoch = None if found is None else int(found[0])
+        if epoch != self._place.epoch:
             raise SinkError(
                 f"pipeline {self._place.pipeline_id}, sink Jdbc: another engine goes on with this job: its epoch is "
                 f"{epoch}, and this one has {self._place.epoch}"
@@ -213,11 +212,12 @@ class JdbcWriter(SinkWriter):
                 )
             table.changes = True
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
-        given = list(by_name.values()) if target.statement is None else [by_name[name] for name in target.names]
+        given = [by_name[name] for name in target.given]
         arrays, fields = [], []
         for column, values in zip(target.columns, given, strict=True):
             kind = _sent_type(column.arrow, column.declared, values.type)
             arrays.append(self._cast(values, kind, column.name, batch.table))
+            self._refuse_beyond(arrays[-1], column, batch.table)
             fields.append(pa.field(column.name, kind))
         columns = pa.schema(fields)
         if target.keys:
@@ -231,17 +231,27 @@ class JdbcWriter(SinkWriter):
         if values.type == kind:
             return values
         try:
-            return values.cast(kind)
+            return _narrowed(values, kind)
         except pa.ArrowException as error:
             for number in range(len(values)):
                 with suppress(pa.ArrowException):
-                    values.slice(number, 1).cast(kind)
+                    _narrowed(values.slice(number, 1), kind)
                     continue
                 raise RowError(
                     f"{self._who()}: column {name!r}, row {number + 1} of a batch of {table}: "
-                    f"{str(values[number].as_py())[:60]!r} does not fit into {kind}"
+                    f"{shown(values[number])[:60]!r} does not fit into {kind}"
                 ) from error
             raise
+
+    def _refuse_beyond(self, values: pa.Array, column: Column, table: str) -> None:
+        """Moments of which a database would make other ones."""
+        refused = None if self._dialect.holds_any_moment else beyond(values)
+        if refused is not None:
+            number = pc.index(refused, True).as_py()
+            raise RowError(
+                f"{self._who()}: column {column.name!r}, row {number + 1} of a batch of {table}: "
+                f"{shown(values[number])!r} {BEYOND}"
+            )
 
     def _who(self) -> str:
         return f"pipeline {self._place.pipeline_id}, sink Jdbc"
@@ -258,6 +268,16 @@ class JdbcWriter(SinkWriter):
             may_pass = self._dialect.may_pass(getattr(error, "orig", None) or error)
             made = SinkError if may_pass else kind
             raise self._dialect.failed(made, f"{self._who()}: {what}", error) from error
+
+
+def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """As Arrow casts them, which makes an infinite number of one that is too large for 32 bits."""
+    found = values.cast(kind)
+    if of.is_float32(kind) and of.is_float64(values.type):
+        grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
+        if pc.any(grown).as_py():
+            raise pa.ArrowInvalid("it is too large for 32 bits")
+    return found
 
 
 def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:

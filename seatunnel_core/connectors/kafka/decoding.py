@@ -1,30 +1,27 @@
 """Makes rows of messages: ``json``, ``text`` and ``avro`` have one in each; streams of changes have kinds of rows."""
 
-import decimal
 import io
-import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.json as arrow_json
 from attrs import field, frozen
 
-from seatunnel_core.connectors.file.row_batches import Texts
+from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
+from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.changes import CHANGES, Changed
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.rows.values import plain
+from seatunnel_core.rows.native_json import NativeJson, parsed
+from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
 """The column of messages whose columns nobody declares."""
-
-_FAST = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.timestamp("us")}
-"""Types for which Arrow's JSON reader accepts nothing that ``rows.values`` would read differently."""
-
 
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 """The rows of one message, with their kinds."""
@@ -40,6 +37,11 @@ class Decoder:
     """Whether the job gives columns."""
 
     delimiter: str = ","
+    """Of text: a regular expression, or one text (``file/delimiter_pattern.py``)."""
+
+    ragged: bool = True
+    """Whether a text may have more or fewer fields than there are columns."""
+
     table_filter: Mapping[str, str] = field(factory=dict)
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
@@ -50,38 +52,28 @@ class Decoder:
         else:
             yield Batch(table=self.schema.table, rows=rows)
 
+    def _converter(self, kind: pa.DataType) -> Converter:
+        """An empty text is null, unless it is a text that is wanted; but empty bytes of JSON are such."""
+        return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
+
     def _fast(self, messages: Sequence[Any]) -> pa.RecordBatch | None:
         """``None`` when this way cannot read the messages, or would read them differently."""
-        columns = self.schema.columns
-        if not all(column.type in _FAST and column.nullable for column in columns):
-            return None
         values = [message.value() for message in messages]
-        if not all(value is not None and value[:1] == b"{" for value in values):
+        if not all(values):
             return None
         text = b"\n".join(values)
-        if text.count(b"\n") != len(values) - 1 or b"\r" in text:
+        if text.count(b"\n") != len(values) - 1:
             return None
-        try:
-            found = arrow_json.read_json(
-                pa.BufferReader(text),
-                arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
-                arrow_json.ParseOptions(
-                    explicit_schema=columns, newlines_in_values=False, unexpected_field_behavior="ignore"
-                ),
-            )
-        except pa.ArrowInvalid:
-            return None
-        if found.num_rows != len(values):  # one of them has two rows
-            return None
-        return found.select(columns.names).cast(columns).combine_chunks().to_batches()[0]
+        return NativeJson(self.schema.columns, self._converter).rows(text)
 
     def _careful(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
-        decode = self._decode()
+        decode, convert = self._decode(), row_converter(self.schema.columns, self._converter)
         rows: list[dict[str, Any]] = []
         kinds: list[int] = []
         for message in messages:
             try:
-                found = self._rows(decode, message)
+                found = self._rows(decode, convert, message)
+                self._note_uneven(message, context)
             except RowError as error:
                 context.skip(error)
                 continue
@@ -95,7 +87,12 @@ class Decoder:
                 kinds=pa.array(kinds, pa.int8()) if any(kinds) else None,
             )
 
-    def _rows(self, decode: Callable[[bytes], Rows], message: Any) -> list[tuple[int, dict[str, Any]]]:
+    def _rows(
+        self,
+        decode: Callable[[bytes], Rows],
+        convert: Callable[[Mapping[str, Any]], dict[str, Any]],
+        message: Any,
+    ) -> list[tuple[int, dict[str, Any]]]:
         value = message.value()
         where = f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
         if value is None:
@@ -106,19 +103,10 @@ class Decoder:
             found = decode(value)
         except (ValueError, TypeError, KeyError, IndexError, EOFError, RecursionError, AttributeError) as error:
             raise RowError(f"{where}: not {self.format}: {_shortened(error)}") from None
-        return [(int(kind), self._row(where, values)) for kind, values in found]
-
-    def _row(self, where: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        row = {}
-        for column in self.schema.columns:
-            try:
-                value = _value(values.get(column.name), column.type)
-            except ValueError as error:
-                raise RowError(f"{where}, column {column.name!r}: {error}") from None
-            if value is None and not column.nullable:
-                raise RowError(f"{where}, column {column.name!r}: is null, and the schema says nullable = false")
-            row[column.name] = value
-        return row
+        try:
+            return [(int(kind), convert(values)) for kind, values in found]
+        except ValueError as error:
+            raise RowError(f"{where}, {error}") from None
 
     def _decode(self) -> Callable[[bytes], Rows]:
         if self.format in CHANGES:
@@ -132,10 +120,22 @@ class Decoder:
 
     def _text(self, value: bytes) -> Rows:
         """As many fields as there are columns; more are left out, and what is missing is null."""
-        fields = value.decode().split(self.delimiter)
-        if len(fields) > len(self.schema.columns):
+        fields = self._split(value.decode())
+        if len(fields) != len(self.schema.columns) and not self.ragged:
             raise ValueError(f"it has {len(fields)} fields, and the schema {len(self.schema.columns)} columns")
         return ((RowKind.INSERT, dict(zip(self.schema.columns.names, fields, strict=False))),)
+
+    def _split(self, value: str) -> Sequence[str]:
+        return _splitter(self.delimiter)(value)
+
+    def _note_uneven(self, message: Any, context: ReadContext) -> None:
+        columns = len(self.schema.columns)
+        if self.format == "text" and self.declared and len(self._split(message.value().decode())) != columns:
+            context.note(
+                f"have more or fewer fields than the {columns} columns: what is missing is null, and what is too much "
+                "is left out",
+                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}",
+            )
 
     def _avro(self) -> Callable[[bytes], Rows]:
         import fastavro
@@ -160,20 +160,22 @@ def _object(value: bytes) -> Rows:
 
 
 def _json(value: bytes) -> Mapping[str, Any]:
-    found = json.loads(value, parse_float=decimal.Decimal)
+    found = parsed(value)
     if not isinstance(found, dict):
         raise ValueError(f"expected an object {{…}}, found {type(found).__name__}")
     return found
 
 
+@lru_cache(maxsize=16)
+def _splitter(delimiter: str) -> Callable[[str], Sequence[str]]:
+    text, pattern = text_or_pattern(delimiter)
+    if not pattern:
+        return lambda value: value.split(text)
+    expression = re.compile(f"({pattern})", re.ASCII)
+    return lambda value: expression.split(value)[:: expression.groups + 1]
+
+
 _TEXTS = Texts()
-
-
-def _value(found: Any, kind: pa.DataType) -> Any:
-    """As Arrow takes it. An empty text is null, unless it is a text that is wanted."""
-    if isinstance(found, str) and not pa.types.is_string(kind):
-        return _TEXTS.value(found, kind)
-    return plain(found, kind)
 
 
 def _shortened(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core.config.problem import nearest
-from seatunnel_core.connectors.file.writer import FileStyle
+from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -164,29 +164,44 @@ class Encoder:
 
         schema = fastavro.parse_schema(avro_schema(rows.schema))
         found = []
-        for row in rows.to_pylist():
+        columns = [_avro_values(*each) for each in zip(rows.schema, rows.columns, strict=True)]
+        for values in zip(*columns, strict=True):
             stream = io.BytesIO()
             try:
-                fastavro.schemaless_writer(stream, schema, _of_maps(row, rows.schema))
+                fastavro.schemaless_writer(stream, schema, dict(zip(rows.schema.names, values, strict=True)))
             except (ValueError, TypeError, OverflowError) as error:
                 raise RowError(f"a row cannot be written as avro: {str(error)[:200]}") from None
             found.append(stream.getvalue())
         return found
 
 
-def _of_maps(row: dict[str, Any], columns: pa.Schema) -> dict[str, Any]:
-    """Arrow gives a map as a list of pairs."""
-    return {
-        column.name: dict(row[column.name]) if pa.types.is_map(column.type) and row[column.name] else row[column.name]
-        for column in columns
-    }
+def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
+    try:
+        return [_avro_value(value, column.type) for value in values.to_pylist()]
+    except ValueError as error:
+        raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+
+
+def _avro_value(value: Any, kind: pa.DataType) -> Any:
+    """A value with objects for maps, which Arrow gives as lists of pairs, at any depth."""
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_struct(kind):
+        return {part.name: _avro_value(value[part.name], part.type) for part in kind}
+    if not pa.types.is_map(kind):
+        return [_avro_value(element, kind.value_type) for element in value]
+    found = {key: _avro_value(item, kind.item_type) for key, item in value}
+    if len(found) < len(value):
+        raise ValueError("a map has a key more than once, and a map of avro has it once")
+    return found
 
 
 def _lines(format: str, delimiter: str, rows: pa.RecordBatch) -> list[bytes]:
     """One text for each row: neither format has a line end inside of one."""
     stream = pa.BufferOutputStream()
-    writer = FileStyle(format=format, delimiter=delimiter).open(stream, rows.schema)
-    writer.write(rows)
+    style = FileStyle(format=format, delimiter=delimiter)
+    writer = style.open(stream, rows.schema)
+    writer.write(style.writer.prepared(style, rows))
     writer.close()
     found: list[bytes] = stream.getvalue().to_pybytes().split(b"\n")[:-1]
     assert len(found) == rows.num_rows, "a row is a line"

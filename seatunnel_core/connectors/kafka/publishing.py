@@ -17,14 +17,14 @@ import pyarrow as pa
 from attrs import define, evolve, field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Committable
-from seatunnel_core.connectors.file.committed import staged_files
-from seatunnel_core.connectors.file.staged_name import committable_id, owner
-from seatunnel_core.connectors.file.staging import StagedFile, Target
+from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.kafka.cluster import LOOK_S, Cluster, Told
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.staging.committed import staged_files
+from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+from seatunnel_core.work.committable import Committable
 
 TIMEOUT_MS = 600_000
 """After so long brokers end a transaction, which has some seconds to do. They allow 15 minutes by default."""
@@ -170,6 +170,13 @@ class Publishing:
                         f"{self.who}: the topic {self.name} has something at offset {message.offset()} that this sink "
                         f"did not write: {error}"
                     ) from error
+
+    def sent(self) -> set[str]:
+        """The ids of the committables that are written down as sent; nobody is shut out."""
+        if self.cluster.topic(self.name) is None:
+            return set()
+        units = (owner(name, self.place.job_id) for mark in self.marks() for name in mark.files)
+        return {committable_id(unit) for unit in units if unit is not None}
 
     def _bounds(self, cluster: Cluster) -> tuple[int, int]:
         from confluent_kafka import TopicPartition

@@ -2,16 +2,14 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.file.local import absolute, local_path
-from seatunnel_core.connectors.file.staging import Target
+from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder
@@ -19,8 +17,11 @@ from seatunnel_core.connectors.kafka.publishing import Publishing
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.committable import Committable
 
 _COLUMN = re.compile(r"\$\{([^{}]+)\}")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -33,6 +34,7 @@ class KafkaSink(Sink):
     files they sent. Otherwise tasks send them at once."""
 
     identifier: ClassVar[str] = "Kafka"
+    tells_rows_apart = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.EXACTLY_ONCE
     task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
@@ -66,6 +68,12 @@ class KafkaSink(Sink):
     @property
     def target_folder(self) -> str | None:
         return self.root or None
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        """A staged message has its topic with it; what was sent is written down below the prefix."""
+        where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
+        return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
     def check_schema(self, schema: TableSchema) -> None:
         self._encoder.check(schema)
@@ -149,6 +157,12 @@ class KafkaSink(Sink):
             with self._of_driver.lock, self._told(place, SinkError):
                 self._publishing(place).sweep(self._engine(place), keep)
         return removed
+
+    def published(self, place: SinkPlace) -> Iterable[str]:
+        if not self._stages:
+            return ()
+        with self._told(place, SinkError):
+            return self._publishing(place).sent()
 
     def clear(self, place: SinkPlace) -> None:
         if self._stages:

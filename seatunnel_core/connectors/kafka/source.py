@@ -8,7 +8,6 @@ from itertools import zip_longest
 from typing import Any, ClassVar
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.changes import CHANGES
@@ -17,10 +16,11 @@ from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
 from seatunnel_core.connectors.kafka.starting import Place, Starting
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, table_without_name
 from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import described_table, table_schema
+from seatunnel_core.work.split import Split
 
 MOST_OFFSETS = 100_000
 """Of a range."""
@@ -44,6 +44,7 @@ class KafkaSource(Source):
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
+    waits = False
     ordered = True
     beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
     caveat = (
@@ -185,7 +186,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
     if format in opt.REFUSED:
         raise UsageError(f"option 'format': {format} is not read here; write json, text, avro or {', '.join(CHANGES)}")
     block = options[opt.SCHEMA_BLOCK]
-    name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else "default"
+    name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else table_without_name(options)
     block = {"table": name, **(block or {})}
     try:
         schema = table_schema(block)
@@ -203,6 +204,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
             format=format,
             declared=schema is not None,
             delimiter=options[opt.DELIMITER],
+            ragged=not options.is_set("row_error_handle_way"),
             table_filter=table_filter,
         )
     except ValueError as error:

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 from attrs import define, evolve, field
 
-from seatunnel_core.connectors.file.local import sync_file
-from seatunnel_core.connectors.file.staging import Target, unique_name
+from seatunnel_core.connectors.filesystems.local import sync_file
 from seatunnel_core.connectors.kafka.cluster import Cluster, Told
 from seatunnel_core.connectors.kafka.encoding import Encoder, Message
 from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 

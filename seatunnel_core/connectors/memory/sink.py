@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.config.option import SIZE, Option, Options
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
 
 LIMIT = Option(
     "limit", SIZE, default=16_000_000, unit="bytes", doc="How many bytes all rows may have in memory, 256 MB at most."
@@ -29,6 +29,8 @@ class MemorySink(Sink):
     """Keeps the committed rows of one job in one process."""
 
     identifier: ClassVar[str] = "Memory"
+    tells_rows_apart = True
+    takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = (LIMIT,)
     guarantee = Guarantee.EXACTLY_ONCE
 
@@ -44,6 +46,10 @@ class MemorySink(Sink):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": None}
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return {}
 
     def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
         assert self._kept is not None

@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core import stored
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import STRING, Option, Options, OptionType, within
 from seatunnel_core.connectors.memory.held import Held, hold
-from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, table_without_name
 from seatunnel_core.errors import SourceChangedError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.split import Split
 
 ARROW: OptionType[Held] = OptionType(name="object with the Arrow PyCapsule interface", parse=hold)
 
 DATA = Option("data", ARROW, required=True, doc="In Python code only: a DataFrame of pandas or Polars, for example.")
-TABLE = Option("table", STRING, default="default", doc="How the table is called.")
+TABLE = Option("table", STRING, doc="How the table is called; plugin_output, or default, when it is not set.")
 ROWS = Option(
     "rows_per_split", within(1, 10**9), default=100_000, unit="rows", doc="How many rows a task reads at a time."
 )
@@ -27,11 +27,12 @@ class MemorySource(Source):
 
     identifier: ClassVar[str] = "Memory"
     declared: ClassVar[tuple[Option[Any], ...]] = (DATA, TABLE, ROWS)
+    waits = False
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._held: Held = options[DATA]
-        self._schema = TableSchema(table=options[TABLE], columns=self._held.columns)
+        self._schema = TableSchema(table=options[TABLE] or table_without_name(options), columns=self._held.columns)
         self._table: pa.Table | None = None
 
     def __getstate__(self) -> dict[str, Any]:

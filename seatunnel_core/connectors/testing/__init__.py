@@ -1,24 +1,37 @@
-"""A test kit for connectors: subclass ``SourceConformance``, ``EndlessSourceConformance``, ``SinkConformance`` or
-``TransformConformance``, say how to build yours, run pytest.
+"""A test kit for connectors: subclass ``SourceConformance``, ``EndlessSourceConformance`` or ``SinkConformance``, say
+how to build yours, run pytest. That for transforms is ``seatunnel_core.transforms.testing``.
 
 The kit needs no Spark: it calls a connector as the engine does, in one process.
 """
+
+import warnings
+from importlib import import_module
+from typing import Any
 
 from seatunnel_core.connectors.testing.drive import Skipped, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.endless_suite import EndlessSourceConformance
 from seatunnel_core.connectors.testing.sink_suite import SinkConformance
 from seatunnel_core.connectors.testing.source_suite import SourceConformance
-from seatunnel_core.connectors.testing.transform_suite import TransformConformance
 
 __all__ = [
     "EndlessSourceConformance",
     "SinkConformance",
     "Skipped",
     "SourceConformance",
-    "TransformConformance",
     "commit",
     "options_of",
     "plan",
     "read",
     "stage",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find the kit for transforms where it was before this version, with a warning."""
+    if name != "TransformConformance":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "seatunnel_core.transforms.testing"
+    warnings.warn(
+        f"import {name} from {home}: the old path goes with the next version", DeprecationWarning, stacklevel=2
+    )
+    return getattr(import_module(home), name)

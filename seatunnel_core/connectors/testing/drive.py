@@ -7,11 +7,13 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Enumeration, Planning, ReadContext, Source
+from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.split import Split
 
 T = TypeVar("T")
 
@@ -114,7 +116,7 @@ def sink_place(staging: StagingPlace) -> SinkPlace:
 def begin(sink: Sink, schema: TableSchema, staging: StagingPlace) -> SinkWriter:
     """A writer in a task, for a table that the driver has made ready."""
     sink.create_tables((schema,), sink_place(staging))
-    return shipped(sink).open_writer((schema,), staging)
+    return writer_of(shipped(sink), (schema,), staging)
 
 
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: StagingPlace) -> Committable:

@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, Source
 from seatunnel_core.connectors.testing.drive import options_of, plan, read, shipped, through_json
+from seatunnel_core.work.split import Split
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connectors.testing.killing import Killing, code_of
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
 
 SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 

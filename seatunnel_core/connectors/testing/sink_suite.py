@@ -4,12 +4,11 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.connectors.sink import Sink, StagingPlace
 from seatunnel_core.connectors.testing.drive import (
     begin,
@@ -22,11 +21,14 @@ from seatunnel_core.connectors.testing.drive import (
     stage,
 )
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, SinkKills, numbered
+from seatunnel_core.connectors.testing.save_mode_suite import SinkTargets
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
 
 
-class SinkConformance(SinkKills):
+class SinkConformance(SinkTargets, SinkKills):
     """Subclass it in your tests (name the class ``Test…``) and say which sink, and how to look at its target.
 
     Rows have a column ``id`` of type bigint and a column ``name`` of type string.
@@ -136,6 +138,29 @@ class SinkConformance(SinkKills):
         assert self.staged() >= 1
         sink.sweep(sink_place(staging), frozenset(), final=True)
         assert self.staged() == 0
+
+    def test_a_sweep_leaves_alone_what_newer_engines_staged(self) -> None:
+        """An engine that was replaced may wake up before its sweep. It may be refused, too."""
+        old, new = place(), place(epoch=5)
+        late = self.started(old)
+        sink = self.started(new)
+        committable = stage(sink, SCHEMA, [numbered(0, 3)], new)
+        for final in (False, True):
+            with suppress(SinkError):
+                late.sweep(sink_place(old), frozenset(), final=final)
+        commit(sink, [committable], new)
+        assert self._ids() == Counter(range(3))
+
+    def test_what_the_target_shows_as_published_is_what_was_committed(self) -> None:
+        """All of it or, for a sink that cannot tell, nothing; never what is staged, or another job's."""
+        first, other = place(), place(job_id="job2")
+        assert set(self.sink().published(sink_place(first))) == set()
+        sink = self.started(first)
+        units = [stage(sink, SCHEMA, [numbered(unit * 10, 1)], place(unit=unit)) for unit in (1, 2, 3)]
+        commit(sink, units[:2], first)
+        commit(self.started(other), [stage(sink, SCHEMA, [numbered(40, 1)], other)], other)
+        later = sink_place(place(epoch=2))
+        assert set(self.sink().published(later)) in (set(), {units[0].id, units[1].id})
 
     def test_a_sweep_leaves_other_jobs_and_pipelines_alone(self) -> None:
         sink = self.started(place())

@@ -10,10 +10,10 @@ from seatunnel_core.connectors.http.client import Client
 from seatunnel_core.connectors.http.request import Request
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import check_new, check_text, put, with_outputs
 from seatunnel_core.rows.json_document import keys_of, parsed
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_new, check_text, put, with_outputs
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import EMBEDDINGS, QIANFAN, Provider
 from seatunnel_core.transforms.transform import Transform

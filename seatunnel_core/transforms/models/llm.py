@@ -12,10 +12,10 @@ from seatunnel_core.connectors.http.client import Client
 from seatunnel_core.connectors.http.sink import json_objects
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import check_known, put, with_outputs
 from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import plain
-from seatunnel_core.transforms.columns import check_known, put, with_outputs
 from seatunnel_core.transforms.models import provider as of_models
 from seatunnel_core.transforms.models.provider import CHATS, MICROSOFT, Provider
 from seatunnel_core.transforms.transform import Transform
@@ -94,7 +94,10 @@ class Llm(Transform):
     def _said(self, client: Client, objects: list[str], table: str) -> list[Any]:
         """What the model says about each; when it says too much or too little, it is asked about fewer."""
         answer = self._provider.asked(client, self._body(objects))
-        said = _listed(self._provider.values(answer, _ANSWER, "LLM"), len(objects))
+        values = self._provider.values(answer, _ANSWER, "LLM")
+        if self._type == pa.bool_():  # models write True, too
+            values = [each.lower() if isinstance(each, str) else each for each in values]
+        said = _listed(values, len(objects))
         if said is not None and len(said) == len(objects):
             return [self._value(each, table) for each in said]
         if len(objects) > 1:

@@ -72,7 +72,7 @@ BACKOFF = Option(
     doc="How long to wait then; twice as long each time.",
 )
 BACKOFF_MAX = Option(
-    "model_retry_max_backoff_ms", DURATION_MS, default=30_000, unit="ms", doc="But no longer than this."
+    "model_retry_max_backoff_ms", DURATION_MS, default=10_000, unit="ms", doc="But no longer than this."
 )
 TIMEOUT = Option(
     "model_request_timeout_ms",

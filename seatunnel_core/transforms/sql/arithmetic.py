@@ -1,6 +1,7 @@
 """``+ - * / %``: exact numbers overflow with an error, and a division by zero is one, as in H2."""
 
 import decimal
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, either_way
 from seatunnel_core.transforms.sql.casts import cast, rescaled, rounded_decimal
+from seatunnel_core.transforms.sql.engine_function import ArrowFunction, EngineFunctions, by_row, either_way
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
     DATE,
@@ -19,6 +20,7 @@ from seatunnel_core.transforms.sql.value import (
     STRING,
     SqlError,
     Value,
+    beside,
     common_number,
     digits,
     exact_number,
@@ -42,22 +44,39 @@ def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, 
     """
     if sign in "+-" and one.type == DATE and pa.types.is_integer(other.type):
         return _days(functions, sign, one, other, what)
-    one, other = (_number(functions, each, beside, what) for each, beside in ((one, other), (other, one)))
+    one, other = _numbers(functions, one, other, what)
     if NULL in (one.type, other.type):
         return nothing(one.type if other.type == NULL else other.type)
+    kind = _computed_as(one.type, other.type)
     if sign == "%":
-        return _remainder(functions, one, other, what)
-    kind = common_number(one.type, other.type)
+        return _remainder(functions, one, other, kind, what)
     if pa.types.is_decimal(kind):
         return _decimals(functions, sign, one, other, what)
-    if pa.types.is_floating(kind):
-        kind = DOUBLE
-    elif kind != BIGINT:
-        kind = INT
     one, other = (cast(functions, each, kind, what) for each in (one, other))
     if kind == DOUBLE and sign != "/" and not (one.constant is not None and other.constant is not None):
         return Value(sql=f"({one.sql} {sign} {other.sql})", type=DOUBLE, fails=one.fails or other.fails)
     return functions.call(what, _CHECKED[sign], (one, other), kind)
+
+
+def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> Value:
+    """``MOD(one, other)``, of the type of the second: what a whole number has no room for is cut off.
+
+    Raises:
+        SqlError: the arguments are no numbers.
+    """
+    kind = other.type
+    one, other = _numbers(functions, one, other, what)
+    if NULL in (one.type, other.type):
+        return nothing(kind)
+    return _remainder(functions, one, other, kind if is_number(kind) else other.type, what, by_digits=True)
+
+
+def _computed_as(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type of what is computed of two numbers: small ones become ``int``, and a float a double."""
+    kind = common_number(one, other)
+    if pa.types.is_floating(kind):
+        return DOUBLE
+    return kind if pa.types.is_decimal(kind) or kind == BIGINT else INT
 
 
 def negative(functions: EngineFunctions, value: Value, what: str) -> Value:
@@ -67,12 +86,17 @@ def negative(functions: EngineFunctions, value: Value, what: str) -> Value:
     return functions.call(what, pc.negate_checked, [value], value.type)
 
 
-def _number(functions: EngineFunctions, value: Value, beside: Value, what: str) -> Value:
+def _numbers(functions: EngineFunctions, one: Value, other: Value, what: str) -> tuple[Value, Value]:
+    one, other = beside(one, (other.type,)), beside(other, (one.type,))
+    return _number(functions, one, other, what), _number(functions, other, one, what)
+
+
+def _number(functions: EngineFunctions, value: Value, neighbour: Value, what: str) -> Value:
     """A number; a text beside a number is one."""
     if is_number(value.type) or value.type == NULL:
         return value
-    if value.type == STRING and is_number(beside.type):
-        return cast(functions, value, beside.type, what)
+    if value.type == STRING and is_number(neighbour.type):
+        return cast(functions, value, neighbour.type, what)
     raise SqlError(f"Sql: {what}: {type_name(value.type)} is not a number; use CAST")
 
 
@@ -83,11 +107,14 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
     return functions.call(what, moved, (one, cast(functions, other, BIGINT, what)), DATE)
 
 
-def _remainder(functions: EngineFunctions, one: Value, other: Value, what: str) -> Value:
-    """Of the type of the divisor, with the sign of the dividend."""
-    kind = other.type
-    wide = common_number(one.type, kind)
+def _remainder(
+    functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
+) -> Value:
+    """With the sign of the dividend; of doubles as Java's ``%``, or of the digits that are shown."""
+    wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
+    if wide == kind == DOUBLE and not by_digits:
+        return functions.call(what, by_row(_double_remains, kind), (one, other), kind)
     slow = by_row(lambda a, b: _remains(a, b, kind), kind)
 
     def whole(a: Any, b: Any) -> Any:
@@ -98,18 +125,27 @@ def _remainder(functions: EngineFunctions, one: Value, other: Value, what: str) 
     return functions.call(what, run, (one, other), kind)
 
 
+def _double_remains(one: float, other: float) -> float:
+    if not other:
+        raise ZeroDivisionError("division by zero")
+    return math.fmod(one, other)
+
+
 def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
     if not other:
         raise ZeroDivisionError("division by zero")
     if isinstance(one, int):
         return abs(one) % abs(other) * (1 if one >= 0 else -1)
-    found = decimal.Decimal(repr(one) if isinstance(one, float) else one) % decimal.Decimal(
-        repr(other) if isinstance(other, float) else other
-    )
+    with decimal.localcontext(prec=400):  # the quotient of a large double and a small one is that long
+        found = _as_written(one) % _as_written(other)
     if pa.types.is_floating(kind):
         return float(found)
-    rounded = rounded_decimal(str(found), pa.decimal128(38, 0) if pa.types.is_integer(kind) else kind)
-    return int(rounded) if pa.types.is_integer(kind) else rounded
+    return int(found) if pa.types.is_integer(kind) else rounded_decimal(f"{found:f}", kind)
+
+
+def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
+    """A double by the digits that are shown, as Java's ``BigDecimal.valueOf``."""
+    return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 
 
 def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, what: str) -> Value:

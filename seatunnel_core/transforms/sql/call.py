@@ -1,186 +1,15 @@
-"""Functions of ours over Arrow columns, which DataFusion calls with a whole batch."""
+"""Calls of functions in a statement: their arguments as they are asked for, and the register of all functions."""
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.value import (
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    RowError,
-    SqlError,
-    Value,
-    constant,
-    is_number,
-    is_simple,
-)
-
-ArrowFunction = Callable[..., Any]
-"""Takes a column or, for what is the same in all rows, a scalar per argument, and returns a column."""
-
-BAD_VALUES = (pa.ArrowException, ValueError, ArithmeticError)
-"""How an Arrow function says that a row has no result."""
-
-
-@frozen(kw_only=True)
-class EngineFunction:
-    """A function of ours as DataFusion knows it."""
-
-    name: str
-    types: tuple[pa.DataType, ...]
-    result: pa.DataType
-    run: Callable[..., pa.Array] = field(repr=False, eq=False)
-
-
-class EngineFunctions:
-    """Those that one statement calls."""
-
-    def __init__(self) -> None:
-        self.made: list[EngineFunction] = []
-
-    def call(
-        self, what: str, function: ArrowFunction, args: Sequence[Value], kind: pa.DataType, *, fails: bool = True
-    ) -> Value:
-        """The value of a function for these arguments, found at once when all of them are the same in all rows.
-
-        Args:
-            what: names the function and its place, for messages.
-            function: what computes it.
-            args: at least one.
-            kind: the type of its values.
-            fails: whether it raises one of ``BAD_VALUES`` for some values.
-        """
-        bound = [each.constant for each in args]
-        if all(each is not None for each in bound):
-            known = _known(function, bound, kind)
-            if known is not None:
-                return constant(known)
-            bound[0] = None
-        name = f"f{len(self.made)}"
-        live = [each for each, known in zip(args, bound, strict=True) if known is None]
-
-        def run(*columns: pa.Array) -> pa.Array:
-            rest = map(_from_zero, columns)
-            return _evaluated(what, function, [next(rest) if each is None else each for each in bound], kind)
-
-        self.made.append(EngineFunction(name=name, types=tuple(each.type for each in live), result=kind, run=run))
-        text = f"{name}({', '.join(each.sql for each in live)})"
-        return Value(sql=text, type=kind, fails=fails or any(each.fails for each in live))
-
-
-def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """The value for arguments that are the same in all rows; a failure waits until somebody asks for the value."""
-    if not is_simple(kind):
-        return None
-    try:
-        return _column(function(pa.repeat(bound[0], 1), *bound[1:]), kind)[0]
-    except BAD_VALUES:
-        return None
-
-
-def _evaluated(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return _column(function(*columns), kind)
-    except BAD_VALUES as error:
-        raise RowError(_told(what, function, columns, kind, error)) from None
-
-
-def _column(found: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(found, pa.ChunkedArray):
-        found = found.combine_chunks()
-    return _from_zero(found if found.type == kind else found.cast(kind))
-
-
-def _from_zero(column: pa.Array) -> pa.Array:
-    """A copy of a column that may begin inside its buffers: with texts from DataFusion some kernels of Arrow do not
-    expect that, and with other columns DataFusion does not.
-    """
-    if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
-        return pa.concat_arrays([column.slice(0, 0), column])
-    return column
-
-
-def size_of(columns: Sequence[Any]) -> int:
-    """The number of rows of arguments, of which one at least is a column."""
-    return next(len(each) for each in columns if isinstance(each, pa.Array))
-
-
-def _part(columns: Sequence[Any], first: int, size: int) -> list[Any]:
-    """The arguments of some rows."""
-    return [each.slice(first, size) if isinstance(each, pa.Array) else each for each in columns]
-
-
-def _told(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
-    """The message with the arguments of the first row that fails."""
-    size = size_of(columns)
-    if not size:
-        return f"{what}: {error}"
-    while size > 1:
-        half = size // 2
-        first = _part(columns, 0, half)
-        try:
-            _column(function(*first), kind)
-        except BAD_VALUES as found:
-            columns, size, error = first, half, found
-        else:
-            size -= half
-            columns = _part(columns, half, size)
-    values = [(each[0] if isinstance(each, pa.Array) else each).as_py() for each in columns]
-    return f"{what} has no result for {', '.join(map(_short, values))}: {error}"
-
-
-def _short(value: Any) -> str:
-    text = "null" if value is None else repr(value) if isinstance(value, str | bytes) else str(value)
-    return text if len(text) <= 80 else text[:77] + "…"
-
-
-def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
-    """An Arrow function that calls a Python function for each row; null where an argument is null."""
-
-    def run(*columns: Any) -> pa.Array:
-        return pa.array((None if None in row else function(*row) for row in rows(columns)), kind)
-
-    return run
-
-
-def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
-    """The quick function; for a batch in which it does not know a value, the slow one."""
-
-    def run(*columns: Any) -> pa.Array:
-        try:
-            return quick(*columns)
-        except pa.ArrowInvalid:
-            return slow(*columns)
-
-    return run
-
-
-def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """The values of each row."""
-    lists = (each.to_pylist() if isinstance(each, pa.Array) else itertools.repeat(each.as_py()) for each in columns)
-    return zip(*lists, strict=False)
-
-
-def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
-    """The function with null for each row that it fails for."""
-
-    def run(*columns: Any) -> pa.Array:
-        try:
-            return _column(function(*columns), kind)
-        except BAD_VALUES:
-            size = size_of(columns)
-            if size == 1:
-                return pa.nulls(1, kind)
-            half = size // 2
-            return pa.concat_arrays([run(*_part(columns, 0, half)), run(*_part(columns, half, size - half))])
-
-    return run
+from seatunnel_core.transforms.sql.casts import cast
+from seatunnel_core.transforms.sql.engine_function import ArrowFunction, EngineFunctions
+from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlError, Value, is_number
 
 
 @frozen(kw_only=True)
@@ -220,8 +49,6 @@ class Call:
         raise self.wrong(at, "a number")
 
     def cast(self, at: int, kind: pa.DataType) -> Value:
-        from seatunnel_core.transforms.sql.casts import cast  # which builds on this module
-
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
     def known(self, at: int, wanted: str, default: str | None = None) -> str:

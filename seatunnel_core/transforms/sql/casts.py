@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST``, with H2's rules of rounding and of reading texts."""
+"""``CAST`` and ``TRY_CAST``: what a whole number has no room for is cut off; the rest is read and rounded as in H2."""
 
 import datetime as dt
 import decimal
@@ -10,17 +10,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.call import ArrowFunction, EngineFunctions, by_row, either_way, value_by_value
+from seatunnel_core.transforms.sql.engine_function import (
+    ArrowFunction,
+    EngineFunctions,
+    by_row,
+    either_way,
+    value_by_value,
+)
 from seatunnel_core.transforms.sql.value import (
+    BIGINT,
     BOOLEAN,
     BYTES,
     DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
     NULL,
     STRING,
     TIME,
     TIMESTAMP,
     SqlError,
     Value,
+    beside,
     engine_cast,
     is_number,
     nothing,
@@ -43,6 +54,7 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
     Raises:
         SqlError: no value of this type can become one of that.
     """
+    value = beside(value, (kind,))
     if value.type == kind:
         return value
     if value.type == NULL:
@@ -55,6 +67,34 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
     if tolerant:
         function = value_by_value(function, kind)
     return functions.call(what, function, [value], kind, fails=not tolerant)
+
+
+def exactly(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str) -> Value:
+    """The value as another type, as where values of several types meet: a number keeps its digits, or is an error.
+
+    Raises:
+        SqlError: no value of this type can become one of that.
+    """
+    value = beside(value, (kind,))
+    if not (is_number(value.type) and is_number(kind)) or value.type == kind or kind == DOUBLE:
+        return cast(functions, value, kind, what)
+    back = DOUBLE if FLOAT in (value.type, kind) else value.type
+    there = _conversion_of_numbers(value.type, kind)
+
+    def kept(numbers: Any) -> pa.Array:
+        found = there(numbers)
+        same = _conversion_of_numbers(kind, back)(found), _conversion_of_numbers(value.type, back)(numbers)
+        if pc.any(pc.not_equal(*same)).as_py():
+            raise ValueError(f"it would lose digits as {type_name(kind)}; use CAST")
+        return found
+
+    return functions.call(what, kept, [value], kind)
+
+
+def _conversion_of_numbers(given: pa.DataType, kind: pa.DataType) -> ArrowFunction:
+    found = conversion(given, kind)
+    assert found is not None
+    return found
 
 
 def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
@@ -78,14 +118,8 @@ def _to_whole(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == STRING:
         return lambda texts: pc.cast(_number_text(texts), kind)
     if pa.types.is_floating(given) or pa.types.is_decimal(given):
-        return lambda numbers: pc.cast(_nearest(numbers), kind)
+        return lambda numbers: pc.cast(pc.trunc(numbers), kind)
     return _arrow(kind) if pa.types.is_integer(given) or given == BOOLEAN else None
-
-
-def _nearest(numbers: Any) -> Any:
-    if pa.types.is_decimal(numbers.type):  # room for the digit that rounding up may need
-        numbers = pc.cast(numbers, pa.decimal256(76, numbers.type.scale))
-    return pc.round(numbers, round_mode=_NEAREST)
 
 
 def _to_floating(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
@@ -137,17 +171,18 @@ def _to_text(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
         single = given == pa.float32()
         return by_row(lambda number: java_text(number, single=single), STRING)
     if pa.types.is_timestamp(given):
-        zone = "+00" if given.tz else ""
-        return lambda moments: pc.binary_join_element_wise(
-            _plain_fraction(pc.cast(pc.cast(moments, TIMESTAMP), STRING)), zone, ""
-        )
+        return lambda moments: pc.binary_join_element_wise(java_moments(moments), "Z" if given.tz else "", "")
     if given == TIME:
-        return lambda times: _plain_fraction(pc.cast(times, STRING))
+        return java_moments
     return _arrow(STRING) if given in (DATE, BOOLEAN, BYTES) or is_number(given) else None
 
 
-def _plain_fraction(texts: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(texts, pattern=r"(\.\d*[1-9])0+$|\.0+$", replacement=r"\1")
+def java_moments(moments: Any) -> pa.Array:
+    """Times and timestamps as Java's ``toString`` writes them: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
+    if pa.types.is_timestamp(moments.type):
+        moments = pc.cast(moments, TIMESTAMP)
+    texts = pc.replace_substring(pc.cast(moments, STRING), pattern=" ", replacement="T")
+    return pc.replace_substring_regex(texts, pattern=r":00\.000000$|\.000000$|(\.\d{3})000$", replacement=r"\1")
 
 
 def java_text(number: float, *, single: bool = False) -> str:
@@ -188,12 +223,18 @@ def _truth(text: str) -> bool:
 
 
 def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    return _arrow(BYTES) if given == STRING else None
+    """Those of the text of a value."""
+    written = None if given == STRING else _to_text(given, STRING)
+    if given == STRING or written is None:
+        return _arrow(BYTES) if given == STRING else None
+    return lambda values: pc.cast(written(values), BYTES)
 
 
 def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == STRING:
         return either_way(_arrow(DATE), by_row(lambda text: _moment(text).date(), DATE))
+    if given == INT:
+        return by_row(lambda number: dt.date(*_parts(number)), DATE)
     return (
         (lambda moments: pc.cast(pc.floor_temporal(pc.cast(moments, TIMESTAMP), unit="day"), DATE))
         if (pa.types.is_timestamp(given))
@@ -201,9 +242,20 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     )
 
 
+def _parts(number: int) -> tuple[int, int, int]:
+    """20240229 as year, month and day, or 71530 as hour, minute and second."""
+    if number < 0:
+        raise ValueError("it is written 20240229 as a date, 71530 as a time")
+    return number // 10_000, number // 100 % 100, number % 100
+
+
 def _to_time(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == STRING:
         return by_row(_time_of_day, TIME)
+    if given == INT:
+        return by_row(lambda number: dt.time(*_parts(number)), TIME)
+    if given == DATE:
+        return lambda dates: pc.if_else(pc.is_valid(dates), pa.scalar(dt.time(), TIME), pa.scalar(None, TIME))
     return (lambda moments: pc.cast(pc.cast(moments, TIMESTAMP), TIME)) if pa.types.is_timestamp(given) else None
 
 
@@ -212,9 +264,22 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
         if kind.tz:
             return by_row(lambda text: _moment(text).replace(tzinfo=_zone(text)), kind)
         return either_way(_arrow(TIMESTAMP), by_row(_moment, TIMESTAMP))
+    if given == TIME and not kind.tz:
+        return by_row(lambda time: dt.datetime.combine(dt.date.today(), time), TIMESTAMP)
+    if given == BIGINT and not kind.tz:
+        return by_row(_local, TIMESTAMP)
     if pa.types.is_timestamp(given) and kind.tz and not given.tz:
         return lambda moments: pc.assume_timezone(moments, "UTC")
     return _arrow(kind) if pa.types.is_timestamp(given) or pa.types.is_date(given) else None
+
+
+def _local(milliseconds: int) -> dt.datetime:
+    """What a clock of the machine showed so long after 1970 began in Greenwich."""
+    try:
+        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
+        return moment.astimezone().replace(tzinfo=None)
+    except OverflowError:
+        raise ValueError("a timestamp is given as milliseconds since 1970, in the years 1 to 9999") from None
 
 
 _MOMENT = re.compile(

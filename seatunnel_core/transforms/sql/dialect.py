@@ -98,7 +98,10 @@ def shown(node: exp.Expression) -> str:
 
 
 _OVER_ROWS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ROW_NUMBER", "RANK", "LAG", "LEAD")
-_ONE_ROW = "a transform Sql makes rows of single rows of one table; SparkSql runs whatever Spark SQL can"
+_ONE_ROW = (
+    "a transform Sql makes rows of single rows of one table; SparkSql runs whatever Spark SQL can, in a batch job over "
+    "all rows together"
+)
 
 
 def _check_table(table: exp.Table) -> None:
@@ -111,15 +114,15 @@ def _check_table(table: exp.Table) -> None:
 
 
 def _check_functions(select: exp.Select) -> None:
-    from seatunnel_core.transforms.sql.functions import FUNCTIONS
+    from seatunnel_core.transforms.sql.functions.catalog import find, names
 
     for call in select.find_all(exp.Anonymous):
         name = call.name.upper()
-        if name not in FUNCTIONS and name != "EXPLODE":
+        if name != "EXPLODE" and find(name) is None:
             if name in _OVER_ROWS:
                 raise UsageError(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
-            near = get_close_matches(name, FUNCTIONS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "docs/transforms/Sql.md lists the functions"
+            near = get_close_matches(name, names(), n=1)
+            hint = f"did you mean {near[0]}?" if near else "`seatunnel help sql-functions` lists the functions"
             raise UsageError(f"option 'query': {place(call)}: there is no function {name}; {hint}")
 
 

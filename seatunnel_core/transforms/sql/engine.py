@@ -10,7 +10,7 @@ from attrs import field, frozen
 from datafusion import SessionConfig, SessionContext, udf
 
 from seatunnel_core.errors import SeaTunnelError, TransformError
-from seatunnel_core.transforms.sql.call import EngineFunction
+from seatunnel_core.transforms.sql.engine_function import EngineFunction
 from seatunnel_core.transforms.sql.value import NOW
 
 TABLE, KINDS = "rows", "#kinds"

@@ -7,14 +7,17 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 from sqlglot import exp
 
 from seatunnel_core.transforms.sql import arithmetic, nested
-from seatunnel_core.transforms.sql.call import Call, EngineFunctions
-from seatunnel_core.transforms.sql.casts import cast
+from seatunnel_core.transforms.sql.call import Call
+from seatunnel_core.transforms.sql.casts import cast, exactly
 from seatunnel_core.transforms.sql.conditions import both, case, compared, either, negated
 from seatunnel_core.transforms.sql.dialect import place, shown
-from seatunnel_core.transforms.sql.functions import FUNCTIONS
+from seatunnel_core.transforms.sql.engine_function import EngineFunctions
+from seatunnel_core.transforms.sql.functions.catalog import find
+from seatunnel_core.transforms.sql.functions.moment_texts import at_time_zone
 from seatunnel_core.transforms.sql.kinds import cast_type, common, compared_as
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
@@ -24,6 +27,7 @@ from seatunnel_core.transforms.sql.value import (
     STRING,
     SqlError,
     Value,
+    among,
     constant,
     engine_cast,
     exact_number,
@@ -65,7 +69,7 @@ class Expressions:
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        known = FUNCTIONS.get(name)
+        known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} can only stand behind LATERAL VIEW")
         if not known.least <= len(args) <= known.most:
@@ -107,14 +111,17 @@ class Expressions:
 
     def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:
         """The values as one type."""
-        return self._of_one_type(nodes, values, common)
+        return self._of_one_type(nodes, values, common, exactly)
 
     def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
-        return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as)
+        return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as, cast)
 
-    def _of_one_type(self, nodes: Sequence[exp.Expression], values: Sequence[Value], chosen: _Chosen) -> list[Value]:
+    def _of_one_type(
+        self, nodes: Sequence[exp.Expression], values: Sequence[Value], chosen: _Chosen, turned: Callable[..., Value]
+    ) -> list[Value]:
+        values = among(values)
         kind = reduce(lambda one, other: chosen(one, other, place(nodes[0])), (each.type for each in values))
-        return [self.converted(value, kind, node) for node, value in zip(nodes, values, strict=True)]
+        return [turned(self.functions, value, kind, _what(node)) for node, value in zip(nodes, values, strict=True)]
 
 
 def _what(node: exp.Expression) -> str:
@@ -168,28 +175,32 @@ def _hexadecimal(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _number(text: str) -> Value:
-    """A number of the statement: exact, as in H2, with the digits that are written; with an exponent it is a double."""
-    if text.isdigit():
+    """A number of the statement: whole, or with a point or an exponent a double."""
+    if text.lstrip("-").isdigit():
         whole = int(text)
         for kind in (INT, BIGINT):
-            if whole < 2 ** (kind.bit_width - 1):
+            if -(2 ** (kind.bit_width - 1)) <= whole < 2 ** (kind.bit_width - 1):
                 return constant(pa.scalar(whole, kind))
-    if "e" in text.lower():
-        return constant(pa.scalar(float(text)))
+        exact = _exact(text)
+        if exact is None:
+            raise SqlError(f"Sql: {text} has more than 38 digits")
+        return constant(exact)
+    return evolve(constant(pa.scalar(float(text))), written=_exact(text))
+
+
+def _exact(text: str) -> pa.Scalar | None:
+    """A number with the digits that are written, if 38 are enough."""
     number = decimal.Decimal(text)
     _, figures, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     scale = max(-exponent, 0)
-    if len(figures) + max(exponent, 0) > 38 or scale > 38:
-        raise SqlError(f"Sql: {text} has more than 38 digits")
-    return constant(pa.scalar(number, exact_number(max(len(figures) + max(exponent, 0), scale), scale)))
+    precision = max(len(figures) + max(exponent, 0), scale)
+    return pa.scalar(number, exact_number(precision, scale)) if max(precision, scale) <= 38 else None
 
 
 def _negative(own: Expressions, node: exp.Expression) -> Value:
     if isinstance(node.this, exp.Literal) and not node.this.args["is_string"]:
-        text = node.this.this
-        if text.isdigit() and int(text) in (2**31, 2**63):
-            return constant(pa.scalar(-int(text), INT if int(text) == 2**31 else BIGINT))
+        return _number(f"-{node.this.this}")
     return arithmetic.negative(own.functions, own.value(node.this), _what(node))
 
 
@@ -212,10 +223,8 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
 
 
 def _joined(own: Expressions, node: exp.Expression) -> Value:
-    """``||``: null as soon as one side is, unlike CONCAT."""
-    parts = [own.converted(own.value(each), STRING, each) for each in (node.this, node.expression)]
-    sql = f"({parts[0].sql} || {parts[1].sql})"
-    return Value(sql=sql, type=STRING, fails=any(each.fails for each in parts))
+    """``||``, as CONCAT: null counts as an empty text."""
+    return own.call("CONCAT", node, [own.value(each) for each in (node.this, node.expression)])
 
 
 def _comparison(own: Expressions, node: exp.Expression) -> Value:
@@ -301,12 +310,41 @@ def _extract(own: Expressions, node: exp.Expression) -> Value:
     return own.call("EXTRACT", node, (constant(pa.scalar(node.this.name)), own.value(node.expression)))
 
 
+_LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
+    exp.Anonymous,
+    exp.Cast,
+    exp.TryCast,
+    exp.Extract,
+    exp.DPipe,
+    exp.Add,
+    exp.Sub,
+)
+
+
+def _at_time_zone(own: Expressions, node: exp.Expression) -> Value:
+    around = node.find_ancestor(*_LOOKS_INSIDE)
+    if around is not None:
+        raise SqlError(
+            f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz is a moment without a zone of its "
+            "own, so it would be seen in UTC; AT TIME ZONE gives a column of the result, or stands beside = < >"
+        )
+    args = own.value(node.this), own.value(node.args["zone"])
+    return at_time_zone(Call(name="AT TIME ZONE", at=place(node), args=args, functions=own.functions))
+
+
 def _function(own: Expressions, node: exp.Expression) -> Value:
     return own.call(node.name.upper(), node, [own.value(each) for each in node.expressions])
 
 
 _SIGNS: dict[type, str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-_COMPARISONS: dict[type, str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+_COMPARISONS: dict[type, str] = {
+    exp.EQ: "=",
+    exp.NEQ: "IS DISTINCT FROM",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+}
 
 _USUAL_PARTS = ("this", "expression", "expressions")
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -318,6 +356,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     exp.Div: ("typed", "safe"),
     exp.Between: ("low", "high"),
     exp.Case: ("ifs", "default"),
+    exp.AtTimeZone: ("zone",),
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
 }
@@ -347,6 +386,7 @@ _NODES: dict[type, Callable[[Expressions, Any], Value]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Extract: _extract,
+    exp.AtTimeZone: _at_time_zone,
     exp.Anonymous: _function,
     **dict.fromkeys(_SIGNS, _arithmetic),
     **dict.fromkeys(_COMPARISONS, _comparison),

@@ -10,6 +10,7 @@ from seatunnel_core.transforms.sql.value import (
     BYTES,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
     NULL,
     STRING,
@@ -32,7 +33,7 @@ _CASTS = {
     "SMALLINT": pa.int16(),
     "INT": INT,
     "BIGINT": BIGINT,
-    "FLOAT": pa.float32(),
+    "FLOAT": FLOAT,
     "DOUBLE": DOUBLE,
     "DATE": DATE,
     "TIME": TIME,
@@ -79,12 +80,19 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
     if one == NULL:
         return other
     if is_number(one) and is_number(other):
-        return common_number(one, other)
+        return _wider(one, other)
     if is_moment(one) and is_moment(other):
         return one if (pa.types.is_timestamp(one) and one.tz) or not pa.types.is_timestamp(other) else other
     if STRING in (one, other) and is_simple(one) and is_simple(other):
         return STRING
     raise SqlError(f"Sql: {at}: {type_name(one)} and {type_name(other)} have no type in common; use CAST")
+
+
+def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """As SeaTunnel has it: a whole number beside a float is a float."""
+    if FLOAT in (one, other) and pa.types.is_integer(other if one == FLOAT else one):
+        return FLOAT
+    return common_number(one, other)
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
@@ -94,4 +102,4 @@ def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")
     if STRING in (one, other) and NULL not in (one, other):
         return other if one == STRING else one
-    return common(one, other, at)
+    return common_number(one, other) if is_number(one) and is_number(other) else common(one, other, at)

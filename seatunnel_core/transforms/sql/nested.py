@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.rows.types import type_name
-from seatunnel_core.transforms.sql.call import EngineFunctions, by_row
 from seatunnel_core.transforms.sql.casts import cast
+from seatunnel_core.transforms.sql.engine_function import EngineFunctions, by_row
 from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value, is_list
 
 

@@ -7,11 +7,11 @@ from attrs import field, frozen
 from sqlglot import exp
 
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.transforms.columns import with_fields, with_names
+from seatunnel_core.rows.columns import with_fields, with_names
 from seatunnel_core.transforms.sql.dialect import Statement, place, shown
 from seatunnel_core.transforms.sql.engine import KINDS, TABLE, Engine, Query
 from seatunnel_core.transforms.sql.expression import Expressions
-from seatunnel_core.transforms.sql.lists import exploded
+from seatunnel_core.transforms.sql.functions.lists import exploded
 from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, is_list, quoted_name
 
 

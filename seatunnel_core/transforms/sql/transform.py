@@ -20,7 +20,7 @@ QUERY = Option(
     STRING,
     required=True,
     aliases=("sql",),
-    doc="SELECT … FROM t [WHERE …], with the functions that docs/transforms/Sql.md lists; t may have any name.",
+    doc="SELECT … FROM t [WHERE …], with the functions that `seatunnel help sql-functions` lists; t may have any name.",
 )
 ENGINE = Option(
     "engine",

@@ -1,7 +1,7 @@
 """What a compiled expression is: a text for DataFusion, and the Arrow type of its values."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -28,11 +28,15 @@ class Value:
     constant: pa.Scalar | None = field(default=None, eq=False)
     """The value, when it is the same for all rows; null is a scalar too."""
 
+    written: pa.Scalar | None = field(default=None, eq=False)
+    """What a number of the statement that has a point is as a decimal: it is a double, except beside decimals."""
+
     fails: bool = False
     """Whether it can fail for some row, so that it must not be looked at before a condition says so."""
 
 
-INT, BIGINT, DOUBLE, STRING, BOOLEAN = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
+INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
+STRING, BOOLEAN = pa.string(), pa.bool_()
 BYTES, DATE, TIME, TIMESTAMP = pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")
 NULL = pa.null()
 
@@ -44,7 +48,7 @@ _NAMES = {
     pa.int16(): "Int16",
     INT: "Int32",
     BIGINT: "Int64",
-    pa.float32(): "Float32",
+    FLOAT: "Float32",
     DOUBLE: "Float64",
     STRING: "Utf8",
     BOOLEAN: "Boolean",
@@ -84,6 +88,18 @@ def quoted_name(name: str) -> str:
 def constant(scalar: pa.Scalar) -> Value:
     """A value that is the same for all rows, of a simple type."""
     return Value(sql=_literal(scalar), type=scalar.type, constant=scalar)
+
+
+def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
+    """The value as it stands among others: a number of the statement is as exact as the decimals around it."""
+    if value.written is not None and any(map(pa.types.is_decimal, kinds)):
+        return constant(value.written)
+    return value
+
+
+def among(values: Sequence[Value]) -> list[Value]:
+    """Values that meet."""
+    return [beside(value, [each.type for each in values]) for value in values]
 
 
 def nothing(kind: pa.DataType = NULL) -> Value:

@@ -13,14 +13,14 @@ from typing import Any
 
 import attrs
 
-from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Command
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.checkpoint.limits import Limits
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
-from seatunnel_core.checkpoint.topology import Topology
+from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.limits import Limits
 
 CALLABLES = (FunctionType, MethodType, BuiltinMethodType, partial, type)
 CONSTANT = frozenset({"_limits", "_policy", "topology", "spec", "_handlers"})

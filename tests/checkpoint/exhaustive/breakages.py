@@ -8,14 +8,14 @@ from unittest.mock import patch
 from attrs import frozen
 
 from seatunnel_core.checkpoint import start as start_module
-from seatunnel_core.checkpoint.base import Base
 from seatunnel_core.checkpoint.commands import Sweep
 from seatunnel_core.checkpoint.coordinator import Coordinator
-from seatunnel_core.checkpoint.messages import Acknowledge, Prepared
-from seatunnel_core.checkpoint.sink_vertex import SinkVertex
-from seatunnel_core.checkpoint.source_vertex import SourceVertex
+from seatunnel_core.checkpoint.decisions.base import Base
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Prepared
+from seatunnel_core.checkpoint.vertices.sink import SinkVertex
+from seatunnel_core.checkpoint.vertices.source import SourceVertex
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.exhaustive.model import Model
@@ -104,13 +104,13 @@ PUBLISH = SinkVertex._publish
 
 
 def _sweep_before_the_base_is_committed(self: Any, _event: Any) -> None:
-    self._life.tell_sinks(Prepared())
+    self._context.tell_sinks(Prepared())
     self.base_committed()
 
 
 def _keep_nothing(self: Any) -> None:
-    self._life.phase = Phase.SWEEPING
-    self._wiring.do(Sweep(epoch=self._life.epoch, keep=frozenset(), final=False))
+    self._context.phase = Phase.SWEEPING
+    self._wiring.do(Sweep(epoch=self._context.epoch, keep=frozenset(), final=False))
 
 
 def _complete_before_stored(self: Any, message: Acknowledge) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 from attrs import evolve
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Split
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.retraction import Retraction
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 from tests.checkpoint.exhaustive.automaton import Automaton
 from tests.checkpoint.exhaustive.properties import Cut, Key, bits

@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 from seatunnel_core.checkpoint import commands, events
-from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
-from seatunnel_core.checkpoint.events import Event, Failure, FailureKind
-from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api import retention
 from seatunnel_storage_api.state import CheckpointRef, PipelineListing
 from tests.checkpoint.exhaustive.engines import Engines

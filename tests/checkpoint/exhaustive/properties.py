@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from seatunnel_core.checkpoint import codec
-from seatunnel_core.checkpoint.retraction import Retraction, retractions
-from seatunnel_core.checkpoint.topology import Topology
+from seatunnel_core.checkpoint.decisions.retracting import retractions
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.work.retraction import Retraction
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
 

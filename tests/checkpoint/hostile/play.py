@@ -6,7 +6,7 @@ import tracemalloc
 from contextlib import suppress
 from random import Random
 
-from seatunnel_core.checkpoint import codec
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.runtime.enumeration import thaw
 from seatunnel_storage_api.errors import CheckpointCorruptedError
 from seatunnel_storage_api.state import Manifest as StoredManifest

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint import codec, commands, events
+from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.errors import StateFormatError
-from seatunnel_core.checkpoint.events import FailureKind
-from seatunnel_core.checkpoint.split import Committable, WorkUnit
-from seatunnel_core.checkpoint.state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import (
+    HeldUnit,
+    SinkState,
+    SourceState,
+    TaskState,
+    VertexStates,
+)
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
@@ -21,10 +26,13 @@ from seatunnel_core.connectors.testing import options_of, plan, stage
 from seatunnel_core.connectors.testing.drive import Skipped, place, sink_place
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.manifest import Manifest, Seat
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.enumeration import freeze, thaw
-from seatunnel_core.runtime.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import FailureKind
+from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.state import CheckpointType, PipelineState

@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint.messages import Drained
-from seatunnel_core.checkpoint.task_vertex import TaskVertex
-from seatunnel_core.checkpoint.wiring import Wiring
+from seatunnel_core.checkpoint.vertices.messages import Drained
+from seatunnel_core.checkpoint.vertices.task import TaskVertex
+from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 Broken = Callable[[], Any]
 

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from seatunnel_core.checkpoint import commands, events
-from seatunnel_core.checkpoint.base import RestoreRequest
 from seatunnel_core.checkpoint.commands import Command, Outcome
-from seatunnel_core.checkpoint.events import Event, Failure, FailureKind
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.progress import PipelineProgress
-from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.checkpoint.transitions import Phase
-from seatunnel_core.checkpoint.wiring import Channel, Wiring
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointType
 from tests.checkpoint.simulation.target import MissingError, Published, StagedThing, StagingKey
 

@@ -11,17 +11,17 @@ from attrs import evolve, frozen
 from seatunnel_core.checkpoint import coordinator as coordinator_module
 from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Sweep
+from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.coordinator import Coordinator
-from seatunnel_core.checkpoint.life import Life
-from seatunnel_core.checkpoint.looking import Looking
-from seatunnel_core.checkpoint.messages import Acknowledge, Prepared
 from seatunnel_core.checkpoint.savepoint import Savepoints
-from seatunnel_core.checkpoint.sink_vertex import SinkVertex
-from seatunnel_core.checkpoint.source_vertex import SourceVertex
 from seatunnel_core.checkpoint.start import Start
-from seatunnel_core.checkpoint.state import TaskState, VertexStates
-from seatunnel_core.checkpoint.task_vertex import TaskVertex
+from seatunnel_core.checkpoint.state.vertex_state import TaskState, VertexStates
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.vertices.messages import Acknowledge, Prepared
+from seatunnel_core.checkpoint.vertices.polling import Polling
+from seatunnel_core.checkpoint.vertices.sink import SinkVertex
+from seatunnel_core.checkpoint.vertices.source import SourceVertex
+from seatunnel_core.checkpoint.vertices.task import TaskVertex
 from seatunnel_storage_api import retention
 from tests.checkpoint.simulation.broken_vertices import (
     drained_when_the_source_is,
@@ -90,7 +90,7 @@ def _do_not_wait_for_the_restore_point(original: Any) -> Any:
 
 def _sweep_before_the_base_is_committed(_original: Any) -> Any:
     def sinks_prepared(self: Any, _event: Any) -> None:
-        self._life.tell_sinks(Prepared())
+        self._context.tell_sinks(Prepared())
         self.base_committed()
 
     return sinks_prepared
@@ -107,21 +107,21 @@ def _never_again(original: Any) -> Any:
 
 def _keep_nothing(_original: Any) -> Any:
     def base_committed(self: Any) -> None:
-        self._life.phase = Phase.SWEEPING
-        self._wiring.do(Sweep(epoch=self._life.epoch, keep=frozenset(), final=False))
+        self._context.phase = Phase.SWEEPING
+        self._wiring.do(Sweep(epoch=self._context.epoch, keep=frozenset(), final=False))
 
     return base_committed
 
 
 def _keep_what_is_held(original: Any) -> Any:
     def base_committed(self: Any) -> None:
-        if self._life.base_is_final:
+        if self._context.base_is_final:
             original(self)
             return
         held = (unit for task in self._restored.tasks.values() for unit in task.units)
         keep = frozenset(committable.id for unit in held for committable in (unit.committables or {}).values())
-        self._life.phase = Phase.SWEEPING
-        self._wiring.do(Sweep(epoch=self._life.epoch, keep=keep, final=False))
+        self._context.phase = Phase.SWEEPING
+        self._wiring.do(Sweep(epoch=self._context.epoch, keep=keep, final=False))
 
     return base_committed
 
@@ -205,7 +205,7 @@ def _numbered_again(state: TaskState) -> TaskState:
 
 def _start_ids_again(original: Any) -> Any:
     def run(self: Any) -> None:
-        self._life.base = evolve(self._life.base, restore_point_id=0)
+        self._context.base = evolve(self._context.base, restore_point_id=0)
         original(self)
 
     return run
@@ -226,7 +226,7 @@ def _ignore_prepared(original: Any) -> Any:
 def _store_the_savepoint_at_once(original: Any) -> Any:
     def completed(self: Any, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
         original(self, checkpoint_id, names, states)
-        for sink in self._life.sinks:
+        for sink in self._context.sinks:
             self.settled(sink, checkpoint_id)
 
     return completed
@@ -245,15 +245,15 @@ def _leave_no_number_free(original: Any) -> Any:
 def _finish_before_commits(original: Any) -> Any:
     def complete(self: Any, pending: Any) -> None:
         original(self, pending)
-        if self._life.phase is Phase.FINISHING:
-            self._life.clean()
+        if self._context.phase is Phase.FINISHING:
+            self._context.clean()
 
     return complete
 
 
 def _go_on_as_zombie(_original: Any) -> Any:
     def fence_lost(self: Any, _event: Any) -> None:
-        if self._life.phase is Phase.RESTORING:
+        if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
         elif self.pending:
             self._complete(next(iter(self.pending.values())))
@@ -263,7 +263,7 @@ def _go_on_as_zombie(_original: Any) -> Any:
 
 def _leave_the_own_epoch(_original: Any) -> Any:
     def clean(self: Any) -> None:
-        self.phase = Phase.CLEANING
+        self.enter(Phase.CLEANING)
         self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=False))
 
     return clean
@@ -272,7 +272,7 @@ def _leave_the_own_epoch(_original: Any) -> Any:
 def _stays_pending(original: Any) -> Any:
     def abort(self: Any, pending: Any, *why: Any) -> None:
         original(self, pending, *why)
-        if self._life.phase is not Phase.ENDED:
+        if self._context.phase is not Phase.ENDED:
             self.pending[pending.checkpoint_id] = pending
 
     return abort
@@ -344,7 +344,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         TaskVertex, "_report_when_drained", drained_when_the_source_is)),
     Mutation("R7", "finish before the last commits", replace(Coordinator, "_complete", _finish_before_commits)),
     Mutation("R7", "start a finished pipeline like any other", lambda: patch.object(
-        Life, "base_is_final", property(lambda self: False))),
+        PipelineContext, "base_is_final", property(lambda self: False))),
     Mutation("R8", "publishing copies and does not consume", replace(
         ModelTarget, "consume", lambda _original: lambda self, key: self.consumed.add(key))),
     Mutation("R8", "never say that a commit may have been done", replace(
@@ -353,7 +353,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         TaskVertex, "snapshot", lambda original: lambda self: _numbered_again(original(self)))),
     Mutation("R9", "sweep what is held back for order", replace(Start, "base_committed", _keep_nothing)),
     Mutation("R9", "forget that the base is committed", replace(Start, "base_committed", _keep_what_is_held)),
-    Mutation("R9", "the last sweep leaves what its own epoch staged", replace(Life, "clean", _leave_the_own_epoch)),
+    Mutation("R9", "the last sweep leaves what its own epoch staged", replace(
+        PipelineContext, "clean", _leave_the_own_epoch)),
     Mutation("R12", "forget the cursor", replace(
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(cursor=0))),
     Mutation("R12", "enumerate again after a restart", replace(
@@ -362,7 +363,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(waiting=()))),
     Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", forget_what_was_seen)),
     Mutation("R12", "remember what is found before it is part of the state", replace(
-        Looking, "look", _remember_too_early)),
+        Polling, "look", _remember_too_early)),
     Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
     Mutation("R14", "believe every result", replace(
         TaskVertex, "_claimed", lambda _original: lambda self, result: self._flights.get(result.unit))),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class RetentionIsExact(Invariant):
-    """Whoever stores the latest checkpoint leaves no more live ones than are to be retained; savepoints and the newest
-    live completed point are not counted and stay, and the latest is never removed."""
+    """Whoever stores the latest checkpoint leaves no more live ones than are to be retained; savepoints, the newest
+    live completed point and what leads to a live savepoint are not counted and stay; the latest is never removed."""
 
     rule = "retention"
 
@@ -44,9 +44,12 @@ class RetentionIsExact(Invariant):
         self.require(len(left) <= most, f"after {event.ref} there are {sorted(left)}, and {most} are to be retained")
 
     def _kept(self) -> set[CheckpointRef]:
-        """Savepoints, and the newest live completed point."""
+        """Savepoints, the newest live completed point, and of each epoch that ended since the oldest live savepoint the
+        newest live one."""
         stored = self.world.storage.checkpoints
-        kept = {ref for ref, state in stored.items() if state.checkpoint_type is CheckpointType.SAVEPOINT}
-        live = live_by_hand(stored)
+        savepoints = {ref for ref, state in stored.items() if state.checkpoint_type is CheckpointType.SAVEPOINT}
+        live = sorted(live_by_hand(stored))
         completed = [ref for ref in live if stored[ref].checkpoint_type is CheckpointType.COMPLETED_POINT]
-        return kept | {max(completed)} if completed else kept
+        oldest = min((ref.epoch for ref in live if ref in savepoints), default=None)
+        ways = {ref.epoch: ref for ref in live if oldest is not None and oldest < ref.epoch < live[-1].epoch}
+        return {*savepoints, *completed[-1:], *ways.values()}

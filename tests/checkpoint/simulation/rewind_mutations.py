@@ -7,14 +7,14 @@ from unittest.mock import patch
 
 from attrs import evolve, frozen
 
-from seatunnel_core.checkpoint import base as base_module
-from seatunnel_core.checkpoint import codec
 from seatunnel_core.checkpoint import start as start_module
-from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.commands import Retract
-from seatunnel_core.checkpoint.retraction import Retraction
+from seatunnel_core.checkpoint.decisions import base as base_module
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.start import Start
-from seatunnel_core.checkpoint.state import VertexStates
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.work.retraction import Retraction
 
 
 @frozen
@@ -77,7 +77,7 @@ def _before_the_sweep() -> AbstractContextManager[Any]:
 
     def base_committed(self: Any) -> None:
         if self._restored.retracting is not None:
-            self._wiring.do(Retract(epoch=self._life.epoch, retractions=_all_of(self)))
+            self._wiring.do(Retract(epoch=self._context.epoch, retractions=_all_of(self)))
         original(self)
 
     return patch.object(Start, "base_committed", base_committed)
@@ -86,8 +86,8 @@ def _before_the_sweep() -> AbstractContextManager[Any]:
 def _all_of(start: Any) -> Mapping[str, Retraction]:
     gone = start_module.retractions(
         start._restored,
-        start._life.topology,
-        epoch=start._life.epoch,
+        start._context.topology,
+        epoch=start._context.epoch,
         base_epoch=start._restored.retracting.epoch,
     )
     return dict(gone)

@@ -4,10 +4,10 @@ import random
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.checkpoint.base import Rewind
-from seatunnel_core.checkpoint.limits import Limits
-from seatunnel_core.checkpoint.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.checkpoint.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.decisions.base import Rewind
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.vertices.limits import Limits
 
 
 @frozen(kw_only=True)
@@ -71,7 +71,8 @@ def draw(seed: int) -> Scenario:
         topology=Topology(sources=sources, sinks=tuple(sink for sink in sinks if sink.name in fed)),
         policy=CheckpointPolicy(
             interval_ms=rng.choice([None, 20, 100, 100, 500]) or (100 if endless else None),
-            timeout_ms=rng.choice([150, 1_000, 5_000]),
+            timeout_ms=(timeout_ms := rng.choice([150, 1_000, 5_000])),
+            restore_timeout_ms=timeout_ms,
             min_pause_ms=rng.choice([0, 0, 50]),
             max_concurrent=rng.choice([1, 1, 2, 3]),
             tolerable_failures=rng.choice([0, 1, 5]),

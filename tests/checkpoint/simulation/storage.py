@@ -2,7 +2,7 @@
 
 from attrs import define, field
 
-from seatunnel_core.checkpoint.split import Split
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api import retention
 from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
 from tests.checkpoint.played import info_of

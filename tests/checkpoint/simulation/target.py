@@ -2,7 +2,7 @@
 
 from attrs import define, field, frozen
 
-from seatunnel_core.checkpoint.split import Committable
+from seatunnel_core.work.committable import Committable
 
 Row = tuple[str, str, int]
 """Enumeration, source, split: every split has one row as far as the model is concerned."""
@@ -24,6 +24,8 @@ class StagedThing:
     committable_id: str
     rows: tuple[Row, ...]
     staged_at: int
+    told: str = ""
+    """What the sink was told when it was staged: where it belongs."""
 
 
 @frozen
@@ -33,6 +35,7 @@ class Published:
     key: StagingKey
     rows: tuple[Row, ...]
     by_epoch: int
+    told: str = ""
 
 
 class MissingError(Exception):
@@ -62,7 +65,7 @@ class ModelTarget:
             return None
         self.consume(key)
         self.recorded[sink, committable.id] = by_epoch
-        publication = Published(key, thing.rows, by_epoch)
+        publication = Published(key, thing.rows, by_epoch, thing.told)
         self.published.append(publication)
         return publication
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.commands import (
     CheckpointTriggered,
     Command,
@@ -16,6 +15,7 @@ from seatunnel_core.checkpoint.commands import (
     SavepointCompleted,
     StoreCheckpoint,
 )
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.events import (
     CheckpointsListed,
     Event,
@@ -25,8 +25,9 @@ from seatunnel_core.checkpoint.events import (
     TimerFired,
     TriggerRequested,
 )
-from seatunnel_core.checkpoint.split import Committable, Split
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.simulation.clock import VirtualClock
 from tests.checkpoint.simulation.engine import Engine
@@ -362,6 +363,18 @@ class World:
 
     def row_of(self, source: str, split: Split) -> Row:
         return (split.body["enumeration"], source, split.index)
+
+    def is_owed(self, sink: str, row: Row) -> bool:
+        """Whether a sink gets a row: here the sinks never change."""
+        return True
+
+    def may_be_there(self) -> Counter[tuple[str, Row]]:
+        """Rows that are there or not."""
+        return Counter()
+
+    def known_as(self, sink: str) -> str:
+        """What a sink was called first."""
+        return sink
 
     def expected_rows(self) -> Counter[tuple[str, Row]]:
         """What the sinks must hold in the end, by the enumerations that the latest state names."""

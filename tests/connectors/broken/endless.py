@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.work.split import Split
 from tests.connectors.broken import sources
 
 LOOKS = 4

@@ -31,6 +31,8 @@ SINKS: dict[type, str] = {
     sinks.SweepsAllThatIsOld: "a_sweep_keeps_what_a_checkpoint_names",
     sinks.ForgetsWhatIsCommitted: "what_is_committed_and_kept_is_not_published_again",
     sinks.SweepsTooEarly: "a_sweep_leaves_its_own_epoch_alone_until_the_end",
+    sinks.SweepsAllButItsOwn: "a_sweep_leaves_alone_what_newer_engines_staged",
+    sinks.ShowsWhatIsStaged: "what_the_target_shows_as_published_is_what_was_committed",
     sinks.SweepsForOthersToo: "a_sweep_leaves_other_jobs_and_pipelines_alone",
     sinks.ClearsNothing: "clearing_removes_what_was_staged_after_the_last_sweep",
     sinks.SaysThatItTookBack: "what_came_after_a_base_is_taken_back_and_nothing_else",
@@ -38,6 +40,12 @@ SINKS: dict[type, str] = {
     sinks.PublishesTheLatest: "commits_keep_the_order_and_every_row",
     sinks.HasOneBuffer: "units_are_finished_in_threads_while_the_next_are_written",
     sinks.LeavesAbortsToTheSweep: "an_abort_leaves_nothing",
+    sinks.SaysNothingOfItsTarget: "committables_are_bound_to_what_says_where_they_go",
+    sinks.LooksOnlyWhereItIsTold: "a_sink_that_is_told_otherwise_loses_nothing_silently",
+    sinks.PublishesWhereItIsTold: "a_sink_that_is_told_otherwise_loses_nothing_silently",
+    sinks.SweepsForItsPipeline: "two_sinks_of_a_pipeline_that_share_a_target_keep_apart",
+    sinks.EmptiesForEachPipeline: "a_save_mode_acts_once_for_the_pipelines_of_a_job",
+    sinks.EmptiesWithoutAFence: "an_engine_that_was_replaced_empties_nothing",
     sinks.RemovesThenWrites: "killed_between_any_two_lines_it_has_every_row_once",
 }
 TRANSFORMS: dict[type, str] = {

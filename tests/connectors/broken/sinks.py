@@ -1,17 +1,20 @@
 """Sinks that break one rule of the kit each: the example ``JsonLines`` with one thing changed."""
 
+import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable
+from attrs import evolve
+
 from seatunnel_core.connectors.sink import SinkPlace, SinkWriter, Staged, StagingPlace
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "examples" / "minimal_sink"))
 
@@ -67,6 +70,47 @@ class TakesAbsenceForSuccess(Honest):
         super().commit(committables, place, again=True)
 
 
+class LooksOnlyWhereItIsTold(Honest):
+    """Where nothing is staged, all is published."""
+
+    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+        there = [each for each in committables if self.staging(place, each.epoch).is_dir()]
+        super().commit(there if again else committables, place, again=again)
+
+
+class PublishesWhereItIsTold(Honest):
+    """What it staged says where it lies; where it goes, the options say."""
+
+    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, place)
+        finish, folder = writer.finish, str(self.staging(place, place.epoch))
+
+        def finish_with_folder() -> Staged:
+            staged = finish()
+            return evolve(staged, body={**staged.body, "folder": folder})
+
+        writer.finish = finish_with_folder  # type: ignore[method-assign]
+        return writer
+
+    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+        for each in committables:
+            staged = Path(each.body["folder"], each.body["name"])
+            if staged.exists():
+                staged.rename(Path(self.options[PATH], f"{place.job_id}~{place.pipeline_id}~{staged.name}"))
+            elif not again:
+                raise CommitError(f"{staged} is gone")
+
+
+class SweepsForItsPipeline(Honest):
+    """A pipeline has one sink."""
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        found = list(self.staging(place, 0).parent.glob("*/*.json")) if final else []
+        for path in found:
+            path.unlink()
+        return len(found) or super().sweep(place, keep, final=final)
+
+
 class ForgetsTheAttempt(Honest):
     """A unit has one number, and that names it."""
 
@@ -111,6 +155,25 @@ class SweepsTooEarly(Honest):
 
     def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
         return super().sweep(place, keep, final=True)  # type: ignore[no-any-return]
+
+
+class SweepsAllButItsOwn(Honest):
+    """Whatever is not of this epoch is old."""
+
+    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+        folder = self.staging(place, place.epoch)
+        for path in folder.parent.glob("*/*.json"):
+            if path.parent != folder and int(path.parent.name) > place.epoch:
+                path.unlink()
+        return super().sweep(place, keep, final=final)  # type: ignore[no-any-return]
+
+
+class ShowsWhatIsStaged(Honest):
+    """It is as good as published."""
+
+    def published(self, place: SinkPlace) -> list[str]:
+        names = [path.name.split("~") for path in Path(self.options[PATH], ".seatunnel", place.job_id).rglob("*.json")]
+        return [name[1] for name in names]
 
 
 class SweepsForOthersToo(Honest):
@@ -200,3 +263,59 @@ class RemovesThenWrites(Honest):
                 Path(self.options[PATH], f"{place.job_id}~{staged.name}").write_bytes(rows)
             elif not again:
                 raise CommitError(f"{staged} is gone")
+
+
+class SaysNothingOfItsTarget(Honest):
+    """A path is not what a committable is made of."""
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return {}
+
+
+class Emptying(Honest):
+    """As the example could be with a save mode that keeps its rules: what goes is moved behind a fence, which a newer
+    engine takes away before it publishes anything."""
+
+    def prepare(self, place: SinkPlace) -> None:
+        super().prepare(place)
+        self._fence(place).mkdir(parents=True, exist_ok=True)
+        for fence in self._fence(place).parent.iterdir():
+            if int(fence.name) < place.epoch:
+                shutil.rmtree(fence)
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        try:
+            for file in Path(self.options[PATH]).glob("*.json"):
+                file.rename(self._fence(place) / file.name)
+        except FileNotFoundError as error:
+            raise SinkError("another engine goes on with the job") from error
+
+    def clear(self, place: SinkPlace) -> None:
+        super().clear(place)
+        shutil.rmtree(self._fence(place).parent, ignore_errors=True)
+
+    def _fence(self, place: SinkPlace) -> Path:
+        return Path(self.options[PATH], ".seatunnel", place.job_id, "fence", str(place.epoch))
+
+
+class EmptiesForEachPipeline(Emptying):
+    """Each pipeline has a target of its own."""
+
+    saves_later = True
+
+    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+        if not getattr(self, "emptied", False):
+            Emptying.apply_save_mode(self, place)
+        self.emptied = True
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        """The table is not known yet."""
+
+
+class EmptiesWithoutAFence(Honest):
+    """Nobody starts a job twice."""
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        for file in Path(self.options[PATH]).glob("*.json"):
+            file.unlink()

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import evolve
 
-from seatunnel_core.checkpoint.split import Split
 from seatunnel_core.config.option import Option, within
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.split import Split
 
 COUNT = Option("count", within(1, 1000), required=True, doc="How many numbers there are.")
 SCHEMA = TableSchema(table="default", columns=pa.schema([("number", pa.int64())]))

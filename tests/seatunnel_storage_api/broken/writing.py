@@ -133,6 +133,15 @@ class PrunesSavepoints(Prunes):
 
 
 @breaks(5)
+class PrunesTheWayToASavepoint(Prunes):
+    """A savepoint is whole, so it needs nothing else."""
+
+    def too_many(self, state: PipelineState, listing: PipelineListing) -> Iterable[CheckpointInfo]:
+        counted = [info for info in listing.checkpoints if info.checkpoint_type is CheckpointType.CHECKPOINT]
+        return [info for info in counted[: -self.max_retained] if info.ref != state.ref]
+
+
+@breaks(5)
 class PrunesWhatWasJustStored(Prunes):
     """The largest ids stay, whatever was stored last."""
 

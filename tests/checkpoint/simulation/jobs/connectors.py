@@ -1,19 +1,21 @@
 """Sources and sinks of simulated jobs. They are planned like any others; what they do, they do to the world."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from seatunnel_core.checkpoint.retraction import Retraction
-from seatunnel_core.checkpoint.split import Committable, Split
-from seatunnel_core.config.option import LONG, STRING, Option
-from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.config.option import BOOLEAN, LONG, STRING, Option, Options
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, SinkWriter, StagingPlace
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, discovered
+from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, SourceError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
+from seatunnel_core.work.split import Split
 from tests.checkpoint.simulation.target import MissingError, Published
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ class SimulatedSource(_InWorld, Source):
         Option("title", STRING, required=True, doc="Its name."),
         Option("splits", LONG, required=True, doc="How many splits it has."),
     )
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.waits = {"0": False, "1": True}.get(options["title"][-1])
 
     def discover(self, planning: Planning) -> Sequence[Item]:
         """Half of them want a task to look inside first."""
@@ -87,11 +93,29 @@ class PassingTransform(_InWorld, Transform):
 
 
 class SimulatedSink(_InWorld, Sink):
-    """Publishing consumes, as a rename does."""
+    """Publishing consumes, as a rename does. It stages and publishes where it is told, and finds again what it is told
+    the same for."""
 
     identifier = "Simulated"
-    declared = (Option("title", STRING, required=True, doc="Its name."),)
+    declared = (
+        Option("title", STRING, required=True, doc="Its name."),
+        Option("path", STRING, required=True, doc="Where it publishes."),
+        Option("staging", STRING, default="", doc="Where it stages, if not there."),
+        Option("staged", BOOLEAN, default=True, doc="Whether it stages."),
+        Option("tuning", LONG, default=0, doc="What changes nothing."),
+    )
+    bound_by = declared[1:4]
     retracts = True
+
+    @property
+    def bound_to(self) -> Mapping[str, str]:
+        return written_options(self.options, *self.bound_by)
+
+    @property
+    def told(self) -> str:
+        """Where rows of this sink belong, and what becomes of them there."""
+        where = (f"{option.key}={self.options[option.key]}" for option in self.bound_by)
+        return ", ".join((f"plugin={self.identifier}", *where))
 
     @property
     def _name(self) -> str:
@@ -101,12 +125,31 @@ class SimulatedSink(_InWorld, Sink):
     def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
         raise NotImplementedError
 
+    @property
+    def save_mode(self) -> SaveMode:
+        """In some jobs all sinks write into one target."""
+        return SaveMode(target="shared" if self.world.shares_target else self.options["path"], does="DROP_DATA")
+
     def prepare(self, place: SinkPlace) -> None:
-        self._act(lambda: None, "a sink")
+        """Leaves a fence, and takes away those of earlier processes."""
+
+        def fence() -> None:
+            fences = self.world.fences.setdefault(self.save_mode.target, set())
+            fences.difference_update([fence for fence in fences if fence.process < place.process])
+            fences.add(place)
+
+        self._act(fence, "prepare")
 
     def apply_save_mode(self, place: SinkPlace) -> None:
-        sight = self._sight(place)
-        self._act(lambda: sight.save_mode(place.epoch, self._name), "a save mode")
+        sight, target = self._sight(place), self.save_mode.target
+
+        def empty() -> None:
+            if place not in self.world.fences[target]:
+                raise SinkError("another engine goes on with the job")
+            self.world.empties(target)
+            sight.save_mode(place.epoch, self._name)
+
+        self._act(empty, "save mode")
 
     def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
         """One after the other, each an atomic step; the process may die or sleep between two."""
@@ -114,8 +157,12 @@ class SimulatedSink(_InWorld, Sink):
         for committable in committables:
             if self.world.chance(fails / 4):
                 raise CommitError("the simulation broke a commit", retryable=True)
+            self.world.written.add(self.save_mode.target)
+            self.world.may_fall_asleep("commit")
             try:
-                self.world.stage.act(lambda each=committable: sight.publish(place.epoch, self._name, each, again=again))  # type: ignore[misc]
+                self.world.stage.act(
+                    lambda each=committable: sight.publish(place.epoch, self._name, self.told, each, again=again)
+                )  # type: ignore[misc]
             except MissingError as error:
                 raise CommitError(str(error)) from error
         if self.world.chance(fails):
@@ -123,15 +170,15 @@ class SimulatedSink(_InWorld, Sink):
 
     def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
         sight = self._sight(place)
-        keys = self._act(lambda: sight.to_sweep(self._name, place.epoch, keep, final=final), "a sweep")
-        self._act(lambda: sight.sweep(place.epoch, keys), "a sweep")
+        keys = self._act(lambda: sight.to_sweep(self._name, self.told, place.epoch, keep, final=final), "sweep")
+        self._act(lambda: sight.sweep(place.epoch, keys), "sweep")
         return len(keys)
 
     def retract(self, place: SinkPlace, retraction: Retraction) -> int:
         sight = self._sight(place)
-        listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, retraction), "a retraction")
+        listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, self.told, retraction), "retraction")
         for publication in listed:
-            self._act(lambda each=publication: sight.take_back(place.epoch, each), "a retraction")  # type: ignore[misc]
+            self._act(lambda each=publication: sight.take_back(place.epoch, each), "retraction")  # type: ignore[misc]
         return len(listed)
 
     def _sight(self, place: SinkPlace) -> "Sight":
@@ -139,12 +186,21 @@ class SimulatedSink(_InWorld, Sink):
 
     def _act(self, effect: Any, what: str) -> Any:
         fails = self.world.chance(self.world.scenario.faults.place_fails)
-        answer = self.world.stage.act(effect)
+        self.world.may_fall_asleep(what)
+        slow = what == "prepare" and self.world.chance(self.world.scenario.faults.unit_is_slow)
+        answer = self.world.stage.act(effect, most_ms=8_000 if slow else 4)
         if fails:
-            error = SinkError(f"the simulation broke {what}")
+            error = SinkError(f"the simulation broke the {what} of a sink")
             error.retryable = True
             raise error
         return answer
+
+
+class SinkAtOnce(SimulatedSink):
+    """One whose tasks write into the target, as far as the engine knows."""
+
+    identifier = "SimulatedAtOnce"
+    guarantee = Guarantee.AT_LEAST_ONCE
 
 
 class Plugins:
@@ -155,7 +211,8 @@ class Plugins:
             return type(kind.__name__, (kind,), {"world": world})
 
         sources = {kind.identifier: bound(kind) for kind in (SimulatedSource, OrderedSource)}
-        self._sources, self._transform, self._sink = sources, bound(PassingTransform), bound(SimulatedSink)
+        self._sources, self._transform = sources, bound(PassingTransform)
+        self._sinks = {kind.identifier: bound(kind) for kind in (SimulatedSink, SinkAtOnce)}
 
     def source(self, identifier: str) -> Any:
         return self._sources[identifier]
@@ -163,8 +220,8 @@ class Plugins:
     def transform(self, _identifier: str) -> Any:
         return self._transform
 
-    def sink(self, _identifier: str) -> Any:
-        return self._sink
+    def sink(self, identifier: str) -> Any:
+        return self._sinks[identifier]
 
 
 def numbers() -> Iterator[int]:

@@ -8,15 +8,21 @@ from unittest.mock import patch
 from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.commands import Outcome
+from seatunnel_core.checkpoint.decisions import matching
+from seatunnel_core.claiming import restoration
+from seatunnel_core.claiming.bound import Bound
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.runtime import pipeline_work
-from seatunnel_core.runtime.crew import Crew
+from seatunnel_core.planning import save_modes
+from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.runtime import pipeline_io
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.runtime.job_threads import JobThreads
+from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
+from seatunnel_core.spark.running import RunningPacket
 from seatunnel_storage_api import retention
 
 
@@ -115,7 +121,7 @@ def _prune_savepoints_too(original: Any) -> Any:
 
 def _forget_orders(original: Any) -> Any:
     def run_unit(self: Any, command: Any) -> None:
-        if self._workshop.spark.done():
+        if self._shared.spark.done():
             original(self, command)
 
     return run_unit
@@ -133,14 +139,36 @@ def _without_lock(original: Any) -> Any:
     return write
 
 
+def _cancel_what_is_overdue(_original: Any) -> Any:
+    """As it was: all of the packet runs again, beside what has begun."""
+
+    def give_away(self: Any, packet: Any) -> bool:
+        with self._changed:
+            self._requeue(packet, packet.left(), "took far longer than predicted")
+        self._plane.cancel(packet.tag)
+        return True
+
+    return give_away
+
+
 JOB_MUTATIONS: tuple[JobMutation, ...] = (
     JobMutation("R7", "a process claims above the one that came after it", _replace(
-        pipeline_work, "claim_epoch", _claim_above_all)),
+        pipeline_io, "claim_epoch", _claim_above_all)),
     JobMutation("R7", "a job has finished whatever its pipelines did", _replace(
-        Crew, "_report", _finished_whatever_happened)),
+        JobThreads, "_report", _finished_whatever_happened)),
     JobMutation("R7", "a job has ended with its first pipeline", _replace(
-        Crew, "pipeline_ended", _ended_with_its_first_pipeline)),
+        JobThreads, "pipeline_ended", _ended_with_its_first_pipeline)),
     JobMutation("R7", "vertices get new places in a restore", _replace(Manifest, "extended", _new_seats)),
+    JobMutation("R4", "each pipeline empties a target that it shares", _replace(
+        SaveModes, "apply", lambda _original: lambda self, sink, place: sink.apply_save_mode(place))),
+    JobMutation("R4", "a restart does not know which targets the job has written to", _replace(
+        restoration, "acted_before", lambda _original: lambda *_: {})),
+    JobMutation("R4", "a sink that came in place of another one empties what that one wrote", _replace(
+        save_modes, "_others_of", lambda _original: lambda *_: [])),
+    JobMutation("R8", "a restore does not compare what the sinks are told", _replace(
+        Bound, "_changes", lambda _original: lambda self, sink, epoch: [])),
+    JobMutation("R7", "a sink is dropped with what it has to publish", _replace(
+        matching, "_require_published", lambda _original: lambda states, topology: None)),
     JobMutation("savepoints", "complete with the first part", _replace(
         JobSavepoints, "_answered", _complete_with_its_first_part)),
     JobMutation("savepoints", "its parts are ordinary checkpoints", _replace(
@@ -155,6 +183,14 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
         UnitDispatcher, "__init__", _share_always)),
     JobMutation("R15", "the units of a lost packet are forgotten", _replace(
         UnitDispatcher, "_again", lambda _original: lambda self, packet, lost: None)),
+    JobMutation("R15", "an overdue packet runs again beside itself", _replace(
+        UnitDispatcher, "_give_away", _cancel_what_is_overdue)),
+    JobMutation("R15", "what an overdue packet has begun is given away, too", _replace(
+        RunningPacket, "left_unbegun", lambda _original: lambda self: self.left())),
+    JobMutation("R15", "a new start does not wait for what was cancelled", _replace(
+        UnitDispatcher, "_must_wait", lambda _original: lambda self, unit: False)),
+    JobMutation("R15", "a unit that begins again is not counted", _replace(
+        UnitDispatcher, "_note_begun", lambda _original: lambda self, order: None)),
     JobMutation("threads", "units that wait for Spark are forgotten", _replace(
         EpochRun, "_run_unit", _forget_orders)),
     JobMutation("threads", "manifests are written from two threads at once", _replace(

@@ -1,5 +1,6 @@
 """The people and supervisors behind a job's processes, and what befalls these."""
 
+import re
 from typing import TYPE_CHECKING
 
 from seatunnel_core.errors import SeaTunnelError, UsageError
@@ -22,6 +23,12 @@ class People:
 
         self._waits = False
         """Whether somebody is about to start the job again."""
+
+        self._sleeps = list(world.scenario.sleeps)
+        self._edits = list(world.scenario.edits)
+        self._added = list(world.scenario.added)
+        self._drops = False
+        """Whether they say that the job goes on without what is stored of sinks that it has no more."""
 
     def disturb(self) -> None:
         while self._disturbances and self._disturbances[0][0] <= self._world.stage.clock.steps:
@@ -50,6 +57,28 @@ class People:
                 case _:
                     self._ask(process, kind)
 
+    def disturb_before(self, act: str, process: Process) -> None:
+        if act not in self._sleeps or not self._world.faults_are_on:
+            return
+        self._sleeps.remove(act)
+        self._world.note(process.name, f"--- falls asleep before {act} ---")
+        self._world.counts["sleeps"] += 1
+        clock, rng = self._world.stage.clock, self._world.rng
+        process.paused_until_ms = max(process.paused_until_ms, clock.now_ms + rng.choice([500, 5_000, 30_000, 90_000]))
+        if rng.random() < 0.8:
+            clock.after(rng.choice([0, 300]), lambda: self._world.start(self._going_on()))
+
+    def edit(self) -> None:
+        """Before a start that is not the first."""
+        job_file = self._world.job_file
+        job_file.nodes += self._added
+        self._added = []
+        if self._edits and self._world.rng.random() < 0.6:
+            kind = self._edits.pop(0)
+            job_file.change(kind)
+            self._world.counts["edits"] += 1
+            self._world.note("people", f"--- {kind}: {[node[2] for node in job_file.nodes]} ---")
+
     def _ask(self, process: Process, kind: str) -> None:
         """A person, through the control socket: a thread of its own."""
         run = process.run
@@ -77,7 +106,8 @@ class People:
                 self._world.stage.start(process, ask)
 
     def _going_on(self) -> Restore | None:
-        return None if self._world.manifest is None else Restore()
+        self.edit()
+        return None if self._world.manifest is None else Restore(allow_non_restored_state=self._drops)
 
     def going_back(self, mode: str) -> Restore | None:
         """To something that is stored, live or void, in one of the pipelines; or to a savepoint of all."""
@@ -115,7 +145,7 @@ class People:
     def _start_again(self) -> None:
         self._waits = False
         if self._chosen:
-            self._world.start(Restore(checkpoints=self._chosen, retract=True))
+            self._world.start(Restore(checkpoints=self._chosen, retract=True, allow_non_restored_state=self._drops))
         else:
             self._world.start(self._going_on())
 
@@ -129,6 +159,10 @@ class People:
             "is not there",
             "has no savepoint",
             "no free slot",
+            "Put that back",
+            "put that back",
+            "put them back",
+            "put it back",
         )
         return any(each in str(refusal) for each in said)
 
@@ -164,3 +198,20 @@ class People:
     def told(self, process: Process) -> None:
         """A process has ended, and says why."""
         self._chosen = self._intact(process) or self._left(process.refusal)
+        failures = [view.failure for view in process.report.pipelines] if process.report is not None else []
+        for number in re.findall(
+            r"of pipeline (\d+) [^\n]* cannot be restored: cannot read [^\n]* damaged", str(process.refusal)
+        ):
+            self._remove_damaged(int(number))
+        self._mend("\n".join([str(process.refusal or ""), *failures]))
+
+    def _mend(self, words: str) -> None:
+        """A refusal names what is to be put back, and what can be said instead."""
+        job_file = self._world.job_file
+        mended = job_file.mend(words)
+        self._drops = "--allow-non-restored-state" in words
+        if self._drops and not mended and self._world.rng.random() < 0.3:
+            job_file.put_all_back()
+        if mended:
+            self._world.counts["mended"] += 1
+            self._world.note("people", f"--- put back: {[node[2] for node in job_file.nodes]} ---")

@@ -1,19 +1,22 @@
 """Spark: packets that take their time, fail, hang, are lost, are run twice, and go on when nobody wants them."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from seatunnel_core.checkpoint.events import Failure, FailureKind
-from seatunnel_core.checkpoint.split import Committable
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.line import Hearing
 from seatunnel_core.spark.plane import PacketLostError, Parcel
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.session import SparkSettings
-from seatunnel_core.spark.task import Packet, UnitResult, UnitWork
+from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
 from tests.checkpoint.simulation.jobs.stage import Waiters
 from tests.checkpoint.simulation.target import StagedThing, StagingKey
 
@@ -29,12 +32,37 @@ class Task:
     """A packet that runs, or waits for a slot."""
 
     works: Sequence[tuple[UnitWork, Program]]
+    writes_at_once: bool
     began_ms: int
     over: Waiters
     runs: bool = False
     cancelled: bool = False
     lost: bool = False
-    results: dict[int, UnitResult] = field(factory=dict)
+    ended: bool = False
+    """Whether no process of it is left."""
+
+    attempt: int = 0
+    unheard: bool = False
+    """Whether it cannot reach the driver."""
+
+    asking: deque[tuple[int, "Lane"]] = field(factory=deque)
+    """Units that want to begin."""
+
+    telling: deque[tuple[int, UnitResult]] = field(factory=deque)
+    running: set[int] = field(factory=set)
+    untold: dict[int, UnitResult] = field(factory=dict)
+
+    @property
+    def is_unwanted(self) -> bool:
+        return self.cancelled or self.lost
+
+
+@define(eq=False)
+class Lane:
+    """A thread of a task's worker process."""
+
+    queue: deque[int]
+    attempt: int
 
 
 class SimulatedPlane:
@@ -42,6 +70,7 @@ class SimulatedPlane:
 
     log_file = None
     shares_disk = True
+    speculates = False
 
     def __init__(self, process: "Process", settings: SparkSettings) -> None:
         self.settings = settings
@@ -54,6 +83,8 @@ class SimulatedPlane:
         self._free = Waiters(self._stage)
         self._tasks: dict[str, Task] = {}
         self._gone = False
+        self._line_is_down = self._world.chance(self._world.scenario.faults.line_is_down)
+        """A firewall keeps its tasks from reaching the driver."""
 
     def start(self) -> None:
         self._stage.sleep(self._world.rng.choice([5, 500, 4_000]))
@@ -79,84 +110,152 @@ class SimulatedPlane:
         return tuple(items)
 
     def cancel(self, tag: str) -> None:
+        """Its task goes on for a while, or to its end."""
         task = self._tasks.get(tag)
-        if task is None:
+        if task is None or task.cancelled:
             return
         self._world.require_unwanted(task, self._stage.clock.now_ms - task.began_ms < OVERDUE_MS)
         task.cancelled = True
+        if task.runs:
+            self._after(self._world.rng.choice([0, 4_000, 8_000]), lambda: self._ends(task))
         task.over.wake()
 
-    def run(self, packets: Sequence[Packet], tag: str) -> list[UnitResult]:
-        """One Spark job. Its task goes on when the job is cancelled, for a while or to its end."""
-        works = [(work, packet.parcels[work.program]) for packet in packets for work in packet.works]  # type: ignore[union-attr]
-        task = self._tasks[tag] = Task(works, self._stage.clock.now_ms, Waiters(self._stage))
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        """One Spark job. This thread is also the one that listens to its task."""
+        works = [(work, packet.parcels[work.program]) for work in packet.works if isinstance(work, UnitWork)]
+        task = Task(works, packet.writes_at_once, self._stage.clock.now_ms, Waiters(self._stage))
+        self._tasks[tag] = task
         while self.running >= self.slots and not task.cancelled and not self._gone:
             self._free.wait()
         if task.cancelled or self._gone:
+            del self._tasks[tag]
             raise self._lost("was cancelled before it began")
         self.running += 1
         task.runs = True
+        task.unheard = self._line_is_down
         self._world.require_slots(self, works)
-        self._begin(task)
-        while len(task.results) < len(works) and not task.cancelled and not task.lost:
-            task.over.wait()
+        if not task.unheard:
+            hearing.reached()
+        self._attempt(task, packet.lanes)
+        self._listen(task, hearing)
         del self._tasks[tag]
         if self._gone:
             raise PlatformError("the simulated Spark is gone")
-        if task.cancelled or task.lost:
+        if task.is_unwanted:
             raise self._lost("was cancelled" if task.cancelled else "its worker died")
-        return [task.results[number] for number in range(len(works))]
+        return sorted(task.untold.items())
+
+    def _listen(self, task: Task, hearing: Hearing) -> None:
+        """Until the task has ended; who has cancelled one that writes nothing itself does not wait so long."""
+        while not self._gone:
+            while task.asking:
+                number, lane = task.asking.popleft()
+                granted = hearing.begins(number)
+                if lane.attempt == task.attempt and not task.ended:
+                    self._answered(task, number, lane, granted)
+            while task.telling:
+                hearing.ended(*task.telling.popleft())
+            if (task.ended and not task.asking) or (task.cancelled and not task.writes_at_once):
+                return
+            task.over.wait()
 
     @property
     def wanted(self) -> int:
         """How many packets run that nobody has given up: a task that was told to stop keeps its slot for a while."""
-        return sum(task.runs and not task.cancelled and not task.lost for task in self._tasks.values())
+        return sum(task.runs and not task.is_unwanted for task in self._tasks.values())
 
     def _lost(self, why: str) -> PacketLostError:
         return PacketLostError(f"the job {why}")
 
-    def _begin(self, task: Task) -> None:
-        """Every unit in turn. A worker that dies takes with it what comes after; Spark may run all of it again."""
+    def _attempt(self, task: Task, lanes: Mapping[str, int]) -> None:
+        """Spark makes another attempt when the worker of the one before has died."""
         world, faults = self._world, self._world.scenario.faults
-        dies_at = world.rng.randrange(len(task.works)) if world.chance(faults.worker_dies) else None
-        hangs = world.chance(faults.unit_hangs)
-        doubled = world.chance(faults.task_runs_twice)
-        at_ms = 0
-        for attempt in range(2 if doubled else 1):
-            for number, (work, program) in enumerate(task.works):
-                slow = world.chance(faults.unit_is_slow)
-                at_ms += world.rng.choice([1_000, 4_000]) if slow else world.rng.randint(1, 120)
-                at_ms += 30_000 if hangs and number == 0 else 0
-                is_last = attempt == int(doubled)
-                if number == dies_at and is_last:
-                    self._after(at_ms, lambda: self._dies(task))
-                    return
-                self._after(at_ms, lambda each=(number, work, program, is_last): self._finish(task, *each))  # type: ignore[misc]
-        self._after(at_ms + 1, self._gives_slot_back)
+        task.attempt += 1
+        dies = world.chance(faults.task_runs_twice if task.attempt == 1 else faults.worker_dies)
+        if dies:
+            attempt = task.attempt
+            self._after(world.rng.randint(1, 400), lambda: self._dies(task, attempt, lanes))
+        queues: dict[str, deque[int]] = {}
+        for number, (work, _) in enumerate(task.works):
+            queues.setdefault(work.program if lanes else "", deque()).append(number)
+        for key, queue in queues.items():
+            for _ in range(min(len(queue), lanes.get(key, 1))):
+                self._after(1, partial(self._goes_on, task, Lane(queue, task.attempt)))
+
+    def _dies(self, task: Task, attempt: int, lanes: Mapping[str, int]) -> None:
+        if task.ended or task.attempt != attempt:
+            return
+        self._world.counts["dead workers"] += 1
+        self._stopped(task)
+        if task.attempt == 1 and not task.is_unwanted:
+            self._attempt(task, lanes)
+        else:
+            task.lost = True
+            self._ends(task)
+
+    def _goes_on(self, task: Task, lane: Lane) -> None:
+        """A lane takes its next unit: it asks whether it may begin."""
+        if task.ended or lane.attempt != task.attempt:
+            return
+        if not lane.queue:
+            if not task.running and not task.asking:
+                self._ends(task)
+            return
+        number = lane.queue.popleft()
+        if task.unheard:
+            self._answered(task, number, lane, not task.writes_at_once or task.attempt == 1)
+        elif self._process.dead or self._gone:
+            self._answered(task, number, lane, not task.writes_at_once)
+        else:
+            task.asking.append((number, lane))
+            task.over.wake()
+
+    def _answered(self, task: Task, number: int, lane: Lane, granted: bool) -> None:
+        if not granted:
+            self._after(0, lambda: self._goes_on(task, lane))
+            return
+        world, faults = self._world, self._world.scenario.faults
+        work, program = task.works[number]
+        task.running.add(number)
+        world.unit_begins(self._process, task, work, program)
+        slow = world.chance(faults.unit_is_slow)
+        lasts_ms = world.rng.choice([1_000, 4_000]) if slow else world.rng.randint(1, 120)
+        lasts_ms += 60_000 if world.chance(faults.unit_hangs) else 0
+        self._after(lasts_ms, lambda: self._finish(task, number, lane))
 
     def _after(self, at_ms: int, action: Any) -> None:
         """The JVM and its workers need no driver; they outlive it for a while."""
         self._stage.clock.after(at_ms, action)
 
-    def _gives_slot_back(self) -> None:
+    def _stopped(self, task: Task) -> None:
+        """What a process was doing ends with it."""
+        for number in sorted(task.running):
+            self._world.unit_ends(self._process, *task.works[number])
+        task.running.clear()
+
+    def _ends(self, task: Task) -> None:
+        if task.ended:
+            return
+        self._stopped(task)
+        task.ended = True
         self.running -= 1
         if not self._process.dead:
             self._free.wake()
-
-    def _dies(self, task: Task) -> None:
-        task.lost = True
-        self._gives_slot_back()
-        if not self._process.dead:
             task.over.wake()
 
-    def _finish(self, task: Task, number: int, work: UnitWork, program: Program, counts: bool) -> None:
-        unwanted = task.cancelled or self._process.dead or self._gone
-        if task.lost or (unwanted and self._world.rng.random() < 0.5):
+    def _finish(self, task: Task, number: int, lane: Lane) -> None:
+        if task.ended or lane.attempt != task.attempt:
             return
+        work, program = task.works[number]
         result = self._result(work, program)
-        if counts and not unwanted:
-            task.results[number] = result
+        task.running.discard(number)
+        self._world.unit_ends(self._process, work, program)
+        if task.unheard:
+            task.untold[number] = result
+        elif not self._process.dead:
+            task.telling.append((number, result))
             task.over.wake()
+        self._goes_on(task, lane)
 
     def _result(self, work: UnitWork, program: Program) -> UnitResult:
         faults = self._world.scenario.faults
@@ -179,6 +278,7 @@ class SimulatedPlane:
             rows_read=len(work.unit.splits),
             bytes_read=work.unit.weight_bytes,
             wall_ms=5.0,
+            busy_ms=self._world.rng.choice([0.1, 5.0]),
             committables=staged if failure is None else {},
         )
 
@@ -196,7 +296,7 @@ class SimulatedPlane:
                 continue
             identity = f"{program.source_ordinal}-{work.epoch}-{work.unit.number}"
             key = StagingKey(target.name, program.source_name, work.epoch, work.unit.number, attempt)
-            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms))
+            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))
             staged[target.name] = Committable(
                 id=identity,
                 epoch=work.epoch,

@@ -7,14 +7,16 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from seatunnel_core import clock
 from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.claiming import restoration
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.restoring import Restore
-from seatunnel_core.runtime import clock, crew, job_run, pipeline_run, restore, savepoints, slots
+from seatunnel_core.reporting.report import JobReport
+from seatunnel_core.runtime import job_run, job_threads, pipeline_run, save_modes, savepoints, slots
 from seatunnel_core.runtime.job_run import JobRun
-from seatunnel_core.runtime.report import JobReport
 from seatunnel_core.runtime.slots import SlotService
-from seatunnel_core.spark import dispatch
+from seatunnel_core.spark import dispatch, watch
 from seatunnel_storage_api import retry
 from seatunnel_storage_api.errors import CheckpointStorageError
 from tests.checkpoint.simulation.jobs import threads
@@ -70,8 +72,8 @@ class Process:
     def wants(self, pipeline_id: int, epoch: int) -> bool:
         """Whether the results of units of this epoch count."""
         start = self.latest[pipeline_id]
-        crew = None if self.run is None else self.run._crew
-        runs = [] if crew is None else [run for run in crew._runs if run.id == pipeline_id]
+        started = None if self.run is None else self.run._threads
+        runs = [] if started is None else [run for run in started._runs if run.id == pipeline_id]
         left = any(run._epoch is None or run._epoch._left for run in runs)
         return start.epoch == epoch and start.protocol.phase is Phase.RUNNING and not left and not self.closing
 
@@ -126,17 +128,19 @@ def staged(world: "JobWorld") -> Iterator[None]:
     )
     replaced: list[tuple[Any, str, Any]] = [
         (clock, "time", times),
-        (crew, "threading", threading),
-        (crew, "ThreadPool", lambda workers, _name: threads.Pool(stage, workers)),
-        (crew, "Future", partial(threads.Future, stage)),
+        (job_threads, "threading", threading),
+        (job_threads, "ThreadPool", lambda workers, _name: threads.Pool(stage, workers)),
+        (job_threads, "Future", partial(threads.Future, stage)),
         (
-            crew,
+            job_threads,
             "asyncio",
             SimpleNamespace(new_event_loop=lambda: threads.Loop(stage), set_event_loop=lambda _loop: None),
         ),
-        (crew, "PipelineProtocol", partial(WatchedProtocol, world)),
+        (job_threads, "PipelineProtocol", partial(WatchedProtocol, world)),
         (dispatch, "threading", threading),
         (dispatch, "time", times),
+        (watch, "threading", threading),
+        (save_modes, "threading", threading),
         (savepoints, "threading", threading),
         (slots, "threading", threading),
         (job_run, "threading", threading),
@@ -145,7 +149,7 @@ def staged(world: "JobWorld") -> Iterator[None]:
         (job_run, "open_storage", lambda _kind, _configuration: SimulatedStorage(process())),
         (job_run, "SLOTS", SimpleNamespace(reserve=lambda *how: process().slots.reserve(*how))),
         (pipeline_run, "random", world.rng),
-        (restore, "ThreadPoolExecutor", threads.Inline),
+        (restoration, "ThreadPoolExecutor", threads.Inline),
         (retry, "random", world.rng),
     ]
     with ExitStack() as stack:

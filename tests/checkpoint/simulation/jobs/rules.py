@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from seatunnel_core.checkpoint.events import FailureKind
+from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION
 from seatunnel_core.job.manifest import Manifest, Seat
-from seatunnel_core.runtime.claim import EPOCHS_PER_VERSION
-from seatunnel_core.runtime.report import JobOutcome
+from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.task import UnitWork
+from seatunnel_core.spark.work import UnitWork
+from seatunnel_core.work.failure import FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from tests.checkpoint.simulation.invariants import ViolationError
 
@@ -36,6 +36,10 @@ class JobInvariant:
     def runs(self, plane: "SimulatedPlane", works: Works) -> None: ...
 
     def cancelled(self, task: "Task", early: bool) -> None: ...
+
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None: ...
+
+    def unit_ends(self, process: "Process", work: UnitWork, program: Program) -> None: ...
 
     def over(self, process: "Process") -> None: ...
 
@@ -144,6 +148,8 @@ class SavepointsAreWhole(JobInvariant):
                 kept = kind in (CheckpointType.SAVEPOINT, CheckpointType.COMPLETED_POINT)
                 self.require(kept, f"savepoint {savepoint.name} names {ref} of pipeline {number}, a {kind.value}")
                 later = [each for each in stored if each > ref and each.epoch == ref.epoch]
+                if kind is CheckpointType.COMPLETED_POINT:  # a savepoint that was asked for before rode on it
+                    later = [each for each in later if stored[each].checkpoint_type is not CheckpointType.SAVEPOINT]
                 self.require(
                     not (savepoint.stopped and later), f"savepoint {savepoint.name} stopped the job before {later}"
                 )
@@ -173,7 +179,11 @@ class ReportsAreTrue(JobInvariant):
             self.require(manifest is not None, "a job without a manifest has finished")
             for view in report.pipelines:
                 held = sum(1 for _ in self.world.sights[view.id].published_rows())
-                same = view.rows_committed == held or self.world.doubles_are_accepted()
+                same = (
+                    view.rows_committed == held
+                    or self.world.doubles_are_accepted()
+                    or self.world.job_file.has_lost_some
+                )
                 self.require(same, f"pipeline {view.id} tells of {view.rows_committed} rows, and {held} are there")
         phases = {view.phase for view in report.pipelines}
         if not process.asked and "fenced" not in phases and not report.ended_before:
@@ -186,8 +196,8 @@ class NothingIsABug(JobInvariant):
     rule = "bugs"
 
     def over(self, process: "Process") -> None:
-        crew = process.run._crew if process.run is not None else None
-        for run in crew._runs if crew is not None else ():
+        started = process.run._threads if process.run is not None else None
+        for run in started._runs if started is not None else ():
             kind = run.failure.kind if run.failure is not None else None
             self.require(kind is not FailureKind.BUG, f"pipeline {run.id} of {process.name}: {run.failure}")
 
@@ -203,6 +213,12 @@ class SlotsBound(JobInvariant):
             return
         most = engine["slot-service.slot-num"]
         self.require(plane.wanted <= most, f"{plane.wanted} packets run, and the job has {most} slots at most")
+
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None:
+        engine = self.world.engine.options
+        if not engine["slot-service.dynamic-slot"] and not task.is_unwanted:
+            most = engine["slot-service.slot-num"]
+            self.require(len(task.running) <= most, f"{len(task.running)} units run, and the job has {most} slots")
 
     def over(self, process: "Process") -> None:
         self.require(not process.slots._holding, f"{process.name} has ended and still has slots")
@@ -230,6 +246,49 @@ class PacketsKeepApart(JobInvariant):
             )
 
 
+class BegunRunsAlone(JobInvariant):
+    """R15: where rows are written at once, a unit never runs beside itself in one process, and who is told how often
+    one began again is told the truth."""
+
+    rule = "R15 begun"
+
+    def __init__(self, world: "JobWorld") -> None:
+        super().__init__(world)
+        self._running: set[tuple[object, ...]] = set()
+        self._begun: Counter[tuple[object, ...]] = Counter()
+        self._unheard: set[str] = set()
+
+    def unit_begins(self, process: "Process", task: "Task", work: UnitWork, program: Program) -> None:
+        if not program.writes_at_once:
+            return
+        unit = _unit(process, work, program)
+        self.require(unit not in self._running, f"{unit} runs, and begins again beside itself")
+        self._running.add(unit)
+        self._begun[unit] += 1
+        self.world.counts["units at once"] += 1
+        self.world.counts["repeated"] += self._begun[unit] > 1
+        if task.unheard:
+            self._unheard.add(process.name)
+
+    def unit_ends(self, process: "Process", work: UnitWork, program: Program) -> None:
+        self._running.discard(_unit(process, work, program))
+
+    def over(self, process: "Process") -> None:
+        report = process.report
+        if report is None or report.outcome is not JobOutcome.FINISHED or report.ended_before:
+            return
+        for view in report.pipelines:
+            mine = [times for unit, times in self._begun.items() if unit[:2] == (process.name, view.id)]
+            again, told = sum(times - 1 for times in mine), view.units_repeated
+            exact = process.restore is None and process.name not in self._unheard
+            true = told == again if exact else told >= again
+            self.require(true, f"{again} units of pipeline {view.id} began again, and the report says {told}")
+
+
+def _unit(process: "Process", work: UnitWork, program: Program) -> tuple[object, ...]:
+    return process.name, program.pipeline_id, program.source_name, work.unit.number
+
+
 class NoThreadStays(JobInvariant):
     """Who has ended has no thread left, and nobody waits for an answer for ever."""
 
@@ -254,6 +313,7 @@ def job_invariants(world: "JobWorld") -> tuple[JobInvariant, ...]:
             NothingIsABug,
             SlotsBound,
             PacketsKeepApart,
+            BegunRunsAlone,
             NoThreadStays,
         )
     )

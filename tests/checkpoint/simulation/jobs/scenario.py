@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.config.job_file import Kind
 
@@ -29,6 +29,7 @@ class JobFaults:
     unit_is_slow: float
     unit_hangs: float
     task_runs_twice: float
+    line_is_down: float
     commit_fails: float
     place_fails: float
     disturbances: tuple[tuple[int, str], ...]
@@ -44,6 +45,14 @@ class JobScenario:
     added: tuple[Node, ...] = ()
     """What is added to the job file before its second start."""
 
+    edits: tuple[str, ...] = ()
+    """What else people change in the job file, one before some start after the other: an option of a sink, or which
+    sinks there are."""
+
+    sleeps: tuple[str, ...] = ()
+    """Before which acts some process falls asleep, and another one is started: commands of the protocol, and acts of a
+    sink."""
+
     retained: int
     spark_slots: int
     rewind_at_the_end: str | None
@@ -54,7 +63,8 @@ class JobScenario:
 
 def draw_job(seed: int) -> JobScenario:
     """The case of a seed."""
-    rng = random.Random(seed * 31 + 7)
+    rng, later = random.Random(seed * 31 + 7), random.Random(seed * 31 + 11)
+    edits = _some(later, EDITS) if seed % 2 else ()
     return JobScenario(
         seed=seed,
         env={
@@ -74,11 +84,31 @@ def draw_job(seed: int) -> JobScenario:
         },
         nodes=_nodes(rng),
         added=_added(rng),
+        edits=edits,
+        sleeps=_some(later, SLEEPS) if seed % 5 < 2 else (),
         retained=rng.choice([1, 1, 2, 3]),
         spark_slots=rng.choice([1, 1, 2, 4]),
         rewind_at_the_end=rng.choice([None, None, None, "retracted", "refused", "accepted"]),
-        faults=_faults(rng),
+        faults=_with_starts(_faults(rng), later, len(edits)),
     )
+
+
+EDITS = ("path", "path", "staging", "staged", "plugin", "tuning", "swap", "swap", "rename", "rename", "drop")
+SLEEPS = (
+    *("ClaimEpoch", "StoreCheckpoint", "PrepareSinks", "prepare", "save mode", "save mode", "Commit", "commit"),
+    *("Sweep", "sweep", "Retract", "Enumerate", "EndPipeline"),
+)
+_SINKS = ["Simulated", "SimulatedAtOnce"]
+
+
+def _some(rng: random.Random, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(rng.choice(kinds) for _ in range(rng.choice([1, 1, 2, 3])))
+
+
+def _with_starts(faults: JobFaults, rng: random.Random, number: int) -> JobFaults:
+    """With so many more that make somebody start the job again."""
+    more = ((rng.randint(30, 700), rng.choice(["crash", "crash", "pause", "rival"])) for _ in range(number))
+    return evolve(faults, disturbances=tuple(sorted((*faults.disturbances, *more))))
 
 
 def _nodes(rng: random.Random) -> tuple[Node, ...]:
@@ -101,10 +131,7 @@ def _nodes(rng: random.Random) -> tuple[Node, ...]:
     feeds = [rng.sample(givers, rng.choice([1, 1, min(2, len(givers))])) for _ in range(rng.choice([1, 2, 2, 3, 4]))]
     used.update(name for inputs in feeds for name in inputs)
     feeds += [[name] for name in givers if name not in used]
-    nodes += [
-        (Kind.SINK, "Simulated", {"title": f"out{number}", "name": f"out{number}", "plugin_input": inputs})
-        for number, inputs in enumerate(feeds)
-    ]
+    nodes += [(Kind.SINK, rng.choice(_SINKS), _sink(f"out{number}", inputs)) for number, inputs in enumerate(feeds)]
     return tuple(nodes)
 
 
@@ -113,8 +140,11 @@ def _added(rng: random.Random) -> tuple[Node, ...]:
     if rng.random() < 0.7:
         return ()
     source = {"title": "more", "plugin_output": "more", "splits": rng.choice([0, 2, 5])}
-    sink = {"title": "out-more", "name": "out-more", "plugin_input": ["more"]}
-    return (Kind.SOURCE, "Simulated", source), (Kind.SINK, "Simulated", sink)
+    return (Kind.SOURCE, "Simulated", source), (Kind.SINK, "Simulated", _sink("out-more", ["more"]))
+
+
+def _sink(name: str, inputs: list[str]) -> dict[str, Any]:
+    return {"title": name, "name": name, "path": f"/{name}", "plugin_input": inputs}
 
 
 def _faults(rng: random.Random) -> JobFaults:
@@ -137,8 +167,9 @@ def _faults(rng: random.Random) -> JobFaults:
         unit_fails=often(0.3),
         unit_fails_for_good=often(0.02),
         unit_is_slow=often(0.3),
-        unit_hangs=often(0.1),
+        unit_hangs=often(0.4),
         task_runs_twice=often(0.3),
+        line_is_down=often(0.2),
         commit_fails=often(0.4),
         place_fails=often(0.05),
         disturbances=tuple(disturbances),

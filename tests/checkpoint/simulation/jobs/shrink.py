@@ -87,6 +87,10 @@ def _smaller(scenario: JobScenario) -> Iterator[JobScenario]:
     for at in range(len(faults.disturbances)):
         fewer = faults.disturbances[:at] + faults.disturbances[at + 1 :]
         yield evolve(scenario, faults=evolve(faults, disturbances=fewer))
+    for name in ("edits", "sleeps"):
+        listed = getattr(scenario, name)
+        for at in range(len(listed)):
+            yield evolve(scenario, **{name: listed[:at] + listed[at + 1 :]})
     if scenario.added:
         yield evolve(scenario, added=())
     if scenario.rewind_at_the_end is not None:

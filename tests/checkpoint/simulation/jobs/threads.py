@@ -32,10 +32,11 @@ class Condition(Lock):
         super().__init__(stage)
         self._changed = Waiters(stage)
 
-    def wait(self) -> None:
+    def wait(self, timeout: float | None = None) -> bool:
         self.__exit__()
-        self._changed.wait()
+        notified = self._changed.wait(None if timeout is None else int(timeout * 1_000))
         self.__enter__()
+        return notified
 
     def notify(self, count: int = 1) -> None:
         self._changed.wake(count)
@@ -218,12 +219,14 @@ class Loop:
         self.call_soon_threadsafe(function, *arguments)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Futures of a play that is over tell their errors when they are collected, during another one."""
         from tests.checkpoint.simulation.invariants import ViolationError
 
+        if self._closed or self._process is None or self._process.dead:
+            return
         if isinstance(context.get("exception"), ViolationError):
             raise context["exception"]
-        if not self._closed:
-            self._handler(self, context)
+        self._handler(self, context)
 
     # -- what the runtime asks of it
 

@@ -13,13 +13,17 @@ from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.config.engine import ENGINE, EngineConfig, StorageConfig
 from seatunnel_core.config.job_file import RawJob, job_from_code
 from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.work import UnitWork
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.state import PipelineState
 from tests.checkpoint.simulation.invariants import ViolationError
 from tests.checkpoint.simulation.jobs.blobs import manifest_of
 from tests.checkpoint.simulation.jobs.connectors import Plugins, numbers
+from tests.checkpoint.simulation.jobs.job_file import JobFile
 from tests.checkpoint.simulation.jobs.people import People
 from tests.checkpoint.simulation.jobs.plane import SimulatedPlane, Task
 from tests.checkpoint.simulation.jobs.process import Process, staged
@@ -54,6 +58,15 @@ class JobWorld:
         self.states: dict[str, PipelineState] = {}
         """By key: what was to be stored there."""
 
+        self.shares_target = scenario.seed % 3 == 0
+        """Whether all sinks write into one target, which their save modes empty."""
+
+        self.fences: dict[str, set[SinkPlace]] = {}
+        """By target: who may empty it."""
+
+        self.written: set[str] = set()
+        """The targets in which the job has published something."""
+
         self.torn: set[str] = set()
         self.sights: dict[int, Sight] = {}
         self.processes: list[Process] = []
@@ -63,6 +76,8 @@ class JobWorld:
         self.broken: ViolationError | None = None
         self.trace: list[tuple[int, str, Any]] = []
         self.counts: Counter[str] = Counter()
+        self.job_file = JobFile(random.Random(scenario.seed * 13 + 5), [*scenario.nodes])
+        self.known_as = self.job_file.known_as
         self.rules: tuple[JobInvariant, ...] = job_invariants(self)
         self._people = People(self)
         self._visited_again = False
@@ -118,6 +133,17 @@ class JobWorld:
         """Those that are about to; who waits for somebody else stays."""
         while any(not (actor.ended or actor.parked) for process in self.processes for actor in process.actors):
             self.stage.clock.step()
+
+    def empties(self, target: str) -> None:
+        """R4: a save mode acts before anything of the job is published there, and a job never deletes its own rows."""
+        if target in self.written:
+            self.broken = ViolationError("R4 target", f"a save mode empties {target}, where the job has published")
+
+    def may_fall_asleep(self, before: str) -> None:
+        """Who is about to do something may be stopped for a while; then somebody else goes on with the job."""
+        process = self.stage.process
+        if process is not None and not process.dead:
+            self._people.disturb_before(before, process)
 
     @property
     def faults_are_on(self) -> bool:
@@ -216,6 +242,12 @@ class JobWorld:
     def require_slots(self, plane: SimulatedPlane, works: Any) -> None:
         self._watch(lambda rule: rule.runs(plane, works))
 
+    def unit_begins(self, process: Process, task: Task, work: UnitWork, program: Program) -> None:
+        self._watch(lambda rule: rule.unit_begins(process, task, work, program))
+
+    def unit_ends(self, process: Process, work: UnitWork, program: Program) -> None:
+        self._watch(lambda rule: rule.unit_ends(process, work, program))
+
     def thread_failed(self, process: Process, error: BaseException) -> None:
         if isinstance(error, ViolationError):
             self.broken = self.broken or error
@@ -240,9 +272,8 @@ class JobWorld:
 
     def raw_job(self) -> RawJob:
         """The job file as it is now: people put its nodes in another order, and add tables, between two starts."""
-        nodes = [*self.scenario.nodes]
+        nodes = [*self.job_file.nodes]
         if len(self.processes) > 1:
-            nodes += self.scenario.added
             self.rng.shuffle(nodes)
         return job_from_code(self.scenario.env, nodes)
 
@@ -297,4 +328,7 @@ def play_job(seed: int) -> JobWorld:
             f"{error}\n\n{world.scenario}\n{world.scenario.faults}\n\n{world.story()}\n\njob seed {seed}: {error}\n"
             f"play it again: python -m tests.checkpoint.simulation.jobs --seed {seed}",
         ) from error
+    finally:
+        for process in world.processes:
+            process.dead = True
     return world

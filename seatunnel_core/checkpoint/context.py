@@ -1,0 +1,95 @@
+"""Where one pipeline is in its life, and what its start and its checkpoints both need."""
+
+from collections.abc import Mapping
+
+from seatunnel_core.checkpoint.commands import StoreCheckpoint, Sweep
+from seatunnel_core.checkpoint.decisions.base import Base
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.transitions import NEXT, Phase
+from seatunnel_core.checkpoint.vertices.messages import Completed, ToSink, ToSource
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_storage_api.state import CheckpointType, PipelineState
+
+
+class PipelineContext:
+    """The phase, the epoch and its base, and the channels to the vertices."""
+
+    def __init__(self, *, job_id: str, pipeline_id: int, topology: Topology, wiring: Wiring) -> None:
+        self.phase = Phase.CREATED
+        """Where the pipeline is; ``enter`` alone changes it."""
+
+        self.epoch = 0
+        """0 until one is claimed."""
+
+        self.base = Base(info=None, cut=None, restore_point_id=1)
+        self.is_extended = False
+        """Whether the job has vertices that its base has not: they begin, also when the base was the end of a run."""
+
+        self.last_completed_id: int | None = None
+        self.last_completed_ms: int | None = None
+        self.publishing = 0
+        """The checkpoint whose committables the sinks were told to publish last."""
+
+        self.unsettled: set[str] = set()
+        """The sinks that have not published all of it yet."""
+
+        self.topology = topology
+        self.wiring = wiring
+        self._job_id = job_id
+        self._pipeline_id = pipeline_id
+
+    def connect(
+        self, *, sources: Mapping[str, Channel], tasks: Mapping[str, Channel], sinks: Mapping[str, Channel]
+    ) -> None:
+        self.sources = sources
+        self.tasks = tasks
+        self.sinks = sinks
+
+    def enter(self, phase: Phase) -> None:
+        """Move the pipeline to ``phase``, where the table of transitions leads from the present one. Nothing else does.
+
+        The event is not asked for: a message between vertices may be delivered later than the event that caused it.
+        """
+        assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
+        self.phase = phase
+
+    @property
+    def base_is_final(self) -> bool:
+        cut = self.base.cut
+        return cut is not None and cut.checkpoint_type is CheckpointType.COMPLETED_POINT and not self.is_extended
+
+    def tell_sources(self, message: ToSource) -> None:
+        for channel in self.sources.values():
+            channel.send(message)
+
+    def tell_sinks(self, message: ToSink) -> None:
+        for channel in self.sinks.values():
+            channel.send(message)
+
+    def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, encoded: bytes) -> None:
+        """The base of the epoch travels in every checkpoint, so that a zombie's late one stays void (R4)."""
+        state = PipelineState(
+            job_id=self._job_id,
+            pipeline_id=self._pipeline_id,
+            epoch=self.epoch,
+            checkpoint_id=checkpoint_id,
+            checkpoint_type=checkpoint_type,
+            states=encoded,
+            base=self.base.ref,
+        )
+        self.wiring.do(StoreCheckpoint(state=state))
+
+    def mark_completed(self, checkpoint_id: int) -> None:
+        self.last_completed_id = checkpoint_id
+        self.last_completed_ms = self.wiring.now_ms
+
+    def publish(self, checkpoint_id: int) -> None:
+        """Tell the sinks to publish what the checkpoint contains; each answers when it has."""
+        self.publishing = checkpoint_id
+        self.unsettled = set(self.sinks)
+        self.tell_sinks(Completed(checkpoint_id))
+
+    def clean(self) -> None:
+        """R9: after the last commit no unit can start any more, and nothing staged is named: all staging goes."""
+        self.enter(Phase.CLEANING)
+        self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))

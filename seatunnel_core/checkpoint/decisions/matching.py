@@ -1,0 +1,131 @@
+"""The states of a checkpoint and the vertices of a job, found again by name."""
+
+from collections.abc import Collection, Iterable
+
+from attrs import evolve, frozen
+
+from seatunnel_core.checkpoint.errors import RestoreRefusedError
+from seatunnel_core.checkpoint.state.topology import SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+
+
+@frozen(kw_only=True)
+class Comparison:
+    """What is stored and what a job has, by the names of sources and sinks. Its text is for a person."""
+
+    matched: tuple[str, ...]
+    """In both: they go on where they were."""
+
+    new: tuple[str, ...]
+    """Only in the job: they begin."""
+
+    dropped: tuple[str, ...]
+    """Only stored: nothing of them is restored."""
+
+    @classmethod
+    def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
+        """Compare what is stored with what the job names; each part keeps their order."""
+        known, wanted = set(stored), set(named)
+        return cls(
+            matched=tuple(name for name in named if name in known),
+            new=tuple(name for name in named if name not in known),
+            dropped=tuple(name for name in stored if name not in wanted),
+        )
+
+    def __str__(self) -> str:
+        parts = [f"matched by name: {len(self.matched):,}"]
+        parts += [f"new, and begin: {', '.join(self.new)}"] if self.new else []
+        parts += [f"dropped, with what is stored of them: {', '.join(self.dropped)}"] if self.dropped else []
+        return "; ".join(parts)
+
+
+def compare(states: VertexStates, topology: Topology) -> Comparison:
+    """Which vertices find their state, such as ``source flights``; a task has the name of its source and goes with
+    it."""
+    return Comparison.of(
+        _titles(states.sources, states.sinks),
+        _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),
+    )
+
+
+def _titles(sources: Iterable[str], sinks: Iterable[str]) -> list[str]:
+    return sorted(map(str, [*map(VertexId.source, sources), *map(VertexId.sink, sinks)]))
+
+
+def fitted(
+    states: VertexStates, topology: Topology, *, allow_non_restored: bool = False, is_published: bool = False
+) -> VertexStates:
+    """A state for every vertex of the job: its own, or the start state for a new one. Any parallelism fits.
+
+    Args:
+        allow_non_restored: whether states of vertices that the job no longer has may be dropped.
+        is_published: whether all that the sinks hold in ``states`` is known to be published, as behind a savepoint.
+
+    Raises:
+        RestoreRefusedError: says which vertices do not fit and what to do.
+    """
+    if not states.sources or states.sources.keys() != states.tasks.keys():
+        raise RestoreRefusedError(
+            f"it has the sources {sorted(states.sources)} and tasks of {sorted(states.tasks)}, which no job stores"
+        )
+    dropped = compare(states, topology).dropped
+    if dropped and not allow_non_restored:
+        raise RestoreRefusedError(
+            f"it also has {', '.join(dropped)}, and the job has nothing of these names: put them back, or write "
+            "--allow-non-restored-state to go on without what is stored of them"
+        )
+    _require_same_ends(states, topology)
+    if not is_published:
+        _require_published(states, topology)
+    return VertexStates(
+        sources={source.name: states.sources.get(source.name, SourceState()) for source in topology.sources},
+        tasks={
+            source.name: _fitted_task(states.tasks.get(source.name, TaskState()), source, allow_non_restored)
+            for source in topology.sources
+        },
+        sinks={sink.name: states.sinks.get(sink.name, SinkState()) for sink in topology.sinks},
+        retracting=states.retracting,
+    )
+
+
+def _require_same_ends(states: VertexStates, topology: Topology) -> None:
+    """A source that has been read to its end does not know what it has seen; one that was watched has no end."""
+    for source in topology.sources:
+        state = states.sources.get(source.name, SourceState())
+        if state.attachment is not None and source.bounded is not (state.memory is None):
+            was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
+            raise RestoreRefusedError(
+                f"source {source.name!r} {was} and now {is_now}: put its options and job.mode back as they were, or "
+                "give the source another name, and it begins from the start"
+            )
+
+
+def _require_published(states: VertexStates, topology: Topology) -> None:
+    """Nobody but the dropped sink itself could publish what it holds."""
+    named = {sink.name for sink in topology.sinks}
+    for name, sink in states.sinks.items():
+        if name not in named and sink.uncommitted:
+            raise RestoreRefusedError(
+                f"sink {name!r}, which the job has no more, may have {len(sink.uncommitted)} committables to publish: "
+                "put it back, run the job once more and stop it with a savepoint, then drop the sink"
+            )
+
+
+def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
+    """What is staged for a sink that the source does not feed any more is dropped, and swept, with permission only."""
+    for held in task.units:
+        strange = set(held.committables or ()) - set(source.sinks)
+        if strange and not allow_non_restored:
+            raise RestoreRefusedError(
+                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
+                "source does not feed any more: let it, or write --allow-non-restored-state to go on without them"
+            )
+    return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))
+
+
+def _fitted_unit(held: HeldUnit, source: SourceSpec) -> HeldUnit:
+    if held.committables is None:
+        return held
+    fed = {sink: committable for sink, committable in held.committables.items() if sink in source.sinks}
+    return evolve(held, committables=fed)

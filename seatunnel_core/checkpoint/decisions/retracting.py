@@ -1,0 +1,35 @@
+"""Derive from a base what each sink has to take back (protocol rule R10)."""
+
+from collections.abc import Iterator, Mapping
+
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_state import TaskState, VertexStates
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
+
+
+def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
+    """By sink: what goes when the pipeline starts again from ``states``, which are those of its base."""
+    tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}
+    return {
+        sink.name: Retraction(
+            epoch=epoch,
+            base_epoch=base_epoch,
+            next_units={ordinal: task.next_unit for ordinal, task in tasks.items()},
+            in_flight={ordinal: _running_again(task) for ordinal, task in tasks.items()},
+            named=frozenset(committable.id for committable in _named(states, sink.name)),
+        )
+        for sink in topology.sinks
+    }
+
+
+def _running_again(task: TaskState) -> frozenset[int]:
+    return frozenset(held.unit.number for held in task.units if held.committables is None)
+
+
+def _named(states: VertexStates, sink: str) -> Iterator[Committable]:
+    yield from states.sinks[sink].uncommitted
+    for task in states.tasks.values():
+        for held in task.units:
+            if held.committables is not None and sink in held.committables:
+                yield held.committables[sink]

@@ -1,0 +1,214 @@
+"""States of vertices to bytes, and back.
+
+The format is JSON, versioned as a whole and per vertex, and canonical: equal states give equal bytes, so that storing
+the same checkpoint twice is recognised. Nothing in it can execute. People may read it.
+
+::
+
+    {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
+
+A restore point that takes back what was published after its base also names that base:
+``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from attrs import asdict
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
+from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.work.committable import committable_json, read_committable, read_table_rows, table_rows_json
+from seatunnel_core.work.split import read_split, split_json
+from seatunnel_core.work.unit import WorkUnit
+from seatunnel_storage_api.state import CheckpointRef
+
+FORMAT = 1
+VERTEX_VERSION = 1
+
+Json = Mapping[str, Any]
+
+
+def encode(states: VertexStates) -> bytes:
+    """The canonical bytes of ``states``.
+
+    Raises:
+        StateFormatError: a split or a committable carries something that is not JSON.
+    """
+    vertices = {
+        **{str(VertexId.source(name)): _versioned(_source_json(state)) for name, state in states.sources.items()},
+        **{str(VertexId.task(name)): _versioned(_task_json(state)) for name, state in states.tasks.items()},
+        **{str(VertexId.sink(name)): _versioned(_sink_json(state)) for name, state in states.sinks.items()},
+    }
+    document: dict[str, Any] = {"format": FORMAT, "vertices": vertices}
+    if states.retracting is not None:
+        document["retracting"] = asdict(states.retracting)
+    try:
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateFormatError(f"a split or a committable may carry JSON values only: {error}") from error
+    return text.encode("ascii")
+
+
+def decode(encoded: bytes) -> VertexStates:
+    """The states that ``encode`` was given. Whatever the bytes are, the result is one that the vertices can go on from.
+
+    Raises:
+        StateFormatError: the bytes are not a state, or one of a newer version.
+    """
+    try:
+        document = stored.parse(encoded)
+        _require_version(document, "format", FORMAT, "the state")
+        states: dict[VertexKind, dict[str, Any]] = {kind: {} for kind in VertexKind}
+        retracting = _read_ref(stored.member(document, "retracting")) if "retracting" in document else None
+        for text, versioned in stored.below(document, "vertices").items():
+            vertex = _vertex(text)
+            _require_version(versioned, "version", VERTEX_VERSION, f"the state of {ascii(text)[:60]}")
+            states[vertex.kind][vertex.name] = _READERS[vertex.kind](stored.member(versioned, "state"))
+    except StoredValueError as error:
+        raise StateFormatError(f"the stored state is not one that this version wrote ({error})") from error
+    return VertexStates(
+        sources=states[VertexKind.SOURCE],
+        tasks=states[VertexKind.TASK],
+        sinks=states[VertexKind.SINK],
+        retracting=retracting,
+    )
+
+
+def _vertex(text: str) -> VertexId:
+    try:
+        return VertexId.parse(text)
+    except ValueError:
+        raise StateFormatError(f"the stored state has a vertex of an unknown kind: {ascii(text)[:60]}") from None
+
+
+def _require_version(block: Json, key: str, newest: int, what: str) -> None:
+    found = stored.number(block, key)
+    if found != newest:
+        raise StateFormatError(f"{what} has version {found}; this version of the engine reads {newest}: upgrade it")
+
+
+def _versioned(state: Json) -> Json:
+    return {"version": VERTEX_VERSION, "state": state}
+
+
+def _source_json(state: SourceState) -> Json:
+    """A bounded source is written as it was before there were others."""
+    written: dict[str, Any] = {"attachment": state.attachment, "cursor": state.cursor, "total": state.total}
+    if state.memory is not None:
+        written |= {"waiting": [split_json(split) for split in state.waiting], "memory": dict(state.memory)}
+    return written
+
+
+def _held_json(held: HeldUnit) -> Json:
+    committables = held.committables
+    return {
+        "number": held.unit.number,
+        "splits": [split_json(split) for split in held.unit.splits],
+        "committables": None
+        if committables is None
+        else {sink: committable_json(committable) for sink, committable in committables.items()},
+    }
+
+
+def _task_json(state: TaskState) -> Json:
+    return {
+        "next_unit": state.next_unit,
+        "units": [_held_json(held) for held in state.units],
+        "units_done": state.units_done,
+        "splits_done": state.splits_done,
+        "rows_read": state.rows_read,
+        "rows_written": state.rows_written,
+        "bytes_read": state.bytes_read,
+        "rows_skipped": state.rows_skipped,
+    }
+
+
+def _sink_json(state: SinkState) -> Json:
+    return table_rows_json(state.table_rows) | {
+        "save_mode_pending": state.save_mode_pending,
+        "uncommitted": [committable_json(committable) for committable in state.uncommitted],
+        "rows_committed": state.rows_committed,
+        "bytes_committed": state.bytes_committed,
+    }
+
+
+def _read_ref(ref: Json) -> CheckpointRef:
+    return CheckpointRef(stored.number(ref, "epoch"), stored.number(ref, "checkpoint_id"))
+
+
+def _read_source(state: Json) -> SourceState:
+    """A source has begun when its enumeration is frozen, and then it stands at one of its splits or behind the last."""
+    if stored.member(state, "attachment") is None:
+        if stored.number(state, "cursor") or stored.member(state, "total") is not None:
+            raise StateFormatError(
+                "the stored state of a source has a position, and no enumeration to which it belongs"
+            )
+        return SourceState()
+    attachment, total = stored.text(state, "attachment"), stored.number(state, "total")
+    if "memory" not in state:
+        return SourceState(attachment=attachment, cursor=stored.number(state, "cursor", most=total), total=total)
+    cursor = stored.number(state, "cursor")
+    waiting = tuple(map(read_split, stored.items(state, "waiting")))
+    first = max(cursor, total)
+    if [split.index for split in waiting] != list(range(first, first + len(waiting))):
+        raise StateFormatError(f"the splits that wait to be emitted are not numbered from {first} without gaps")
+    memory = stored.below(state, "memory")
+    return SourceState(attachment=attachment, cursor=cursor, total=total, waiting=waiting, memory=memory)
+
+
+def _read_held(held: Json) -> HeldUnit:
+    unit = WorkUnit(
+        number=stored.number(held, "number", least=1), splits=tuple(map(read_split, stored.items(held, "splits")))
+    )
+    if stored.member(held, "committables") is None:
+        return HeldUnit(unit=unit)
+    committables = stored.below(held, "committables")
+    return HeldUnit(
+        unit=unit, committables={sink: read_committable(committable) for sink, committable in committables.items()}
+    )
+
+
+def _read_task(state: Json) -> TaskState:
+    """Units are numbered in the order in which they were drawn, and the next one is drawn behind them all (R8)."""
+    units = tuple(map(_read_held, stored.items(state, "units")))
+    next_unit = stored.number(state, "next_unit", least=1)
+    numbers = [held.unit.number for held in units]
+    if any(later <= earlier for earlier, later in pairwise([*numbers, next_unit])):
+        raise StateFormatError(f"the stored units are not numbered in order below {next_unit}, the next one")
+    return TaskState(
+        next_unit=next_unit,
+        units=units,
+        units_done=stored.number(state, "units_done"),
+        splits_done=stored.number(state, "splits_done"),
+        rows_read=stored.number(state, "rows_read"),
+        rows_written=stored.number(state, "rows_written"),
+        bytes_read=stored.number(state, "bytes_read"),
+        rows_skipped=stored.number(state, "rows_skipped"),
+    )
+
+
+def _read_sink(state: Json) -> SinkState:
+    """Commits are recorded by the committable's id, so that two of one id would count as one (R1)."""
+    uncommitted = tuple(map(read_committable, stored.items(state, "uncommitted")))
+    if len({committable.id for committable in uncommitted}) < len(uncommitted):
+        raise StateFormatError("the stored state of a sink names one committable twice")
+    return SinkState(
+        save_mode_pending=stored.flag(state, "save_mode_pending"),
+        uncommitted=uncommitted,
+        rows_committed=stored.number(state, "rows_committed"),
+        bytes_committed=stored.number(state, "bytes_committed"),
+        table_rows=read_table_rows(state),
+    )
+
+
+_READERS: Mapping[VertexKind, Callable[[Json], Any]] = {
+    VertexKind.SOURCE: _read_source,
+    VertexKind.TASK: _read_task,
+    VertexKind.SINK: _read_sink,
+}

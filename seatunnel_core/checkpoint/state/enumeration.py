@@ -1,0 +1,63 @@
+"""What the protocol knows of a frozen enumeration (R12): its splits, in order. The schemas beside them are the
+source's.
+
+::
+
+    {"version": 1, "schemas": […], "splits": [[weight_bytes, rows, body], …]}
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.work.split import Split
+
+FORMAT_VERSION = 1
+
+_SPLIT = ("weight_bytes", "rows", "body")
+"""What stands for a split, in this order."""
+
+
+def document_of(body: bytes) -> Mapping[str, Any]:
+    """The enumeration as it is stored.
+
+    Raises:
+        StateFormatError: it is none, or one of a newer version.
+    """
+    try:
+        document: Mapping[str, Any] = stored.parse(body)
+        version = stored.number(document, "version")
+    except StoredValueError as error:
+        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+    if version != FORMAT_VERSION:
+        raise StateFormatError(
+            f"the enumeration has format version {version}; this engine reads {FORMAT_VERSION}: "
+            "resume the job with the version of seatunnel-core that started it, or a newer one"
+        )
+    return document
+
+
+def splits_of(document: Mapping[str, Any]) -> tuple[Split, ...]:
+    """Its splits, numbered from 0.
+
+    Raises:
+        StateFormatError: it has something else in their place.
+    """
+    try:
+        return tuple(_split(index, written) for index, written in enumerate(stored.items(document, "splits")))
+    except StoredValueError as error:
+        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+
+
+def _split(index: int, written: Any) -> Split:
+    if not isinstance(written, list) or len(written) != len(_SPLIT):
+        raise StoredValueError(f"split {index} is not a list of {', '.join(_SPLIT)}")
+    split = dict(zip(_SPLIT, written, strict=True))
+    return Split(
+        index=index,
+        weight_bytes=stored.number(split, "weight_bytes"),
+        rows=stored.number(split, "rows"),
+        body=stored.below(split, "body"),
+    )

@@ -1,0 +1,91 @@
+"""The shape of one pipeline: its sources, its sinks, and who feeds whom."""
+
+from attrs import field, frozen
+
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.errors import UsageError
+
+
+@frozen(kw_only=True)
+class SourceSpec:
+    """One source vertex, and the task vertex behind it."""
+
+    name: str
+    """Unique among the sources of the pipeline; the state is found again by it."""
+
+    ordinal: int
+    """The position among the pipeline's sources, from 0; part of staged and target names."""
+
+    bounded: bool = True
+    """Whether the source ends by itself."""
+
+    ordered: bool = False
+    """Whether its committables are handed on in the order of its splits (R13)."""
+
+    sinks: tuple[str, ...]
+    """The sinks that get its rows; at least one."""
+
+    parallelism: int = 1
+    """How many of its work units may be read at the same time."""
+
+    units_per_slot: int = 1
+    """How many units are given to Spark for each of those: one is read, and the others may share its task."""
+
+    splits_apart: bool = False
+    """Whether a unit has few splits, however small: they take as long as they wait, and not what they weigh."""
+
+    rows_per_second: int | None = None
+    bytes_per_second: int | None = None
+
+
+@frozen(kw_only=True)
+class SinkSpec:
+    """One sink vertex."""
+
+    name: str
+    """Unique among the sinks of the pipeline; the state is found again by it."""
+
+    ordinal: int
+    retracts: bool = False
+    """Whether it can take back what it published (R10)."""
+
+
+@frozen(kw_only=True)
+class Topology:
+    """One ``TaskVertex`` stands behind each source; a channel leads from it to each of the source's sinks.
+
+    Raises:
+        UsageError: a name stands twice, a source names a sink that does not exist, a sink has no source,
+        or there is no source at all.
+    """
+
+    sources: tuple[SourceSpec, ...] = field()
+    sinks: tuple[SinkSpec, ...] = field()
+
+    def __attrs_post_init__(self) -> None:
+        if not self.sources:
+            raise UsageError("a pipeline needs at least one source")
+        source_names = [source.name for source in self.sources]
+        sink_names = [sink.name for sink in self.sinks]
+        for kind, names in (("source", source_names), ("sink", sink_names)):
+            if len(set(names)) != len(names):
+                raise UsageError(f"the {kind} names of a pipeline must differ, and these do not: {sorted(names)}")
+        fed = {sink for source in self.sources for sink in source.sinks}
+        for source in self.sources:
+            if not source.sinks:
+                raise UsageError(f"source {source.name!r} feeds no sink; every source needs at least one")
+        if fed != set(sink_names):
+            raise UsageError(f"the sources feed {sorted(fed)}, but the pipeline's sinks are {sorted(sink_names)}")
+
+    @property
+    def vertices(self) -> tuple[VertexId, ...]:
+        """Every vertex: the sources, their tasks, the sinks."""
+        return (
+            *(VertexId.source(source.name) for source in self.sources),
+            *(VertexId.task(source.name) for source in self.sources),
+            *(VertexId.sink(sink.name) for sink in self.sinks),
+        )
+
+    def inputs_of(self, sink: str) -> tuple[str, ...]:
+        """The names of the sources that feed ``sink``."""
+        return tuple(source.name for source in self.sources if sink in source.sinks)

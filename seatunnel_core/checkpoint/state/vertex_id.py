@@ -1,0 +1,47 @@
+"""The identity of a vertex in its pipeline, and the one place that knows its text form."""
+
+import enum
+
+from attrs import frozen
+
+
+class VertexKind(enum.Enum):
+    SOURCE = "source"
+    TASK = "task"
+    SINK = "sink"
+
+
+@frozen
+class VertexId:
+    """A vertex: its kind, and the name of its source or sink. ``str`` gives ``"task NAME"``, as states have it."""
+
+    kind: VertexKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "VertexId":
+        """Return the vertex that ``str`` wrote as ``text``.
+
+        Raises:
+            ValueError: its kind is unknown.
+        """
+        kind, _, name = text.partition(" ")
+        return cls(VertexKind(kind), name)
+
+    @classmethod
+    def source(cls, name: str) -> "VertexId":
+        """Return the vertex that emits the splits of a source."""
+        return cls(VertexKind.SOURCE, name)
+
+    @classmethod
+    def task(cls, name: str) -> "VertexId":
+        """Return the vertex that turns the splits of a source into work units."""
+        return cls(VertexKind.TASK, name)
+
+    @classmethod
+    def sink(cls, name: str) -> "VertexId":
+        """Return the vertex that publishes what a sink staged."""
+        return cls(VertexKind.SINK, name)

@@ -1,0 +1,152 @@
+"""What each vertex remembers in a checkpoint."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.work.committable import Committable, added
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
+from seatunnel_storage_api.state import CheckpointRef
+
+
+@frozen(kw_only=True)
+class SourceState:
+    """What is still to be emitted (R12): a cursor into a frozen enumeration, and behind its end, for an unbounded
+    source, what was found since."""
+
+    attachment: str | None = None
+    """The name of the frozen enumeration; ``None`` before there is one."""
+
+    cursor: int = 0
+    """The index of the next split to emit."""
+
+    total: int | None = None
+    """How many splits the enumeration has."""
+
+    waiting: tuple[Split, ...] = ()
+    """Splits that were found after the enumeration and are not emitted yet, numbered on without a gap."""
+
+    memory: Mapping[str, Any] | None = None
+    """What an unbounded source has to know to find what is new; JSON values, opaque to the protocol. ``None`` for a
+    bounded source, and before there is an enumeration."""
+
+
+@frozen(kw_only=True)
+class HeldUnit:
+    """A unit in flight. Its splits are enough to run it again; its committables, to hand it on without that."""
+
+    unit: WorkUnit
+    committables: Mapping[str, Committable] | None = None
+    """By sink, when the unit is finished and held back for order; else ``None``, and the unit runs again."""
+
+
+@frozen(kw_only=True)
+class TaskState:
+    """The content of the channel between a source and its tasks (R2), and what the tasks have counted."""
+
+    next_unit: int = 1
+    """The number of the next unit to be put together."""
+
+    units: tuple[HeldUnit, ...] = ()
+    """Every split received whose result has not been handed on, by unit, in the order of the numbers."""
+
+    units_done: int = 0
+    splits_done: int = 0
+    rows_read: int = 0
+    rows_written: int = 0
+    """Staged for sinks, by units whose result counts: a row that goes to two sinks counts twice."""
+
+    bytes_read: int = 0
+    rows_skipped: int = 0
+
+
+@frozen(kw_only=True)
+class SinkState:
+    """All that is not known to be committed (R1), in order of arrival, and what is known to be."""
+
+    save_mode_pending: bool = True
+    """Whether ``data_save_mode`` has still to act (R4)."""
+
+    uncommitted: tuple[Committable, ...] = ()
+    rows_committed: int = 0
+    bytes_committed: int = 0
+    table_rows: Mapping[str, int] = field(factory=dict)
+    """The committed rows of each table, as far as committables told them."""
+
+
+VertexState = SourceState | TaskState | SinkState
+
+
+@frozen(kw_only=True)
+class VertexStates:
+    """The states of all vertices of one pipeline, by name. A task has the name of its source."""
+
+    sources: Mapping[str, SourceState] = field(factory=dict)
+    tasks: Mapping[str, TaskState] = field(factory=dict)
+    sinks: Mapping[str, SinkState] = field(factory=dict)
+    retracting: CheckpointRef | None = None
+    """Set in the restore point of a start that went back to this checkpoint and takes back what was published after it:
+    until a checkpoint of the run is stored, that is not known to be done (R10)."""
+
+    @classmethod
+    def at_start(cls, topology: Topology) -> "VertexStates":
+        """The states of a pipeline that never ran."""
+        return cls(
+            sources={source.name: SourceState() for source in topology.sources},
+            tasks={source.name: TaskState() for source in topology.sources},
+            sinks={sink.name: SinkState() for sink in topology.sinks},
+        )
+
+    def committables(self) -> Iterator[Committable]:
+        """All that is named as staged, published since or not."""
+        for sink in self.sinks.values():
+            yield from sink.uncommitted
+        for task in self.tasks.values():
+            for held in task.units:
+                yield from (held.committables or {}).values()
+
+    def committables_for(self, sink: str) -> Iterator[Committable]:
+        """All that is named as staged for one sink."""
+        if sink in self.sinks:
+            yield from self.sinks[sink].uncommitted
+        for task in self.tasks.values():
+            for held in task.units:
+                if held.committables is not None and sink in held.committables:
+                    yield held.committables[sink]
+
+    def without_staged(self) -> "VertexStates":
+        """The same cut, once all its committables are published, without naming anything that is staged.
+
+        A finished unit that was held back for order is in flight again: it will run once more, and count once more as
+        read.
+        """
+        return evolve(
+            self,
+            tasks={name: _unfinished(task) for name, task in self.tasks.items()},
+            sinks={name: _published(sink) for name, sink in self.sinks.items()},
+        )
+
+
+def _unfinished(task: TaskState) -> TaskState:
+    finished = [held for held in task.units if held.committables is not None]
+    staged = [committable for held in finished for committable in (held.committables or {}).values()]
+    return evolve(
+        task,
+        units=tuple(HeldUnit(unit=held.unit) for held in task.units),
+        units_done=task.units_done - len(finished),
+        splits_done=task.splits_done - sum(len(held.unit.splits) for held in finished),
+        rows_written=task.rows_written - sum(committable.rows for committable in staged),
+    )
+
+
+def _published(sink: SinkState) -> SinkState:
+    return evolve(
+        sink,
+        uncommitted=(),
+        rows_committed=sink.rows_committed + sum(committable.rows for committable in sink.uncommitted),
+        bytes_committed=sink.bytes_committed + sum(committable.bytes for committable in sink.uncommitted),
+        table_rows=added((sink.table_rows, *(committable.table_rows for committable in sink.uncommitted))),
+    )

@@ -1,0 +1,54 @@
+"""How an unbounded source looks for more: when, and what it remembers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from seatunnel_core.checkpoint.commands import Look
+from seatunnel_core.checkpoint.events import Found
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.wiring import Wiring
+
+
+class Polling:
+    """One look at a time, each a pause after the one before. A look that fails and may pass is repeated for ever."""
+
+    def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
+        self.memory: Mapping[str, Any] = {}
+        """What the source told it to remember; empty before the first look."""
+
+        self.is_under_way = False
+        self._source = source
+        self._limits = limits
+        self._wiring = wiring
+        self._resting = False
+        self._failures = 0
+
+    def look(self, next_index: int) -> None:
+        """Look, unless that is being done or its time has not come; ``next_index`` is for what is found."""
+        if not self.is_under_way and not self._resting:
+            self.is_under_way = True
+            self._wiring.do(Look(source=self._source, memory=self.memory, next_index=next_index))
+
+    def found(self, event: Found, go_on: Callable[[], None]) -> None:
+        """Remember; ``go_on`` is called when it is time to look again."""
+        self.is_under_way = False
+        self._failures = 0
+        self.memory = event.memory
+        if event.again_ms is None:
+            self._resting = True
+        else:
+            self._rest(event.again_ms, go_on)
+
+    def failed(self, go_on: Callable[[], None]) -> None:
+        self.is_under_way = False
+        self._failures += 1
+        self._rest(self._limits.pause_before_retry(self._failures), go_on)
+
+    def _rest(self, pause_ms: int, go_on: Callable[[], None]) -> None:
+        def over() -> None:
+            self._resting = False
+            go_on()
+
+        self._resting = pause_ms > 0
+        if self._resting:
+            self._wiring.set_timer(f"look:{self._source}", self._wiring.now_ms + pause_ms, over)

@@ -1,0 +1,256 @@
+"""The vertex that collects the committables of one sink and publishes them."""
+
+from collections import deque
+from collections.abc import Mapping
+from itertools import islice, takewhile
+from typing import assert_never
+
+from attrs import define
+
+from seatunnel_core.checkpoint.commands import Commit, RowsCommitted
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import CommitFailed, CommitSucceeded
+from seatunnel_core.checkpoint.state.topology import SinkSpec
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import SinkState
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.messages import (
+    Acknowledge,
+    Barrier,
+    Broken,
+    CommittableSent,
+    Completed,
+    Prepared,
+    Pressure,
+    RestoreSink,
+    Settled,
+    SinkPressure,
+    TaskToSink,
+    ToSink,
+)
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.committable import Committable, added
+
+
+@define
+class _Entry:
+    """One committable whose commit has not succeeded yet."""
+
+    committable: Committable
+    after: int
+    """The last barrier that had passed on its input when it arrived: every later checkpoint contains it."""
+
+    again: bool
+    """Whether it may be published already: it comes from a restored state, or was tried before (R8)."""
+
+
+class SinkVertex:
+    """Acknowledges with all that is not known to be committed, and publishes what completed checkpoints contain (R1).
+
+    Barriers of several inputs are not aligned by blocking: a committable that arrives on an input whose barrier has
+    passed simply belongs to the next one. Commits run one at a time, in order of arrival, and are recorded by the id
+    of the committable.
+    """
+
+    def __init__(self, spec: SinkSpec, inputs: tuple[str, ...], limits: Limits, wiring: Wiring) -> None:
+        self.spec = spec
+        self.rows_committed = 0
+        self.bytes_committed = 0
+        self.table_rows: Mapping[str, int] = {}
+        self._epoch = 0
+        self._limits = limits
+        self._wiring = wiring
+        self._save_mode_pending = True
+        self._waiting: dict[str, _Entry] = {}
+        """Not contained in a completed checkpoint yet, by id, in order of arrival."""
+
+        self._publishable: deque[_Entry] = deque()
+        """Contained in one, not published yet; a commit in flight has its entries in front."""
+
+        self._in_flight: tuple[str, ...] = ()
+        self._failures = 0
+        self._pausing = False
+        self.uncommitted_bytes = 0
+        self._passed = dict.fromkeys(inputs, 0)
+        self._barriers: deque[int] = deque()
+        self._published = 0
+        """How many committables were published in this process."""
+
+        self._unsettled: deque[tuple[int, int]] = deque()
+        """Completed checkpoints that contain something unpublished, each with the count of ``_published`` that it
+        waits for."""
+
+        self._pressure = (False, False)
+        self._since_ms = 0
+
+    def connect(self, *, tasks: tuple[Channel, ...], coordinator: Channel) -> None:
+        self._tasks = tasks
+        self._coordinator = coordinator
+
+    def receive_from(self, source: str, message: TaskToSink) -> None:
+        """What comes along the channel from the task of ``source``."""
+        match message:
+            case CommittableSent(committable=committable):
+                self._take(committable, after=self._passed[source])
+                self._report_pressure()
+            case Barrier(checkpoint_id=checkpoint_id):
+                self._pass_barrier(source, checkpoint_id)
+            case _:
+                assert_never(message)
+
+    def receive(self, message: ToSink) -> None:
+        """What comes from the coordinator."""
+        match message:
+            case Completed(checkpoint_id=checkpoint_id):
+                self._complete(checkpoint_id)
+            case Prepared():
+                self._save_mode_pending = False
+            case RestoreSink(state=state, epoch=epoch):
+                self._restore(state, epoch)
+            case _:
+                assert_never(message)
+
+    @property
+    def uncommitted(self) -> int:
+        return len(self._waiting) + len(self._publishable)
+
+    def doing(self) -> tuple[str, int]:
+        """What it does, for a person, and since when in milliseconds."""
+        missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
+        return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
+
+    # Collecting.
+
+    def _take(self, committable: Committable, *, after: int) -> None:
+        again = committable.epoch != self._epoch
+        self._waiting[committable.id] = _Entry(committable, after, again)
+        self.uncommitted_bytes += committable.bytes
+
+    def _pass_barrier(self, source: str, checkpoint_id: int) -> None:
+        self._passed[source] = checkpoint_id
+        if not self._barriers or self._barriers[-1] < checkpoint_id:
+            self._barriers.append(checkpoint_id)
+            self._since_ms = self._wiring.now_ms
+        passed_everywhere = min(self._passed.values())
+        while self._barriers and self._barriers[0] <= passed_everywhere:
+            self._acknowledge(self._barriers.popleft())
+
+    def _acknowledge(self, checkpoint_id: int) -> None:
+        self._coordinator.send(Acknowledge(VertexId.sink(self.spec.name), checkpoint_id, self.snapshot(checkpoint_id)))
+
+    def snapshot(self, checkpoint_id: int) -> SinkState:
+        """Everything that came before barrier ``checkpoint_id`` and is not known to be committed, however old (R1)."""
+        before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
+        return SinkState(
+            save_mode_pending=self._save_mode_pending,
+            uncommitted=(*(entry.committable for entry in self._publishable), *before),
+            rows_committed=self.rows_committed,
+            bytes_committed=self.bytes_committed,
+            table_rows=self.table_rows,
+        )
+
+    def _restore(self, state: SinkState, epoch: int) -> None:
+        self._epoch = epoch
+        self._save_mode_pending = state.save_mode_pending
+        self.rows_committed = state.rows_committed
+        self.bytes_committed = state.bytes_committed
+        self.table_rows = state.table_rows
+        for committable in state.uncommitted:
+            self._take(committable, after=0)
+
+    # Publishing.
+
+    def _complete(self, checkpoint_id: int) -> None:
+        """The checkpoint is durable and fenced: what it contains may be published."""
+        contained = [entry for entry in self._waiting.values() if entry.after < checkpoint_id]
+        for entry in contained:
+            del self._waiting[entry.committable.id]
+        self._publishable.extend(contained)
+        self._unsettled.append((checkpoint_id, self._published + len(self._publishable)))
+        if not self._in_flight and not self._pausing:
+            self._publish()
+        self._report_pressure()
+
+    def _publish(self) -> None:
+        """Give the head of the line to the sink; entries that may be published already go apart from fresh ones."""
+        self._settle()
+        if not self._publishable:
+            return
+        again = self._publishable[0].again
+        batch = tuple(entry.committable for entry in takewhile(lambda entry: entry.again is again, self._publishable))
+        self._in_flight = tuple(committable.id for committable in batch)
+        self._wiring.do(Commit(sink=self.spec.name, committables=batch, again=again))
+
+    def require_in_flight(self, event: CommitSucceeded | CommitFailed) -> None:
+        """Raise ``IllegalEventError`` unless ``event`` answers the commit that is running."""
+        answered = event.ids if isinstance(event, CommitSucceeded) else event.committed
+        awaited = self._in_flight if isinstance(event, CommitSucceeded) else self._in_flight[: len(answered)]
+        if not self._in_flight or answered != awaited:
+            raise IllegalEventError(
+                f"sink {self.spec.name!r} is publishing {self._in_flight or 'nothing'}, and is told of {answered}"
+            )
+
+    def succeeded(self, event: CommitSucceeded) -> None:
+        self._failures = 0
+        self._in_flight = ()
+        self._record(len(event.ids))
+        self._publish()
+        self._report_pressure()
+
+    def failed(self, event: CommitFailed) -> None:
+        for entry in islice(self._publishable, len(self._in_flight)):
+            entry.again = True
+        self._in_flight = ()
+        self._record(len(event.committed))
+        self._failures += 1
+        if not event.failure.retryable or self._failures > self._limits.commit_retries:
+            self._coordinator.send(Broken(event.failure))
+            return
+        at_ms = self._wiring.now_ms + self._limits.pause_before_retry(self._failures)
+        self._wiring.set_timer(f"commit:{self.spec.name}", at_ms, self._try_again)
+        self._pausing = True
+        self._report_pressure()
+
+    def _try_again(self) -> None:
+        self._pausing = False
+        self._publish()
+
+    def _record(self, count: int) -> None:
+        """The first ``count`` of the line are published: only now do they leave the state."""
+        published = [self._publishable.popleft().committable for _ in range(count)]
+        rows = sum(committable.rows for committable in published)
+        published_bytes = sum(committable.bytes for committable in published)
+        self.table_rows = added((self.table_rows, *(committable.table_rows for committable in published)))
+        self.rows_committed += rows
+        self.bytes_committed += published_bytes
+        self.uncommitted_bytes -= published_bytes
+        self._published += count
+        if count:
+            self._wiring.do(
+                RowsCommitted(sink=self.spec.name, rows=rows, bytes=published_bytes, total_rows=self.rows_committed)
+            )
+
+    def _settle(self) -> None:
+        while self._unsettled and self._unsettled[0][1] <= self._published:
+            checkpoint_id, _ = self._unsettled.popleft()
+            self._coordinator.send(Settled(self.spec.name, checkpoint_id))
+
+    # The bound (R1).
+
+    def _report_pressure(self) -> None:
+        full = (
+            self.uncommitted >= self._limits.max_uncommitted
+            or self.uncommitted_bytes >= self._limits.max_uncommitted_bytes
+        )
+        pressure = (full, full and bool(self._waiting))
+        if pressure == self._pressure:
+            return
+        if full != self._pressure[0]:
+            for task in self._tasks:
+                task.send(SinkPressure(self.spec.name, full))
+        self._pressure = pressure
+        reason = (
+            f"sink {self.spec.name!r} holds {self.uncommitted} committables ({self.uncommitted_bytes} bytes) "
+            f"that are not published yet; sources wait until it has published some"
+        )
+        self._coordinator.send(Pressure(self.spec.name, full, pressure[1], reason if full else ""))

@@ -1,0 +1,257 @@
+"""The vertex that emits the splits of one source."""
+
+from collections import deque
+from typing import assert_never
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.commands import Enumerate
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import Enumerated, Found, LookFailed
+from seatunnel_core.checkpoint.state.topology import SourceSpec
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import SourceState
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.messages import (
+    Acknowledge,
+    Barrier,
+    Begin,
+    Broken,
+    Correction,
+    Credit,
+    Halt,
+    Plan,
+    RestoreSource,
+    SourceEnded,
+    SourceReady,
+    SplitSent,
+    ToSource,
+)
+from seatunnel_core.checkpoint.vertices.polling import Polling
+from seatunnel_core.checkpoint.vertices.speed_limit import SAVED_UP_MS, TokenBucket
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.split import Split
+
+
+class SourceVertex:
+    """Emits splits in the order of a frozen enumeration, each against a credit and within the speed limit.
+
+    Its state is what is still to be emitted: the name of the enumeration and a cursor (R12). Behind the enumeration an
+    unbounded source looks for more whenever nothing is left to emit; what it finds, and what it then remembers, become
+    part of its state in one step. Barriers need neither credit nor tokens, so they never queue behind data (R3).
+    """
+
+    def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
+        self.spec = spec
+        self.state = SourceState()
+        self.ended = False
+        self._wiring = wiring
+        self._splits: deque[Split] = deque()
+        """Those that are still to be emitted, as far as they are known."""
+        self._cursor = 0
+        self._credits = 0
+        self._running = False
+        self._awaiting_enumeration = False
+        self._looking = None if spec.bounded else Polling(spec.name, limits, wiring)
+        self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
+        self._rows_bucket: TokenBucket | None = None
+        self._bytes_bucket: TokenBucket | None = None
+        self._looking_again_ms: int | None = None
+        self._since_ms = 0
+
+    def connect(self, *, task: Channel, coordinator: Channel) -> None:
+        self._task = task
+        self._coordinator = coordinator
+
+    def receive(self, message: ToSource) -> None:
+        match message:
+            case Credit(splits=splits):
+                self._credits += splits
+                self._emit()
+            case Barrier(checkpoint_id=checkpoint_id):
+                self._pass_barrier(message, checkpoint_id)
+            case Correction(rows=rows, bytes=read_bytes):
+                self._correct(rows, read_bytes)
+            case Halt():
+                self._halt()
+            case RestoreSource(state=state):
+                self.state = state
+                self._cursor = state.cursor
+                if self._looking is not None:
+                    self._looking.memory = state.memory or {}
+            case Plan():
+                self._plan()
+            case Begin():
+                self._begin()
+            case _:
+                assert_never(message)
+
+    def require_awaited(self, event: Enumerated) -> None:
+        """Raise ``IllegalEventError`` unless ``event`` is the enumeration that was asked for, without gaps."""
+        if not self._awaiting_enumeration:
+            raise IllegalEventError(f"source {event.source!r} was not asked for its splits, and is told them")
+        if self.state.attachment not in (None, event.attachment):
+            raise IllegalEventError(
+                f"source {event.source!r} was frozen as {self.state.attachment!r}, and is told of {event.attachment!r}"
+            )
+        if self.state.total not in (None, len(event.splits)):
+            raise IllegalEventError(
+                f"source {event.source!r} was frozen with {self.state.total} splits, and is told of {len(event.splits)}"
+            )
+        for index, split in enumerate(event.splits):
+            if split.index != index:
+                raise IllegalEventError(
+                    f"the splits of source {event.source!r} must be numbered from 0 without gaps; "
+                    f"number {split.index} stands at position {index}"
+                )
+
+    def enumerated(self, event: Enumerated) -> None:
+        self._awaiting_enumeration = False
+        self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
+        memory = None if self._looking is None else self._looking.memory
+        self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits), memory=memory)
+        self._ready()
+
+    def require_looking(self, event: Found | LookFailed) -> None:
+        """Raise ``IllegalEventError`` unless ``event`` answers a look, with splits that go on without a gap."""
+        if self._looking is None or not self._looking.is_under_way:
+            raise IllegalEventError(f"source {event.source!r} was not asked for more, and is told of it")
+        found = event.splits if isinstance(event, Found) else ()
+        first = self._next_index
+        if [split.index for split in found] != list(range(first, first + len(found))):
+            raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
+
+    def found(self, event: Found) -> None:
+        """What was found after the last barrier, or after the end, is found again by the next start."""
+        assert self._looking is not None
+        if not self._running:
+            return
+        self._splits.extend(event.splits)
+        self._looking.found(event, self._go_on)
+        self._go_on()
+
+    def look_failed(self, event: LookFailed) -> None:
+        assert self._looking is not None
+        if not self._running:
+            return
+        if event.failure.retryable:
+            self._looking.failed(self._go_on)
+        else:
+            self._coordinator.send(Broken(event.failure))
+
+    def doing(self) -> tuple[str, int]:
+        """What it does, for a person, and since when in milliseconds."""
+        of_all = "" if self._looking is not None else f" of {self.state.total}"
+        return f"has emitted {self._cursor}{of_all} splits", self._since_ms
+
+    @property
+    def splits_total(self) -> int | None:
+        """``None`` until it is enumerated, and always for an unbounded source."""
+        return None if self._looking is not None else self.state.total
+
+    @property
+    def _next_index(self) -> int:
+        """Of the next split that is found."""
+        return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
+
+    def _found_and_waiting(self) -> tuple[Split, ...]:
+        return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
+
+    def _plan(self) -> None:
+        """Also when everything has been emitted: units in flight hold their splits, the enumeration their schemas."""
+        self._awaiting_enumeration = True
+        self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
+
+    def _ready(self) -> None:
+        self._coordinator.send(SourceReady(self.spec.name, self.state.total or 0))
+
+    def _begin(self) -> None:
+        now_ms = self._since_ms = self._wiring.now_ms
+        self._rows_bucket = _bucket(self.spec.rows_per_second, now_ms)
+        self._bytes_bucket = _bucket(self.spec.bytes_per_second, now_ms)
+        self._running = True
+        weight_bytes = sum(split.weight_bytes for split in self._splits)
+        self._task.send(Begin(to_come_bytes=weight_bytes, to_come_splits=len(self._splits)))
+        self._when_empty()
+
+    def _emit(self) -> None:
+        while self._running and self._credits and self._splits:
+            if self._limited and not self._within_limit():
+                return
+            split = self._splits.popleft()
+            self._cursor += 1
+            self._credits -= 1
+            self._since_ms = self._wiring.now_ms
+            if self._limited:
+                self._charge(split.rows, split.weight_bytes)
+            self._task.send(SplitSent(split))
+            self._when_empty()
+
+    def _go_on(self) -> None:
+        self._emit()
+        self._when_empty()
+
+    def _when_empty(self) -> None:
+        if self._splits or not self._running:
+            return
+        if self._looking is None:
+            self._halt()
+        else:
+            self._looking.look(self._next_index)
+
+    def _halt(self) -> None:
+        if not self.ended:
+            self.ended = True
+            self._running = False
+            self._task.send(SourceEnded())
+
+    def _pass_barrier(self, barrier: Barrier, checkpoint_id: int) -> None:
+        self.state = evolve(self.state, cursor=self._cursor)
+        if self._looking is not None:
+            self.state = evolve(self.state, waiting=self._found_and_waiting(), memory=self._looking.memory)
+        self._coordinator.send(Acknowledge(VertexId.source(self.spec.name), checkpoint_id, self.state))
+        self._task.send(barrier)
+        if barrier.last:
+            self._running = False
+
+    # The speed limit: splits are charged by their estimate when they are emitted, and corrected when they are read.
+
+    def _charge(self, rows: int, read_bytes: int) -> None:
+        if self._rows_bucket is not None:
+            self._rows_bucket = self._rows_bucket.charge(rows)
+        if self._bytes_bucket is not None:
+            self._bytes_bucket = self._bytes_bucket.charge(read_bytes)
+
+    def _correct(self, rows: int, read_bytes: int) -> None:
+        """What time has paid for by now is counted first: none of it is lost, and none of what comes back."""
+        self._look_at_buckets()
+        self._charge(rows, read_bytes)
+
+    def _look_at_buckets(self) -> None:
+        now_ms = self._wiring.now_ms
+        if self._rows_bucket is not None:
+            self._rows_bucket = self._rows_bucket.at(now_ms)
+        if self._bytes_bucket is not None:
+            self._bytes_bucket = self._bytes_bucket.at(now_ms)
+
+    def _within_limit(self) -> bool:
+        """Whether a split may be emitted now; otherwise a timer looks again when it may."""
+        self._look_at_buckets()
+        buckets = (self._rows_bucket, self._bytes_bucket)
+        ready_ms = max(bucket.ready_ms() for bucket in buckets if bucket is not None)
+        if ready_ms <= self._wiring.now_ms:
+            return True
+        if self._looking_again_ms != ready_ms:
+            self._looking_again_ms = ready_ms
+            self._wiring.set_timer(f"emit:{self.spec.name}", ready_ms, self._look_again)
+        return False
+
+    def _look_again(self) -> None:
+        self._looking_again_ms = None
+        self._emit()
+
+
+def _bucket(per_second: int | None, now_ms: int) -> TokenBucket | None:
+    if per_second is None:
+        return None
+    return TokenBucket(per_second=per_second, burst_ms=SAVED_UP_MS, updated_ms=now_ms)

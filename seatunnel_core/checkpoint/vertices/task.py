@@ -1,0 +1,379 @@
+"""The vertex that turns the splits of one source into work units and has them run."""
+
+import heapq
+from typing import assert_never
+
+from attrs import define, evolve, field
+
+from seatunnel_core.checkpoint.commands import RunUnit
+from seatunnel_core.checkpoint.errors import IllegalEventError
+from seatunnel_core.checkpoint.events import UnitFailed, UnitFinished
+from seatunnel_core.checkpoint.state.topology import SourceSpec
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, TaskState
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.checkpoint.vertices.messages import (
+    Acknowledge,
+    Barrier,
+    Begin,
+    Broken,
+    CommittableSent,
+    Correction,
+    Credit,
+    Drained,
+    RestoreTask,
+    SinkPressure,
+    SourceEnded,
+    SplitSent,
+    ToTask,
+)
+from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import WorkUnit
+
+
+@define
+class _Flight:
+    """One unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
+
+    unit: WorkUnit
+    attempt: int = 0
+    running: bool = False
+    since_ms: int = 0
+    restored: bool = False
+    finished: dict[str, Committable] | None = None
+
+
+@define
+class _HalfBuilt:
+    """A unit that is still being put together."""
+
+    number: int
+    splits: list[Split] = field(factory=list)
+    bytes: int = 0
+    rows: int = 0
+
+    def add(self, split: Split) -> None:
+        self.splits.append(split)
+        self.bytes += split.weight_bytes
+        self.rows += split.rows
+
+    def as_unit(self) -> WorkUnit:
+        return WorkUnit(number=self.number, splits=tuple(self.splits))
+
+
+class TaskVertex:
+    """Holds everything between a source and its sinks: that is the channel state of R2.
+
+    A barrier is recorded and forwarded at once, whatever is running: a unit is a few hundred bytes of description, and
+    a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of its
+    unit is handed on, while a finished unit gives back its execution slot at once.
+    """
+
+    def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
+        self.spec = spec
+        self.units_done = 0
+        self.splits_done = 0
+        self.rows_read = 0
+        self.rows_written = 0
+        self.bytes_read = 0
+        self.rows_skipped = 0
+        self.units_running = 0
+        self._epoch = 0
+        self._limits = limits
+        self._wiring = wiring
+        most = max(spec.parallelism, limits.max_units_in_flight) if spec.splits_apart else limits.max_units_in_flight
+        self._slots = min(spec.parallelism * spec.units_per_slot, most)
+        self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
+        self._next_unit = 1
+        self._unit_bytes = limits.target_unit_bytes
+        self._unit_splits = limits.credits_per_source
+        self._flights: dict[int, _Flight] = {}
+        self._half_built: _HalfBuilt | None = None
+        self._queue: list[int] = []
+        self._lent = 0
+        self._unspent = 0
+        self._full_sinks: set[str] = set()
+        self._begun = False
+        self._stopped = False
+        self._source_ended = False
+        self._drained = False
+
+    def connect(self, *, source: Channel, sinks: dict[str, Channel], coordinator: Channel) -> None:
+        self._source = source
+        self._sinks = sinks
+        self._coordinator = coordinator
+
+    def receive(self, message: ToTask) -> None:
+        match message:
+            case SplitSent(split=split):
+                self._take(split)
+            case Barrier():
+                self._pass_barrier(message)
+            case SourceEnded():
+                self._source_ended = True
+                self._close_half_built()
+                self._report_when_drained()
+            case SinkPressure(sink=sink, full=full):
+                (self._full_sinks.add if full else self._full_sinks.discard)(sink)
+                self._lend()
+            case RestoreTask(state=state, epoch=epoch):
+                self._restore(state, epoch)
+            case Begin(to_come_bytes=to_come_bytes, to_come_splits=to_come_splits):
+                self._begun = True
+                self._unit_bytes = self._limits.unit_bytes(to_come_bytes, self.spec.parallelism)
+                if self.spec.splits_apart:
+                    self._unit_splits = self._limits.unit_splits(to_come_splits, self.spec.parallelism)
+                self._charge_restored()
+                self._admit()
+                self._hand_on_restored()
+                self._lend()
+            case _:
+                assert_never(message)
+
+    @property
+    def units_in_flight(self) -> int:
+        return len(self._flights) + (self._half_built is not None)
+
+    @property
+    def bytes_held(self) -> int:
+        """What finished units have staged that are held back for order. May be read by any thread."""
+        flights = tuple(self._flights.values())
+        finished = (flight.finished for flight in flights if flight.finished is not None)
+        return sum(committable.bytes for committables in finished for committable in committables.values())
+
+    def doing(self) -> tuple[str, int]:
+        """What it does, for a person, and since when in milliseconds."""
+        running = [flight for flight in self._flights.values() if flight.running]
+        if not running:
+            return f"has {self.units_in_flight} units in flight and runs none", self._wiring.now_ms
+        oldest = min(running, key=lambda flight: flight.since_ms)
+        return f"runs {len(running)} units, the oldest is unit {oldest.unit.number}", oldest.since_ms
+
+    # Splits become units.
+
+    def _take(self, split: Split) -> None:
+        self._unspent -= 1
+        half_built = self._half_built
+        if half_built is not None and (
+            half_built.bytes + split.weight_bytes > self._unit_bytes
+            or half_built.rows + split.rows > self._limits.target_unit_rows
+        ):
+            self._close_half_built()
+            half_built = None
+        if half_built is None:
+            half_built = self._open_unit()
+        half_built.add(split)
+        full = half_built.bytes >= self._unit_bytes or half_built.rows >= self._limits.target_unit_rows
+        full = full or len(half_built.splits) >= self._unit_splits
+        if full or self._unspent == 0:
+            self._close_half_built()
+
+    def _open_unit(self) -> _HalfBuilt:
+        """Numbers are drawn in order and are part of the state, so that a number never names two units (R8)."""
+        self._half_built = _HalfBuilt(number=self._next_unit)
+        self._next_unit += 1
+        at_ms = self._wiring.now_ms + self._limits.close_unit_after_ms
+        self._wiring.set_timer(f"close:{self.spec.name}", at_ms, self._close_half_built)
+        return self._half_built
+
+    def _close_half_built(self) -> None:
+        if self._half_built is None:
+            return
+        self._wiring.cancel_timer(f"close:{self.spec.name}")
+        unit = self._half_built.as_unit()
+        self._half_built = None
+        self._flights[unit.number] = _Flight(unit)
+        heapq.heappush(self._queue, unit.number)
+        self._admit()
+
+    # Units run.
+
+    def _admit(self) -> None:
+        """Give queued units to Spark, the oldest first. The oldest in flight of an ordered source needs no free slot:
+        all others would wait for it (R3)."""
+        while self._begun and not self._stopped and self._queue:
+            number = self._queue[0]
+            first_of_all = self.spec.ordered and number == next(iter(self._flights))
+            if self.units_running >= self._slots and not first_of_all:
+                return
+            heapq.heappop(self._queue)
+            self._run(self._flights[number])
+
+    def _run(self, flight: _Flight) -> None:
+        flight.attempt += 1
+        flight.running = True
+        flight.since_ms = self._wiring.now_ms
+        self.units_running += 1
+        self._wiring.do(
+            RunUnit(
+                task=self.spec.name,
+                unit=flight.unit,
+                epoch=self._epoch,
+                attempt=flight.attempt,
+                restored=flight.restored,
+            ),
+        )
+
+    def _claimed(self, result: UnitFinished | UnitFailed) -> _Flight | None:
+        """The unit that ``result`` speaks of, or ``None`` when the result is not the one that is awaited (R14)."""
+        flight = self._flights.get(result.unit)
+        if flight is None or self._stopped or result.epoch != self._epoch:
+            return None
+        return flight if flight.running and flight.attempt == result.attempt else None
+
+    def _charge_restored(self) -> None:
+        """The speed limit holds for what is read again, too: nothing new is emitted until its time has passed."""
+        again = [flight.unit for flight in self._flights.values() if flight.finished is None]
+        if self._limited and again:
+            rows, weight_bytes = sum(unit.rows for unit in again), sum(unit.weight_bytes for unit in again)
+            self._source.send(Correction(rows, weight_bytes))
+
+    def require_sound(self, event: UnitFinished) -> None:
+        """Raise ``IllegalEventError`` when an awaited result names other sinks, units or epochs than it should."""
+        if self._claimed(event) is None:
+            return
+        for sink, committable in event.committables.items():
+            if sink not in self._sinks:
+                raise IllegalEventError(f"source {self.spec.name!r} does not feed a sink {sink!r}")
+            said = (committable.source, committable.unit, committable.epoch)
+            if said != (event.task, event.unit, event.epoch):
+                raise IllegalEventError(
+                    f"committable {committable.id!r} says source, unit, epoch = {said}; its result says "
+                    f"{(event.task, event.unit, event.epoch)}"
+                )
+
+    def finished(self, event: UnitFinished) -> None:
+        flight = self._claimed(event)
+        if flight is None:
+            return
+        self._stop_running(flight)
+        flight.finished = event.committables
+        self.units_done += 1
+        self.splits_done += len(flight.unit.splits)
+        self.rows_read += event.rows_read
+        self.rows_written += sum(committable.rows for committable in event.committables.values())
+        self.bytes_read += event.bytes_read
+        self.rows_skipped += event.rows_skipped
+        if self._limited:
+            unit = flight.unit
+            self._source.send(Correction(event.rows_read - unit.rows, event.bytes_read - unit.weight_bytes))
+        if self.spec.ordered:
+            self._hand_on_in_order()
+        else:
+            self._hand_on(flight)
+        self._admit()
+        self._lend()
+        self._report_when_drained()
+
+    def failed(self, event: UnitFailed) -> None:
+        flight = self._claimed(event)
+        if flight is None:
+            return
+        self._stop_running(flight)
+        hopeless = not event.failure.retryable or event.failure.kind is FailureKind.RESTART
+        if hopeless or flight.attempt > self._limits.unit_retries:
+            self._coordinator.send(Broken(self._last_word(flight, event)))
+            return
+        number = flight.unit.number
+        at_ms = self._wiring.now_ms + self._limits.pause_before_retry(flight.attempt)
+        self._wiring.set_timer(f"retry:{self.spec.name}:{number}", at_ms, lambda: self._requeue(number))
+        self._admit()
+
+    def _last_word(self, flight: _Flight, event: UnitFailed) -> Failure:
+        """What fails on each attempt, whoever runs it, may be poison: name it, so that a person can look at it."""
+        if flight.attempt == 1:
+            return event.failure
+        unit = f"work unit {flight.unit.number} of source {self.spec.name!r}"
+        poison = f"{unit} failed on each of its {flight.attempt} attempts. It reads {event.reading or 'nothing'}"
+        return evolve(event.failure, message=f"{event.failure.message}; {poison}")
+
+    def _requeue(self, number: int) -> None:
+        heapq.heappush(self._queue, number)
+        self._admit()
+
+    def _stop_running(self, flight: _Flight) -> None:
+        flight.running = False
+        self.units_running -= 1
+
+    # Results are handed on.
+
+    def _hand_on_in_order(self) -> None:
+        """R13: the committables of an ordered source leave in the order of its splits."""
+        while self._flights:
+            oldest = next(iter(self._flights.values()))
+            if oldest.finished is None:
+                return
+            self._hand_on(oldest)
+
+    def _hand_on_restored(self) -> None:
+        """What was held back in the former epoch; a source that is not ordered any more holds nothing back."""
+        if self.spec.ordered:
+            self._hand_on_in_order()
+            return
+        for flight in [flight for flight in self._flights.values() if flight.finished is not None]:
+            self._hand_on(flight)
+
+    def _hand_on(self, flight: _Flight) -> None:
+        assert flight.finished is not None
+        del self._flights[flight.unit.number]
+        for sink, committable in flight.finished.items():
+            self._sinks[sink].send(CommittableSent(committable))
+        self._lent -= len(flight.unit.splits)
+
+    def _lend(self) -> None:
+        """Give the source every credit that is free; none while a sink is at its bound (R1)."""
+        free = self._limits.credits_per_source - self._lent
+        if not self._begun or self._full_sinks or self._source_ended or free <= 0:
+            return
+        self._lent += free
+        self._unspent += free
+        self._source.send(Credit(free))
+
+    def _report_when_drained(self) -> None:
+        if self._source_ended and not self._flights and not self._drained:
+            self._drained = True
+            self._coordinator.send(Drained(self.spec.name))
+
+    # Checkpoints.
+
+    def _pass_barrier(self, barrier: Barrier) -> None:
+        """Record the channel's content and forward the barrier at once, whatever is running (R2, R3)."""
+        self._coordinator.send(Acknowledge(VertexId.task(self.spec.name), barrier.checkpoint_id, self.snapshot()))
+        for channel in self._sinks.values():
+            channel.send(barrier)
+        self._stopped = barrier.last
+
+    def snapshot(self) -> TaskState:
+        """The channel's content: a half-built unit is recorded as it is, everything unfinished will run again."""
+        held = [HeldUnit(unit=flight.unit, committables=flight.finished) for flight in self._flights.values()]
+        if self._half_built is not None:
+            held.append(HeldUnit(unit=self._half_built.as_unit()))
+        return TaskState(
+            next_unit=self._next_unit,
+            units=tuple(held),
+            units_done=self.units_done,
+            splits_done=self.splits_done,
+            rows_read=self.rows_read,
+            rows_written=self.rows_written,
+            bytes_read=self.bytes_read,
+            rows_skipped=self.rows_skipped,
+        )
+
+    def _restore(self, state: TaskState, epoch: int) -> None:
+        self._epoch = epoch
+        self._next_unit = state.next_unit
+        self.units_done = state.units_done
+        self.splits_done = state.splits_done
+        self.rows_read = state.rows_read
+        self.rows_written = state.rows_written
+        self.bytes_read = state.bytes_read
+        self.rows_skipped = state.rows_skipped
+        for held in state.units:
+            finished = None if held.committables is None else dict(held.committables)
+            self._flights[held.unit.number] = _Flight(held.unit, restored=finished is None, finished=finished)
+            self._lent += len(held.unit.splits)
+            if finished is None:
+                heapq.heappush(self._queue, held.unit.number)

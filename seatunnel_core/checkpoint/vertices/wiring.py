@@ -1,0 +1,93 @@
+"""How messages travel inside one pipeline, and how commands leave it."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
+from seatunnel_core.checkpoint.vertices.messages import Message
+
+Receiver = Callable[[Any], None]
+"""Takes the messages of one direction: ``messages`` says which."""
+
+
+class Channel:
+    """A first-in, first-out line from one machine to another. It never loses, doubles or refuses a message."""
+
+    __slots__ = ("_queue", "_receive", "_wiring")
+
+    def __init__(self, wiring: "Wiring", receive: Receiver) -> None:
+        self._wiring = wiring
+        self._receive = receive
+        self._queue: deque[Message] = deque()
+
+    def send(self, message: Message) -> None:
+        self._queue.append(message)
+        self._wiring.ready.append(self)
+
+    def deliver_one(self) -> None:
+        self._receive(self._queue.popleft())
+
+
+class Wiring:
+    """The channels of one pipeline, its timers, and the commands of the event that is being handled.
+
+    ``ready`` names a channel once for every message in it. The order between channels is free: the protocol is
+    right for all of them, and the simulation delivers in a random one, or later.
+    """
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        """The time of the event that is being handled; it never runs backwards."""
+
+        self.ready: deque[Channel] = deque()
+        self._commands: list[Command] = []
+        self._timers: dict[str, tuple[int, Callable[[], None]]] = {}
+        self._new_timers: dict[str, SetTimer] = {}
+
+    def deliver(self) -> None:
+        """Deliver messages until none is left."""
+        while self.ready:
+            self.ready.popleft().deliver_one()
+
+    def do(self, command: Command) -> None:
+        self._commands.append(command)
+
+    def take_commands(self) -> tuple[Command, ...]:
+        """The commands since the last call. A timer that was set and cancelled in between leaves none."""
+        commands = tuple(self._commands)
+        self._commands.clear()
+        self._new_timers.clear()
+        return commands
+
+    def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
+        """Call ``action`` at ``at_ms``; an earlier timer of the same key is replaced."""
+        armed = self._timers.get(key)
+        self._timers[key] = (at_ms, action)
+        if armed is not None and armed[0] == at_ms:
+            return
+        command = SetTimer(key=key, at_ms=at_ms)
+        if armed is None:
+            self._new_timers[key] = command
+        self.do(command)
+
+    def cancel_timer(self, key: str) -> None:
+        if self._timers.pop(key, None) is None:
+            return
+        new = self._new_timers.pop(key, None)
+        if new is not None and self._commands[-1] is new:
+            self._commands.pop()
+        else:
+            self.do(CancelTimer(key=key))
+
+    def fire(self, key: str) -> None:
+        """A timer that was cancelled, replaced by a later one or has fired already does nothing."""
+        at_ms, action = self._timers.get(key, (self.now_ms + 1, None))
+        if action is not None and at_ms <= self.now_ms:
+            del self._timers[key]
+            action()
+
+    def end(self) -> None:
+        """Drop what is on its way: nothing is delivered any more."""
+        self.ready.clear()
+        self._timers.clear()

@@ -1,0 +1,31 @@
+"""Whether another process of this user on this machine works on a job that is to be restored."""
+
+from contextlib import suppress
+from os import getpid
+
+from seatunnel_core import stored
+from seatunnel_core.control import client
+from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.inspector.place import title
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+def require_alone(storage: CheckpointStorage, job_id: str) -> None:
+    """Look before the job is claimed: a claim ends the other process as a zombie, in the midst of its work. One that
+    stands still and does not answer may be taken over.
+
+    Raises:
+        UsageError: it runs; says where, and what to do.
+    """
+    found: tuple[client.Status, ...] = ()
+    with suppress(OSError, SeaTunnelError):  # where no job can be asked, none is looked for
+        found = client.running(job_id=job_id)
+    working = [each for each in found if not each.get("ended") and each.get("storage") in (None, title(storage))]
+    if not working:
+        return
+    pid = stored.number(working[-1], "pid")
+    where = "this process" if pid == getpid() else f"process {pid}"
+    raise UsageError(
+        f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or write --take-over "
+        "(take_over=True in Python): then this one goes on with it, and that one ends with an error"
+    )

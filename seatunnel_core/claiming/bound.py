@@ -1,0 +1,119 @@
+"""Whether what checkpoints name still goes where it was meant, and whether what was published is still found there
+(protocol rules R7, R8 and R10)."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.connectors.filesystems.staged_name import staging_folder
+from seatunnel_core.inspector.staged import staged
+from seatunnel_core.job.binding import differences, from_epoch, in_epoch
+from seatunnel_core.job.manifest import Manifest, Seat
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
+from seatunnel_core.quantity import pick
+from seatunnel_core.work.committable import Committable
+
+
+@frozen(kw_only=True)
+class Bound:
+    """What the sinks of a job were told in its epochs."""
+
+    stored: Manifest
+
+    def is_told_otherwise(self, pipeline: PlannedPipeline) -> bool:
+        """Whether a sink of the pipeline was ever told something else than it is now, as far as that is known."""
+        return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
+
+    def told_otherwise(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """By sink: from which epoch on it was told what else than now, as words; only where there was anything."""
+        told = {sink.name: tuple(self._told(sink)) for sink in pipeline.sinks}
+        return {name: each for name, each in told.items() if any(words for _, words in each)}
+
+    def _told(self, sink: PlannedSink) -> Iterator[tuple[int, str]]:
+        seat = self.stored.seats.get(sink.name)
+        for since in (0, *(each.since for each in (() if seat is None else seat.bindings))):
+            yield since, "; its ".join(self._changes(sink, since))
+
+    def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
+        """A sentence for each sink that would get committables which were staged for something else."""
+        for sink in pipeline.sinks:
+            staged_for = (each for each in states.committables_for(sink.name) if stages(each))
+            changes = [self._changes(sink, each.epoch) for each in staged_for]
+            astray = [each for each in changes if each]
+            if astray:
+                yield (
+                    f"the sink {sink.name!r} has {pick(len(astray), 'unit')} staged that may not be published yet, and "
+                    f"its {'; its '.join(astray[-1])}. Put that back; it can be changed when the job was stopped with "
+                    "a savepoint (seatunnel -s), which leaves nothing to publish"
+                )
+
+    def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
+        """A sentence for each sink that could not find what was published since ``base``, which is of ``epoch``."""
+        twice = "put that back, or write --accept-duplicates, and rows come twice there"
+        for sink in pipeline.sinks:
+            changed = next((each for each in self._otherwise(sink, epoch) if each), None)
+            if changed:
+                yield (
+                    f"the sink {sink.name!r} cannot find what it has published, to take it back: its "
+                    f"{'; its '.join(changed)}; {twice}"
+                )
+        for name in sorted(base.sinks.keys() - {sink.name for sink in pipeline.sinks}):
+            yield f"the sink {name!r}, which the job has no more, cannot take back what it has published: {twice}"
+
+    def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
+        """What committables of an epoch are bound to, and is told otherwise."""
+        seat = self.stored.seats.get(sink.name)
+        then = None if seat is None else in_epoch(seat.bindings, epoch)
+        return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
+
+    def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
+        """What was told otherwise in the epoch and since, each time."""
+        seat = self.stored.seats.get(sink.name)
+        if seat is None:
+            return
+        if in_epoch(seat.bindings, epoch) is None:
+            yield _other_folder(sink, seat)
+        now = {**sink.binding.tracks, **sink.binding.terms}
+        for then in from_epoch(seat.bindings, epoch):
+            yield differences({**then.tracks, **then.terms}, now)
+
+
+def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
+    """All that an older version wrote down: where the sink staged last."""
+    now = sink.sink.target_folder
+    if seat is None or not seat.targets or now in (None, seat.targets[-1]):
+        return []
+    return differences({"target": seat.targets[-1]}, {"target": now or ""})
+
+
+def stages(committable: Committable) -> bool:
+    """Whether anything waits for its commit. A sink whose tasks write at once says nothing in the body."""
+    return any(committable.body.values())
+
+
+def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
+    """What the states of a pipeline that is given up name and nobody is known to have published, as words; ``None``
+    when there is none. That no staged thing is found says nothing but where its folder is (R8)."""
+    for name in states.sinks:
+        seat = stored.seats.get(name)
+        targets = () if seat is None else seat.targets
+        named = list(states.committables_for(name))
+        ids = {each.id for each in named}
+        waiting = [
+            file
+            for target in targets
+            for file in staged(target)
+            if (file.job_id, file.pipeline) == (job_id, pipeline) and file.committable in ids
+        ]
+        if waiting:
+            return f"{pick(len(waiting), 'file')} staged and not published yet, such as {waiting[0].path}"
+        unknown = [each for each in filter(stages, named) if not _was_staged_in(targets, job_id, pipeline, each.epoch)]
+        if unknown:
+            return f"{pick(len(unknown), 'unit')} staged for the sink {name!r} that may not be published yet"
+    return None
+
+
+def _was_staged_in(targets: Sequence[str], job_id: str, pipeline: int, epoch: int) -> bool:
+    return any(os.path.isdir(staging_folder(target, job_id, pipeline, epoch)) for target in targets)

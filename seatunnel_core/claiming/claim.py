@@ -1,0 +1,132 @@
+"""Whose job it is: a process claims a job by writing the next version of its manifest (protocol rule R7)."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.claiming.restoration import require_same_job, restoration
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.reporting.report import JobReport
+from seatunnel_storage_api.errors import ManifestConflictError
+from seatunnel_storage_api.storage import CheckpointStorage
+
+EPOCHS_PER_VERSION = 100_000
+"""A pipeline's epoch is the manifest's version times this, plus its restarts in this process."""
+
+
+@frozen(kw_only=True)
+class Claim:
+    """The job is this process's, until another one writes a larger version."""
+
+    version: int
+    job: PlannedJob
+    restores: Mapping[int, RestoreRequest] = field(factory=dict, repr=False)
+    """By pipeline: what it starts from; without one, from its latest checkpoint."""
+
+    told: tuple[str, ...] = ()
+    """What a person should know of it, a sentence each."""
+
+    def epoch_minimum(self, restarts: int) -> int:
+        """The epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
+        return self.version * EPOCHS_PER_VERSION + restarts
+
+
+def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
+    """Claim a job id that nobody uses.
+
+    Raises:
+        UsageError: the id exists, or has checkpoints without a job, from which its pipelines would start.
+    """
+    job = plan(None)
+    left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
+    if left and storage.get_manifest(job_id) is None:
+        raise UsageError(
+            f"there are checkpoints of a job {job_id}, and no job: its deletion, a copy to here, or a move to this id "
+            "was interrupted, or is under way. Choose another id with --set-job-id, or repeat what was interrupted"
+        )
+    return put_first(storage, job_id, job)
+
+
+def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, told: tuple[str, ...] = ()) -> Claim:
+    """Write a job's manifest for the first time: as version 1, or as one whose epochs are above those that a deleted
+    job of the same id has left behind.
+
+    Raises:
+        UsageError: there is one.
+    """
+    listings = storage.scan_job(job_id).values()  # before the manifest: whoever claims epochs meanwhile has written it
+    version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
+    job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
+    exists = UsageError(
+        f"the job {job_id} exists already: resume it with `-r {job_id}`, or choose another id with --set-job-id"
+    )
+    if storage.get_manifest(job_id) is not None:
+        raise exists
+    try:
+        storage.put_manifest(job_id, version, job.manifest.to_bytes())
+    except ManifestConflictError as error:
+        raise exists from error
+    return Claim(version=version, job=job, told=told)
+
+
+def claim_again(
+    storage: CheckpointStorage,
+    job_id: str,
+    plan: Callable[[Manifest | None], PlannedJob],
+    restore: Restore | None = None,
+) -> Claim | JobReport:
+    """Claim a job that exists; the closing table instead of a claim when it has ended and nothing else is asked for.
+
+    Raises:
+        UsageError: the id is unknown, or what is asked for is not possible, or another process claimed the job at the
+            same moment.
+    """
+    stored = storage.get_manifest(job_id)
+    if stored is None:
+        raise UsageError(
+            f"there is no job {job_id} in the checkpoint storage. Look for the id that the job printed at its start, "
+            "and for an engine file that names another checkpoint storage"
+        )
+    manifest = Manifest.from_bytes(stored.body)
+    if manifest.moved_to is not None:
+        raise UsageError(_moved(job_id, manifest.moved_to, manifest))
+    restore = restore or Restore()
+    if manifest.ended is not None and not restore.goes_back:
+        require_same_job(plan(manifest), manifest, job_id)
+        return JobReport.from_record(job_id, manifest.ended)
+    version = stored.version + 1
+    job = plan(manifest)
+    found = restoration(storage, job_id, job, manifest, restore, since=version * EPOCHS_PER_VERSION)
+    try:
+        storage.put_manifest(job_id, version, found.manifest.to_bytes())
+    except ManifestConflictError as error:
+        raise UsageError(
+            f"another process has just started the job {job_id}: let it work, or stop it and try again"
+        ) from error
+    return Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, told=found.told)
+
+
+def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
+    return (
+        f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which goes on with its work: resume that one "
+        f"with -r {moved_to}. If that one was never started, the command that was to start it does, with --set-job-id "
+        f"{moved_to}"
+    )
+
+
+def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
+    """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
+
+    An epoch above that one would fence the later process off: a process that was asleep, or whose pipeline starts again
+    after a failure, would take the job back from the one that went on with it. The storage looks and claims in one
+    verb, because this process may fall asleep between the two.
+
+    Raises:
+        StaleEpochError: another process runs the job.
+    """
+    next_process = (minimum // EPOCHS_PER_VERSION + 1) * EPOCHS_PER_VERSION
+    return storage.acquire_epoch(job_id, pipeline_id, minimum, below=next_process)

@@ -1,0 +1,290 @@
+"""A savepoint of one job as the beginning of another one: what is carried over, and what the old job is told.
+
+If the old job stopped with the savepoint and nothing came after it, the new job goes on with its work, and the old one
+is fenced off and never starts again. If it went on, both publish what comes after the savepoint: that is refused unless
+the targets differ, or a person accepts it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from attrs import evolve, frozen
+
+from seatunnel_core.checkpoint.decisions.base import savepoint_of
+from seatunnel_core.checkpoint.decisions.matching import Comparison, fitted
+from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, put_first
+from seatunnel_core.claiming.restoration import other_columns, other_inputs
+from seatunnel_core.connectors.sink import FrameSink
+from seatunnel_core.errors import UsageError
+from seatunnel_core.inspector.archive import ENDING
+from seatunnel_core.inspector.content import attachments_of
+from seatunnel_core.inspector.place import Place, title
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import SavepointName
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline
+from seatunnel_core.planning.settings import topology_of
+from seatunnel_storage_api.errors import (
+    AttachmentNotFoundError,
+    CheckpointCorruptedError,
+    ManifestConflictError,
+    StorageAccessError,
+    UnsupportedFormatError,
+)
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
+
+_UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, AttachmentNotFoundError)
+
+
+@frozen(kw_only=True)
+class ForeignSavepoint:
+    """What a new job is to begin with."""
+
+    savepoint: SavepointName
+    storage: str | None = None
+    """An engine file, a folder or an exported archive; ``None``: where the new job's own checkpoints go."""
+
+    accept_duplicates: bool = False
+    allow_non_restored_state: bool = False
+
+
+def claim_with_savepoint(
+    storage: CheckpointStorage,
+    job_id: str,
+    plan: Callable[[Manifest | None], PlannedJob],
+    begin_with: ForeignSavepoint,
+) -> Claim:
+    """Claim a job id that nobody has used, for a job that begins with a savepoint of another one.
+
+    Raises:
+        UsageError: the savepoint is not there, does not fit, or would publish rows a second time; or the id exists.
+        CheckpointStorageError: a storage cannot be used.
+    """
+    with _source(storage, begin_with) as source:
+        return _Moving(storage, job_id, plan, begin_with, source).claim()
+
+
+@contextmanager
+def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterator[CheckpointStorage]:
+    if begin_with.storage is None:
+        yield storage
+    else:
+        with _opened(Place(storage=begin_with.storage)) as opened:
+            yield opened
+
+
+def _opened(place: Place) -> CheckpointStorage:
+    """To mark the old job as moved, where that may be written."""
+    if (place.storage or "").endswith(ENDING):
+        return place.open()
+    try:
+        return place.open(to_remove=True)
+    except StorageAccessError:
+        return place.open()
+
+
+class _Moving:
+    def __init__(
+        self,
+        storage: CheckpointStorage,
+        job_id: str,
+        plan: Callable[[Manifest | None], PlannedJob],
+        begin_with: ForeignSavepoint,
+        source: CheckpointStorage,
+    ) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._plan = plan
+        self._begin_with = begin_with
+        self._source = source
+        self._old_id = begin_with.savepoint.job_id
+        self._problems: list[str] = []
+        self._told: list[str] = []
+
+    def claim(self) -> Claim:
+        if self._storage.get_manifest(self._job_id) is not None:
+            raise UsageError(f"the job {self._job_id} exists already: choose another id with --set-job-id")
+        old = self._old_manifest(self._source)
+        savepoint = old.savepoint(self._begin_with.savepoint.name, job_id=self._old_id)
+        job = self._plan(_seats_of(old))
+        states = self._states(savepoint)
+        self._compare(job, old, states)
+        stands = self._stands(self._source, old, savepoint)
+        self._require_one_owner(job, old, stands)
+        if self._problems:
+            raise UsageError("\n".join(self._problems))
+        carried = {
+            pipeline.id: self._fitted(pipeline, states[pipeline.id])
+            for pipeline in job.pipelines
+            if pipeline.id in states
+        }
+        for number, fitting in carried.items():
+            self._carry(number, fitting)
+        if stands == "":
+            self._give_up_old(savepoint)
+        return put_first(self._storage, self._job_id, evolve(job, manifest=_only_present(job)), told=tuple(self._told))
+
+    # -- the savepoint
+
+    def _old_manifest(self, storage: CheckpointStorage) -> Manifest:
+        stored = storage.get_manifest(self._old_id)
+        if stored is None:
+            known = storage.list_jobs()
+            shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+            raise UsageError(f"there is no job {self._old_id} in {title(storage)}; it has {shown or 'no job at all'}")
+        return Manifest.from_bytes(stored.body)
+
+    def _states(self, savepoint: JobSavepoint) -> dict[int, VertexStates]:
+        """By pipeline. A savepoint names nothing that is staged, and the final checkpoint of a pipeline that had
+        finished names what was published by then; what that one had to take back, it had taken back by then too."""
+        found: dict[int, VertexStates] = {}
+        for number, ref in savepoint.pipelines.items():
+            try:
+                state = self._source.get_checkpoint(self._old_id, number, ref.checkpoint_id, epoch=ref.epoch)
+                if state is None:
+                    self._problems.append(
+                        f"checkpoint {ref} of pipeline {number}, a part of the savepoint, is not in "
+                        f"{title(self._source)}: somebody removed it"
+                    )
+                else:
+                    found[number] = evolve(codec.decode(state.states).without_staged(), retracting=None)
+            except _UNREADABLE as error:
+                self._problems.append(f"checkpoint {ref} of pipeline {number} cannot be read: {error}")
+        return found
+
+    def _compare(self, job: PlannedJob, old: Manifest, states: Mapping[int, VertexStates]) -> None:
+        """By the names of sources and sinks."""
+        held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
+        compared = Comparison.of(held, job.vertices)
+        self._told.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
+        self._told += other_inputs(job, old)
+        self._problems += other_columns(job, old)
+        if not compared.matched:
+            self._problems.append(
+                f"no source or sink of this job has a name of the savepoint, which has {', '.join(held) or 'none'}: "
+                "give them those names with name = …"
+            )
+        elif compared.dropped and not self._begin_with.allow_non_restored_state:
+            self._problems.append(
+                f"the savepoint also has {', '.join(map(repr, compared.dropped))}, which this job file does not name: "
+                "put them back, or write --allow-non-restored-state (allow_non_restored_state=True in Python)"
+            )
+
+    # -- who publishes what comes after it
+
+    def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
+        """Why the old job is not known to have stopped with the savepoint; empty when it is."""
+        if not savepoint.stopped:
+            return f"the job {self._old_id} went on after it"
+        if old.moved_to not in (None, self._job_id):
+            return f"the job {old.moved_to} began with it already"
+        for number, listing in storage.scan_job(self._old_id).items():
+            last = savepoint.pipelines.get(number, CheckpointRef(0, 0))
+            same = savepoint_of(last, listing.checkpoints)  # another savepoint, taken with a final checkpoint
+            newer = [info.ref for info in listing.checkpoints if info.ref > last and info is not same]
+            if newer:
+                return f"the job {self._old_id} went on after it: pipeline {number} has checkpoint {newer[-1]}"
+        return ""
+
+    def _require_one_owner(self, job: PlannedJob, old: Manifest, stands: str) -> None:
+        if stands == "" or self._begin_with.accept_duplicates:
+            if stands:
+                self._told.append(f"{stands[:1].upper()}{stands[1:]}: what follows it may be published twice.")
+            return
+        before = {folder for seat in old.seats.values() for folder in seat.targets}
+        same = [
+            sink.name
+            for pipeline in job.pipelines
+            for sink in pipeline.sinks
+            if isinstance(sink.sink, FrameSink)  # its folder is where rows wait, not where they go
+            or sink.sink.target_folder is None
+            or sink.sink.target_folder in before
+        ]
+        if same:
+            self._problems.append(
+                f"{stands}, and {' and '.join(map(repr, same))} may write where it wrote: rows that follow the "
+                "savepoint would be published twice. Give the sinks other targets, or write --accept-duplicates "
+                "(accept_duplicates=True in Python). To take them back instead, let the job itself go back: "
+                f"-r {self._old_id} --restore-with-savepoint {self._begin_with.savepoint.name} --retract"
+            )
+
+    def _give_up_old(self, savepoint: JobSavepoint) -> None:
+        """The old job is this one now, wherever it can be told so: also where the new one's checkpoints go, if what was
+        read is a copy."""
+        for storage in {id(each): each for each in (self._storage, self._source)}.values():
+            try:
+                if storage.get_manifest(self._old_id) is not None:
+                    self._mark_moved(storage, savepoint)
+            except StorageAccessError:  # an archive, or one that may only be read: it stays as it is
+                self._told.append(
+                    f"{title(storage)} cannot be changed, so the job {self._old_id} is not marked there as moved: do "
+                    "not resume it"
+                )
+
+    def _mark_moved(self, storage: CheckpointStorage, savepoint: JobSavepoint) -> None:
+        """Write it down, fence off whoever had claimed the old job before, and look again: in this order, so that
+        one of the two sees the other (R5)."""
+        stored = storage.get_manifest(self._old_id)
+        assert stored is not None
+        manifest = Manifest.from_bytes(stored.body)
+        version = stored.version
+        if manifest.moved_to != self._job_id:  # else an earlier command wrote it, and was interrupted
+            version += 1
+            try:
+                storage.put_manifest(self._old_id, version, evolve(manifest, moved_to=self._job_id).to_bytes())
+            except ManifestConflictError as error:
+                raise UsageError(
+                    f"another process has just started the job {self._old_id}: stop it, and try again"
+                ) from error
+        for number in storage.scan_job(self._old_id):
+            storage.acquire_epoch(self._old_id, number, version * EPOCHS_PER_VERSION)
+        stands = self._stands(storage, manifest, savepoint)
+        if stands:
+            storage.put_manifest(self._old_id, version + 1, evolve(manifest, moved_to=None).to_bytes())
+            raise UsageError(f"{stands}, just now: stop it with a new savepoint, and begin with that one")
+        self._told.append(
+            f"The job {self._old_id} is marked as moved to {self._job_id}, and cannot be resumed any more."
+        )
+
+    # -- what is carried over
+
+    def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
+        """The state as the new job needs it. The enumerations that it names are copied first, which says nothing yet:
+        no checkpoint names them there."""
+        try:
+            for digest in sorted(attachments_of(states)):
+                self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
+            return fitted(states, topology_of(pipeline), allow_non_restored=True)
+        except (RestoreRefusedError, *_UNREADABLE) as error:
+            raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be carried over: {error}") from error
+
+    def _carry(self, number: int, states: VertexStates) -> None:
+        """As a savepoint of the new job below all its epochs: from then on it is restored like any other, in whichever
+        process."""
+        self._storage.store_checkpoint(
+            PipelineState(
+                job_id=self._job_id,
+                pipeline_id=number,
+                epoch=self._storage.acquire_epoch(self._job_id, number, 1),
+                checkpoint_id=1,
+                checkpoint_type=CheckpointType.SAVEPOINT,
+                states=codec.encode(states),
+            )
+        )
+
+
+def _seats_of(old: Manifest) -> Manifest:
+    """The old job's places, so that its vertices keep their pipelines, without what belongs to the old job alone."""
+    seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
+    return Manifest(job_name=old.job_name, seats=seats)
+
+
+def _only_present(job: PlannedJob) -> Manifest:
+    """The manifest of a new job: it never had the vertices that stayed behind."""
+    names = set(job.vertices)
+    seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
+    return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -1,0 +1,1 @@
+"""``seatunnel checkpoints``: looks into checkpoint storages, and looks after them."""

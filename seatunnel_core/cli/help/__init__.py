@@ -1,0 +1,1 @@
+"""``seatunnel help`` and ``seatunnel plugins``: what is installed, what it takes, and what errors mean."""

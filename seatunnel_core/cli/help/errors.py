@@ -1,0 +1,113 @@
+"""``seatunnel help CODE``: what an error means, what the engine did, whether it is tried again and what to do next.
+
+All of it comes from the error's class: from its docstring, and from what it says of trying again.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping
+
+from attrs import frozen
+
+import seatunnel_core.checkpoint.errors  # noqa: F401 - so that its classes are there to be found
+from seatunnel_core.errors import ConnectorError, SeaTunnelError, UsageError
+from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError, StorageUsageError
+
+ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Tried again", "What to do", "An example"
+
+_LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, NEXT: NEXT, "Message": MESSAGE}
+"""How a paragraph of a docstring begins, and the heading under which it is shown."""
+
+_FENCED = "No. Another engine has the job, and all pipelines of it have ended in this process."
+_ENDS_JOB = "No. The pipeline that met it has failed, and the others have taken a last checkpoint and stopped."
+_MAY_PASS = (
+    "Yes, because it may pass by itself: a bounded number of times, and a pipeline that still meets it starts again "
+    "from its latest checkpoint. `seatunnel help failures` says how often."
+)
+_LASTS = (
+    "{no}. A pipeline that meets it has failed at once, and the others go on to their end; a command that meets it "
+    "ends with exit code {code}."
+)
+_NO = "No, because the same would come of it"
+_NO_UNLESS = (
+    "Only if the connector says that it may pass, or if a network or disk that may come back lies behind it. Else not, "
+    "because the same would come of it"
+)
+
+Coded = type[SeaTunnelError] | type[CheckpointStorageError]
+
+
+@frozen(kw_only=True)
+class ErrorPage:
+    """All that is said of one code. What a person may type stands in backquotes."""
+
+    code: str
+    name: str
+    """Of the class, with its module."""
+
+    parent: str
+    """The code of what it is a kind of; empty for a root."""
+
+    meaning: str
+    parts: Mapping[str, str]
+    """By heading, in the order in which they are shown."""
+
+
+def coded() -> dict[str, Coded]:
+    """Every class with a code of its own, by code: ours, and those of plugins that are loaded."""
+    found: dict[str, Coded] = {}
+    waiting: list[Coded] = [SeaTunnelError, CheckpointStorageError]
+    for kind in waiting:  # which grows meanwhile
+        if "code" in vars(kind):
+            found.setdefault(kind.code, kind)
+        waiting += kind.__subclasses__()
+    return dict(sorted(found.items()))
+
+
+def error_page(kind: Coded) -> ErrorPage:
+    """What a class says of itself."""
+    meaning = []
+    said = {AGAIN: _again(kind)}
+    for paragraph in inspect.cleandoc(kind.__doc__ or "").split("\n\n"):
+        text = re.sub(r"\n(?! )", " ", paragraph.replace("``", "`"))  # an indented line is one of its own
+        label, _, rest = text.partition(": ")
+        if label in _LABELS:
+            said[_LABELS[label]] = rest if label == "Message" else rest[:1].upper() + rest[1:]
+        else:
+            meaning.append(text)
+    return ErrorPage(
+        code=kind.code,
+        name=f"{kind.__module__}.{kind.__qualname__}",
+        parent=getattr(kind.__base__, "code", ""),
+        meaning=" ".join(meaning),
+        parts={heading: said[heading] for heading in (ENGINE, AGAIN, NEXT, MESSAGE) if heading in said},
+    )
+
+
+def error_text(code: str, width: int) -> str:
+    """What is printed of a code, which may be written in any case; ``""`` when no class has it."""
+    kind = coded().get(code.upper())
+    if kind is None:
+        return ""
+    page = error_page(kind)
+    a_kind_of = f", a kind of {page.parent}" if page.parent else ""
+    parts = [f"{heading}:\n{_wrapped(text, width)}" for heading, text in page.parts.items()]
+    return "\n\n".join([f"{page.code}: {page.name}{a_kind_of}", _wrapped(page.meaning, width), *parts])
+
+
+def _wrapped(text: str, width: int) -> str:
+    indent = "  "
+    lines = (textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent) for line in text.splitlines())
+    return "\n".join(line for wrapped in lines for line in wrapped)
+
+
+def _again(kind: Coded) -> str:
+    if issubclass(kind, StaleEpochError):
+        return _FENCED
+    if getattr(kind, "ends_job", False):
+        return _ENDS_JOB
+    if kind.retryable:
+        return _MAY_PASS
+    no = _NO_UNLESS if issubclass(kind, ConnectorError) else _NO
+    return _LASTS.format(no=no, code=2 if issubclass(kind, UsageError | StorageUsageError) else 1)

@@ -1,0 +1,55 @@
+"""``seatunnel plugins``: everything that is installed, from which package, and whether it can be used."""
+
+from collections.abc import Iterator
+
+from seatunnel_core.registry import lookup
+from seatunnel_core.registry.lookup import Plugin
+from seatunnel_storage_api.discovery import PluginState
+from seatunnel_storage_api.discovery import list_plugins as list_storages
+
+_USABLE = ("ok", "needs ")
+_Line = tuple[str, str, str]
+"""Name, package with its version, and ``ok``, what it needs, or why it cannot be used."""
+
+
+def list_plugins() -> bool:
+    """Print every plugin; whether all of them can be used."""
+    sound = True
+    for heading, lines in _groups():
+        print(f"{heading}:")
+        if not lines:
+            print("  none is installed")
+        for name, package, state in lines:
+            sound = sound and state.startswith(_USABLE)
+            print(f"  {name:<20} {package:<32} {state}")
+    return sound
+
+
+def _groups() -> Iterator[tuple[str, list[_Line]]]:
+    yield (
+        "checkpoint storages (checkpoint.storage.type)",
+        [
+            (
+                storage.identifier,
+                f"{storage.distribution} {storage.version}",
+                "ok" if storage.state is PluginState.READY else storage.problem,
+            )
+            for storage in list_storages()
+        ],
+    )
+    plugins = list(lookup.plugins())
+    for kind in lookup.GROUPS:
+        yield (
+            f"{kind}s",
+            [
+                (plugin.identifier, f"{plugin.distribution} {plugin.version}", _state(plugin))
+                for plugin in plugins
+                if plugin.kind == kind
+            ],
+        )
+
+
+def _state(plugin: Plugin) -> str:
+    if plugin.state != "ok" or not plugin.lacking:
+        return plugin.state
+    return f"needs {', '.join(plugin.lacking)}: pip install '{plugin.distribution}[{plugin.extra}]'"

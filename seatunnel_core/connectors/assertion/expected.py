@@ -1,0 +1,35 @@
+"""Types that a job expects: SeaTunnel compares classes of values, which know no digits and no dimension."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.rows.types import LARGEST_DIMENSION, VECTORS, arrow_type, type_name, vector_name
+
+_ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
+"""The dimension of vectors that are expected without one."""
+
+
+def expected_type(declaration: Any) -> pa.DataType:
+    """The type as a rule writes it. Raises ``ValueError`` as ``arrow_type``."""
+    return arrow_type(declaration, _ANY)
+
+
+def fits(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether a column of one type is what is expected. ``null`` is a matter of the values."""
+    if found == expected or expected == pa.null():
+        return True
+    if pa.types.is_decimal(expected):
+        return bool(pa.types.is_decimal(found))
+    if _of_any_dimension(expected):
+        return vector_name(found) == vector_name(expected) or found == pa.list_(expected.value_type)
+    return False
+
+
+def expected_name(expected: pa.DataType) -> str:
+    return (vector_name(expected) or "") if _of_any_dimension(expected) else type_name(expected)
+
+
+def _of_any_dimension(expected: pa.DataType) -> bool:
+    name = vector_name(expected)
+    return name is not None and expected == arrow_type(name, _ANY)

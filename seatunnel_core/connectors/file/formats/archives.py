@@ -1,0 +1,147 @@
+"""Files inside of archives: ``archive_compress_codec``.
+
+An archive is one split. Its members are unpacked one after the other into a temporary file without a name, from which
+any format can be read; it is gone when the task is.
+"""
+
+import errno
+import gzip
+import os
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO, Literal, cast
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.file.formats.source_format import SourceFormat
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.filesystems.local import LocalOpenFile
+from seatunnel_core.connectors.filesystems.pattern import is_visible
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import SourceError, UsageError
+
+KINDS = ("zip", "tar", "tar_gz", "gz")
+
+_COPY_BYTES = 1 << 20
+
+
+class Archived(SourceFormat):
+    """A format whose files lie in archives."""
+
+    def __init__(self, inner: SourceFormat, kind: str) -> None:
+        self._inner = inner
+        super().__init__(inner.name, inner.options)
+        if inner.name == "binary":
+            raise UsageError("option 'archive_compress_codec': binary files are copied as they are; leave it out")
+        self._kind = kind
+        self.typed = inner.typed
+        self.task_modules = inner.task_modules
+
+    def let_lack(self, names: frozenset[str]) -> None:
+        self._inner.let_lack(names)
+
+    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
+        return self._inner.columns_of(declared)
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        for member in self._members(file):
+            if member.version.size:
+                return self._inner.infer(member)
+        raise SourceError(f"{file.version.path} has no member with anything in it from which to tell the columns")
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        for member in self._members(file):
+            if member.version.size:
+                yield from self._inner.read(member, self._inner.whole(member), columns, wanted, context)
+        file.check()
+
+    def _members(self, file: OpenFile) -> Iterator["Member"]:
+        """The members, each open until the next one is asked for. Names that begin with . or _ are left out."""
+        with file.python_file() as content, _told_apart(file.version.path):
+            for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
+                if is_visible(name):
+                    member = Member(file, name, unpacked)
+                    with member:
+                        yield member
+
+
+class Member(LocalOpenFile):
+    """One file of an archive, unpacked."""
+
+    def __init__(self, archive: OpenFile, name: str, unpacked: IO[bytes]) -> None:
+        self._archive = archive
+        path = f"{archive.version.path}!{name}"
+        with _told_apart(path), tempfile.TemporaryFile() as file:
+            shutil.copyfileobj(unpacked, file, _COPY_BYTES)
+            file.flush()
+            self._descriptor = os.dup(file.fileno())
+        size = os.fstat(self._descriptor).st_size
+        self.version = FileVersion(path=path, size=size, mtime_ns=archive.version.mtime_ns)
+
+    def stream(self, start: int = 0) -> pa.NativeFile:
+        found = pa.OSFile(f"/dev/fd/{self._descriptor}", "rb")
+        found.seek(start)
+        return found
+
+    def check(self) -> None:
+        self._archive.check()
+
+
+class _UnreadableError(Exception):
+    """Says what is wrong with a member."""
+
+
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error, EOFError),
+    *(ValueError, NotImplementedError, _UnreadableError),
+)
+
+
+@contextmanager
+def _told_apart(path: str) -> Iterator[None]:
+    """Say of damaged bytes which archive, or which of its members, has them."""
+    try:
+        yield
+    except (*_DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a place before the beginning
+            raise
+        raise SourceError(f"{path} cannot be unpacked: {error}") from error
+
+
+def _zip(content: BinaryIO, path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(content) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            if info.flag_bits & 1:
+                raise _UnreadableError(f"its member {info.filename} is encrypted")
+            with archive.open(info) as member:
+                yield info.filename, member
+
+
+def _tar(content: BinaryIO, path: str, mode: Literal["r|", "r|gz"] = "r|") -> Iterator[tuple[str, IO[bytes]]]:
+    with tarfile.open(fileobj=content, mode=mode) as archive:
+        for info in archive:
+            member = archive.extractfile(info) if info.isfile() else None
+            if member is not None:
+                yield info.name.removeprefix("./"), member
+
+
+def _tar_gz(content: BinaryIO, path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    return _tar(content, path, "r|gz")
+
+
+def _gz(content: BinaryIO, path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    with gzip.GzipFile(fileobj=content) as member:
+        yield os.path.basename(path).removesuffix(".gz"), cast(IO[bytes], member)
+
+
+_MEMBERS = {"zip": _zip, "tar": _tar, "tar_gz": _tar_gz, "gz": _gz}

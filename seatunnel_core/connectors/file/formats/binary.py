@@ -1,0 +1,218 @@
+"""The format ``binary``: files of any kind, copied byte by byte under their own names.
+
+A row is one piece of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
+puts the pieces together again, so they have to arrive in order, in one unit of work: a split is a whole file.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+from attrs import define, field
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
+from seatunnel_core.connectors.file.formats.writer import FileWriter
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile, StagedOutput
+from seatunnel_core.connectors.filesystems.staged_name import STAGING
+from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.source import Planning, ReadContext
+from seatunnel_core.connectors.staging.table_names import table_folder
+from seatunnel_core.connectors.staging.target import unique_name
+from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.types import type_name
+
+if TYPE_CHECKING:
+    from seatunnel_core.connectors.file.sink import FileSink
+
+COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
+
+_LONGEST_NAME = 255
+_OPEN_FILES = 64
+"""How many files are written at the same time; with one more, the one that was begun first has all its pieces."""
+
+_MOST_BYTES = 2**31 - 2
+"""Of one value, as Arrow counts in a column of them."""
+
+
+class Binary(SourceFormat):
+    """One split per file, empty ones too."""
+
+    typed = True
+
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        if not options[opt.CHUNK_SIZE]:
+            raise UsageError("option 'binary_chunk_size': expected at least 1 byte, found 0")
+
+    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
+        if declared is not None and not declared.equals(COLUMNS):
+            raise SourceError(f"binary files have the columns {', '.join(COLUMNS.names)}: leave out the schema")
+        return COLUMNS
+
+    def pieces(
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+    ) -> Iterator[Piece]:
+        yield {}, version.size, max(-(-version.size // self._step(version)), 1)
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        return COLUMNS
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        size, step = file.version.size, self._step(file.version)
+        name = os.path.relpath(file.version.path, self.files.fixed_part(self.files.named(self.options[opt.PATH])))
+        if any("\udc80" <= sign <= "\udcff" for sign in name):  # bytes that Python could not take for text
+            raise SourceError(f"{file.version.path!a}: its name is not UTF-8, so no column can hold it; rename it")
+        for part, start in enumerate(range(0, max(size, 1), step)):
+            data = file.read_range(start, min(start + step, size))
+            yield pa.record_batch([[data], [name], [part]], schema=COLUMNS).select(wanted.names)
+        file.check()
+
+    def _step(self, version: FileVersion) -> int:
+        """How many bytes one row holds."""
+        if not self.options[opt.COMPLETE_FILE]:
+            return int(self.options[opt.CHUNK_SIZE])
+        if version.size > _MOST_BYTES:
+            raise SourceError(
+                f"{version.path} has {version.size} bytes, and a row holds less than 2 GiB; leave out "
+                "binary_complete_file_mode"
+            )
+        return max(version.size, 1)
+
+
+class BinaryFileWriter(FileWriter):
+    """What the sink asks a format for; the files themselves are written by ``BinarySinkWriter``."""
+
+    suffix: ClassVar[str] = ""
+    is_text: ClassVar[bool] = False
+    codecs: ClassVar[tuple[str, ...]] = ()
+    keeps_names: ClassVar[bool] = True
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        for column in COLUMNS:
+            found = columns.field(column.name).type if column.name in columns.names else None
+            if found != column.type:
+                raise SinkError(
+                    f"binary files are made of the columns data bytes, relativePath string and partIndex bigint, and "
+                    f"{column.name} is {'missing' if found is None else f'a {type_name(found)}'}: read them with "
+                    "file_format_type = binary"
+                )
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        raise NotImplementedError("BinarySinkWriter writes them")
+
+
+class BinarySinkWriter(SinkWriter):
+    """Puts the pieces of one attempt of one unit together in the staging folder."""
+
+    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], place: StagingPlace) -> None:
+        self._target = sink.target(place)
+        self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
+        self._epoch = place.epoch
+        self._staging = self._target.staging(place.epoch)
+        self._unique = unique_name(place)
+        self._files: dict[str, _Copy] = {}
+        """By their path below the target."""
+
+        self._open: deque[_Copy] = deque()
+        self._rows = self._bytes = 0
+        self._target.require(place.epoch)
+
+    def write(self, batch: Batch) -> None:
+        folder = self._folders[batch.table]
+        columns = [batch.rows.column(name) for name in COLUMNS.names]
+        try:
+            for data, path, part in zip(*columns, strict=True):
+                self._append(folder, path.as_py(), part.as_py(), data.as_buffer())
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def finish(self) -> Staged:
+        try:
+            for copy in self._files.values():
+                copy.finish()
+            self._target.make_durable(self._epoch)
+        except OSError as error:
+            raise self._failed(error) from error
+        files = [[copy.staged, *os.path.split(name), *copy.receipts] for name, copy in self._files.items()]
+        return Staged(body={"files": files}, rows=self._rows, bytes=self._bytes)
+
+    def abort(self) -> None:
+        for copy in self._files.values():
+            with suppress(OSError):
+                copy.output.stream.close()
+            self._target.discard(self._epoch, copy.staged)
+
+    def _failed(self, error: OSError) -> SinkError:
+        return self._target.failed("cannot be written", error, self._staging)
+
+    def _append(self, folder: str, path: str | None, part: int | None, data: pa.Buffer | None) -> None:
+        name = "/".join(filter(None, (folder, self._checked(path))))
+        copy = self._files.get(name) or self._begun(name)
+        if part != copy.parts or data is None or copy.finished:
+            found = "data is null" if data is None else f"partIndex is {part}, expected {copy.expected}"
+            raise RowError(
+                f"{self._target.who}, file {path!r}: {found}; the pieces of a file must arrive in order and once, so "
+                "use no transform that leaves out or moves some of them, and no two files of one relativePath"
+            )
+        copy.output.stream.write(data)
+        copy.parts += 1
+        self._rows += 1
+        self._bytes += data.size
+
+    def _begun(self, name: str) -> "_Copy":
+        final = self._target.path("", name)
+        if self._target.files.exists(final):
+            raise SinkError(
+                f"{self._target.who}: {final} exists, and binary files keep their names; move it away, or write "
+                "data_save_mode = DROP_DATA"
+            )
+        staged = f"{self._unique}-{len(self._files)}"
+        output = self._target.stage(self._epoch, staged, *os.path.split(name))
+        found = self._files[name] = _Copy(staged, output, self._target.files.gives_receipts)
+        self._open.append(found)
+        if len(self._open) > _OPEN_FILES:
+            self._open.popleft().finish()
+        return found
+
+    def _checked(self, path: str | None) -> str:
+        parts = path.split("/") if path else [""]
+        if {"", ".", ".."}.intersection(parts) or STAGING in parts[:1] or "\0" in (path or ""):
+            raise RowError(f"{self._target.who}, column 'relativePath': {path!r} is not a path below the target")
+        if max(len(part.encode()) for part in parts) > _LONGEST_NAME:
+            raise RowError(f"{self._target.who}, column 'relativePath': {path!r} has a name of over 255 bytes")
+        return "/".join(parts)
+
+
+@define
+class _Copy:
+    staged: str
+    """Its name in the staging folder."""
+
+    output: StagedOutput
+    wants_receipt: bool
+    parts: int = 0
+    """How many pieces it has."""
+
+    finished: bool = False
+    receipts: list[Any] = field(factory=list)
+    """What the committable says of it besides its names."""
+
+    @property
+    def expected(self) -> str:
+        return "no more of it" if self.finished else str(self.parts)
+
+    def finish(self) -> None:
+        if not self.finished:
+            self.finished = True
+            self.output.stream.close()
+            receipt = self.output.finish()
+            self.receipts += [dict(receipt.body)] * self.wants_receipt

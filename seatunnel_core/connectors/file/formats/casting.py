@@ -1,0 +1,100 @@
+"""Casts the values of typed files to the types of a table, and refuses each that would become another.
+
+Arrow checks most casts itself; the others are made back, and compared.
+"""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+
+from seatunnel_core.rows.values import plain
+
+
+def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """As Arrow does it, and from texts, which stand for times and nulls where a format has no type for them.
+
+    Raises:
+        ValueError: a value would become another.
+        pa.ArrowNotImplementedError: no value of the type becomes one of the other.
+    """
+    if of.is_string(array.type) and (of.is_time(kind) or of.is_null(kind)):
+        return pa.array([plain(value, kind) for value in array.to_pylist()], kind)
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _from_extension(array, kind)
+    if of.is_decimal(kind) and (of.is_integer(array.type) or of.is_floating(array.type)):
+        # Arrow wants room for the largest of whole numbers, and takes 0.100000000000000006 for 0.1.
+        return array.cast(pa.string()).cast(kind)
+    made = array.cast(kind)
+    _require_same(array, made)
+    return made
+
+
+def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if of.is_string(kind) and not of.is_string(array.type.storage_type):  # a UUID, as everybody writes it
+        return pa.array([None if value is None else str(value) for value in array.to_pylist()], kind)
+    return cast(array.storage, kind)
+
+
+def _require_same(found: pa.Array, made: pa.Array) -> None:
+    """Raise ``ValueError`` where values, alone or inside of others, are no longer what they were."""
+    if found.type == made.type or len(found) == 0:
+        return
+    if of.is_struct(made.type) and of.is_struct(found.type):
+        for part in made.type:
+            if found.type.get_field_index(part.name) >= 0:
+                _require_same(_part(found, part.name), _part(made, part.name))
+    elif of.is_map(made.type) and of.is_map(found.type):
+        for mine, other in zip(_entries(found), _entries(made), strict=True):
+            _require_same(mine, other)
+    elif of.is_nested(made.type):
+        _require_same(found.flatten(), made.flatten())
+    else:
+        _require_same_values(found, made)
+
+
+def _part(rows: pa.StructArray, name: str) -> pa.Array:
+    return rows.flatten()[rows.type.get_field_index(name)]
+
+
+def _entries(maps: pa.MapArray) -> list[pa.Array]:
+    """The keys and the values; ``keys`` and ``items`` are also those outside of a slice."""
+    entries = pa.StructArray.from_arrays([maps.keys, maps.items], ["key", "value"])
+    return pa.ListArray.from_arrays(maps.offsets, entries).flatten().flatten()  # type: ignore[no-any-return]
+
+
+def _require_same_values(found: pa.Array, made: pa.Array) -> None:
+    if _counts(found.type, made.type) and found.null_count < len(found):
+        raise ValueError("which of them is a matter of units; read it as it is, and convert it with Sql")
+    try:
+        if of.is_floating(found.type) and of.is_decimal(made.type):
+            same = pc.equal(found.cast(pa.string()).cast(made.type), made)
+        elif (back := _way_back(found.type, made.type)) is not None:
+            same = pc.equal(back(made), found)
+        else:
+            return
+    except pa.ArrowInvalid:
+        raise ValueError("it would become another value") from None
+    if of.is_floating(found.type):
+        same = pc.or_(same, pc.is_nan(found))
+    if pc.all(same).as_py() is False:
+        raise ValueError("it would become another value")
+
+
+def _counts(found: pa.DataType, made: pa.DataType) -> bool:
+    """Whether numbers would have to be taken for moments, or the other way round; a span of time is its number."""
+    if of.is_duration(found):
+        return not (of.is_integer(made) or of.is_duration(made))
+    return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))
+
+
+def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+    """What makes of values what they were; ``None`` where Arrow looks for itself whether they are the same."""
+    if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
+        return lambda values: values.cast(pa.string()).cast(found)  # in the fewest digits that tell it from others
+    if of.is_timestamp(found) and of.is_time(made):
+        return lambda values: values.cast(pa.time64("us")).view(pa.timestamp("us")).cast(found)
+    if (of.is_timestamp(found) and of.is_date(made)) or (of.is_boolean(made) and not of.is_boolean(found)):
+        return lambda values: values.cast(found)
+    return None

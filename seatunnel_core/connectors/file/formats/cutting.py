@@ -1,0 +1,121 @@
+"""Where files of lines are cut into splits."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
+from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes, compose, examine
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.source import Planning
+
+CHUNK_BYTES = 4 << 20
+"""How much of a file is examined for quotes at a time: it is in memory as a whole, and a copy of it, too."""
+
+SAMPLE_BYTES = 1 << 20
+"""How much of a file tells how long its rows are."""
+
+WORTH_READING_TWICE = 2
+"""How many pieces a file with quotes must have to be examined, which costs about a third of reading it."""
+
+SMALLEST_PIECE = 4 << 10
+"""Bytes below which a speed limit does not cut any more."""
+
+
+def piece(split_size: int, planning: Planning, bytes_per_row: float | None = None) -> int:
+    """How many bytes one split should have."""
+    wanted = split_size
+    if planning.bytes_per_second:
+        wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
+    if planning.rows_per_second and bytes_per_row:
+        wanted = min(wanted, max(int(planning.rows_per_second * bytes_per_row), SMALLEST_PIECE))
+    return max(wanted, 1)
+
+
+@frozen(kw_only=True)
+class SplitPlan:
+    """What decides about the splits of a file of lines."""
+
+    dialect: Dialect
+    split_size: int
+    enabled: bool
+    """``enable_file_split``."""
+
+    @property
+    def splittable(self) -> bool:
+        return self.enabled and self.dialect.splittable
+
+    @property
+    def quoted(self) -> bool:
+        """Whether a line end may stand inside a value, so that the whole file has to be examined before it is cut."""
+        return bool(self.dialect.quote)
+
+    def piece(self, planning: Planning, bytes_per_row: float | None = None) -> int:
+        return piece(self.split_size, planning, bytes_per_row)
+
+    def must_examine(self, version: FileVersion, planning: Planning) -> bool:
+        """Whether a task has to look into the file before it can be cut."""
+        if not self.splittable or not version.size:
+            return False
+        return planning.rows_per_second is not None or (
+            self.quoted and version.size > WORTH_READING_TWICE * self.piece(planning)
+        )
+
+    def chunks(self, version: FileVersion, planning: Planning) -> list[tuple[int, int]]:
+        """The ranges that tasks examine, one each."""
+        if not (self.quoted and self.must_examine(version, planning)):
+            return [(0, version.size)]
+        return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
+
+    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+        """Look at one chunk: how many rows it has (about), and where it can be cut."""
+        if not self.quoted:
+            sample = file.read_range(0, min(SAMPLE_BYTES, file.version.size))
+            return {"rows": _scaled(sample, end - start)}
+        first = self.dialect.preamble(file)[1] if start == 0 else start
+        if first >= end:
+            return {"rows": 0, "quotes": None} if end < file.version.size else {"rows": 0}
+        data = self._complete(file, first, end)
+        rows = _scaled(data[:SAMPLE_BYTES], len(data))
+        step = self.piece(planning, len(data) / rows)
+        before = file.read_range(start - 1, start) if start else b""
+        wanted = range(max(-(-start // step), 1) * step, end, step)
+        quotes = examine(data, first, wanted, self.dialect.quote_byte, self.dialect.delimiter_byte, before)
+        return {"rows": rows, "quotes": quotes.body()}
+
+    def _complete(self, file: OpenFile, start: int, end: int) -> bytes:
+        """The chunk, with all of the run of quotes in which it may end."""
+        data = file.read_range(start, end)
+        quote = self.dialect.quote_byte
+        while data.endswith(quote) and (more := file.read_range(end, end + 1)) == quote:
+            data, end = data + more, end + 1
+        return data
+
+
+def _scaled(sample: bytes, size: int) -> int:
+    lines = max(sample.count(b"\n"), 1)
+    return max(round(lines * size / max(len(sample), 1)), 1)
+
+
+def file_ranges(
+    plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: Planning
+) -> list[tuple[int, int]]:
+    """The byte ranges of a text file, each about as long as the plan wants; the whole file where it cannot be cut.
+
+    Args:
+        examined: what ``examine`` found in its chunks, in order; empty when nothing had to be examined.
+    """
+    if not plan.splittable:
+        return [(0, version.size)]
+    if plan.quoted:
+        if not examined or any(chunk.get("quotes") is None for chunk in examined):
+            return [(0, version.size)]
+        cuts = compose([ChunkQuotes.of(chunk["quotes"]) for chunk in examined])
+    else:
+        rows = sum(chunk["rows"] for chunk in examined)
+        step = plan.piece(planning, version.size / rows if rows else None)
+        cuts = list(range(step, version.size, step))
+    places = [0, *(cut for cut in cuts if 0 < cut < version.size), version.size]
+    return list(pairwise(places))

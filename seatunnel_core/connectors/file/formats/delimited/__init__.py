@@ -1,0 +1,1 @@
+"""Delimited text: the formats ``csv`` and ``text``."""

@@ -1,0 +1,135 @@
+"""Arrays, maps and rows inside of ``text`` and ``csv``, as SeaTunnel writes them.
+
+Their parts stand between control characters: those of the outermost U+0002, those of a part of it U+0003 and so on up
+to U+0007. In a map U+0002 stands between entries, U+0003 between key and value. A part without any characters is null.
+"""
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.file.formats.row_batches import Texts
+from seatunnel_core.connectors.file.formats.written_text import Form, Forms
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.value_text import shortest
+
+SEPARATORS = "\x02\x03\x04\x05\x06\x07"
+
+
+def unfit(columns: pa.Schema) -> str | None:
+    """What is wrong with the first column that cannot stand in such a file, as the rest of a sentence."""
+    for column in columns:
+        levels = _levels(column.type)
+        if levels is None or levels > len(SEPARATORS):
+            return (
+                f"column {column.name!r} of type {type_name(column.type)}: "
+                f"{'it has vectors' if levels is None else f'it is nested more than {len(SEPARATORS)} times'}"
+            )
+    return None
+
+
+def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
+    """The values that some texts are.
+
+    Raises:
+        pa.ArrowInvalid: one of them is no such value.
+    """
+    try:
+        return pa.array([None if text is None else _value(text, kind, forms, 0) for text in texts.to_pylist()], kind)
+    except ValueError as error:
+        raise pa.ArrowInvalid(str(error)) from None
+
+
+def written(values: pa.Array, forms: Forms) -> pa.Array:
+    """The texts of some values.
+
+    Raises:
+        ValueError: a part of one has a control character that separates parts, or bytes that are no UTF-8.
+    """
+    found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
+    return pa.array(found, pa.string())
+
+
+def _levels(kind: pa.DataType) -> int | None:
+    """How many separators a type needs; ``None`` when it has vectors in it."""
+    if pa.types.is_fixed_size_list(kind):
+        return None
+    if not pa.types.is_nested(kind):
+        return 0
+    if pa.types.is_map(kind):
+        parts, own = [kind.key_type, kind.item_type], 2
+    else:
+        parts, own = [kind.field(place).type for place in range(kind.num_fields)], 1
+    levels = [_levels(part) for part in parts]
+    known = [level for level in levels if level is not None]
+    return own + max(known, default=0) if len(known) == len(levels) else None
+
+
+def _value(text: str, kind: pa.DataType, forms: Texts, level: int) -> Any:
+    if not text:
+        return None
+    if pa.types.is_map(kind):
+        return [_entry(entry, kind, forms, level) for entry in text.split(SEPARATORS[level])]
+    if pa.types.is_struct(kind):
+        parts = text.split(SEPARATORS[level])
+        if len(parts) > kind.num_fields:
+            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, and {type_name(kind)} has {kind.num_fields}")
+        parts += [""] * (kind.num_fields - len(parts))
+        return {part.name: _value(each, part.type, forms, level + 1) for part, each in zip(kind, parts, strict=True)}
+    if pa.types.is_nested(kind):
+        return [_value(part, kind.value_type, forms, level + 1) for part in text.split(SEPARATORS[level])]
+    return text.encode() if pa.types.is_binary(kind) else forms.value(text, kind)
+
+
+def _entry(text: str, kind: pa.DataType, forms: Texts, level: int) -> tuple[Any, Any]:
+    key, _, value = text.partition(SEPARATORS[level + 1])
+    if not key:
+        raise ValueError(f"{text[:80]!r} is an entry of a map without a key")
+    return _value(key, kind.key_type, forms, level + 2), _value(value, kind.item_type, forms, level + 2)
+
+
+def _text(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
+    if value is None:
+        return ""
+    if pa.types.is_map(kind):
+        return SEPARATORS[level].join(
+            SEPARATORS[level + 1].join(
+                (_key(key, kind.key_type, forms, level + 2), _text(item, kind.item_type, forms, level + 2))
+            )
+            for key, item in value
+        )
+    if pa.types.is_struct(kind):
+        return SEPARATORS[level].join(_text(value[part.name], part.type, forms, level + 1) for part in kind)
+    if pa.types.is_nested(kind):
+        return SEPARATORS[level].join(_text(part, kind.value_type, forms, level + 1) for part in value)
+    text = _plain(value, kind, forms)
+    if any(sign in text for sign in SEPARATORS):
+        raise ValueError(f"{text[:60]!r} has one of the characters U+0002 to U+0007 that separate parts; write json")
+    return text
+
+
+def _key(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
+    text = _text(value, kind, forms, level)
+    if not text:
+        raise ValueError("a map has a key without any sign, which could not be read back; write json")
+    return text
+
+
+def _plain(value: Any, kind: pa.DataType, forms: Forms) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dt.datetime):
+        form = forms.datetime_format if kind.tz is None else None
+        return Form.of(form).value(value) if form else value.isoformat(" ")
+    if isinstance(value, dt.date):
+        return Form.of(forms.date_format).value(value) if forms.date_format else value.isoformat()
+    if isinstance(value, dt.time) and forms.time_format:
+        return value.isoformat("microseconds")[: len(forms.time_format)]
+    if pa.types.is_decimal(kind):
+        return f"{value:f}"
+    return str(shortest(value) if pa.types.is_float32(kind) else value)

@@ -1,0 +1,46 @@
+"""Lines with more or fewer values than there are columns: what is missing is null, what is too much is left out."""
+
+from attrs import evolve
+
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
+from seatunnel_core.connectors.file.formats.delimited.records import Record, value_expression
+
+
+def squared(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
+    """The record with as many values as there are columns, and how many it had.
+
+    It stays as it is where its values cannot be told.
+    """
+    body = record.text.rstrip(b"\r\n")
+    ends = _ends(body, dialect)
+    found = len(ends)
+    if record.problem or not ends or found == columns:
+        return record, columns
+    kept = body[: ends[columns - 1]] if found > columns else body + dialect.delimiter_byte * (columns - found)
+    return evolve(record, text=kept + record.text[len(body) :]), found
+
+
+def _ends(body: bytes, dialect: Dialect) -> list[int]:
+    """Where each value ends; nothing where that cannot be told."""
+    delimiter = dialect.delimiter_byte
+    if not any(sign and sign in body for sign in (dialect.quote_byte, dialect.escape_byte)):
+        ends, place = [], body.find(delimiter)
+        while place >= 0:
+            ends.append(place)
+            place = body.find(delimiter, place + len(delimiter))
+        return [*ends, len(body)]
+    return _ends_with_quotes(body, dialect)
+
+
+def _ends_with_quotes(body: bytes, dialect: Dialect) -> list[int]:
+    value = value_expression(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
+    ends: list[int] = []
+    start = 0
+    while (match := value.match(body, start)) is not None:
+        ends.append(match.end())
+        if match.end() == len(body):
+            return ends
+        if not body.startswith(dialect.delimiter_byte, match.end()):
+            break
+        start = match.end() + len(dialect.delimiter_byte)
+    return []

@@ -1,0 +1,374 @@
+"""Reads delimited text (``csv``, ``text``) at the speed of Arrow's parser, and says which row is wrong when it fails.
+
+The fast way parses a range in blocks. When it meets something it cannot convert, the careful way goes on from the first
+row that was not handed out: it cuts the range into records, and halves what cannot be parsed until single bad records
+are left. Both ways give the same rows for everything that both can read.
+"""
+
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connectors.file.formats.delimited import nested_text, records
+from seatunnel_core.connectors.file.formats.delimited.dialect import BETWEEN, Dialect
+from seatunnel_core.connectors.file.formats.delimited.ragged import squared
+from seatunnel_core.connectors.file.formats.delimited.records import Record, lines_before
+from seatunnel_core.connectors.file.formats.exact_numbers import TOLD, exactly, finite, is_number
+from seatunnel_core.connectors.file.formats.row_batches import Texts
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.types import type_name
+
+BLOCK_BYTES = 1 << 20
+"""How much text becomes one batch: enough rows for good columns, little enough to stay in the cache."""
+
+RECORDS_PER_TRIAL = 4096
+"""How many records the careful way tries at once."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@frozen(kw_only=True)
+class DelimitedReader:
+    """Reads ranges of one file."""
+
+    dialect: Dialect
+    names: tuple[str, ...]
+    """The names of the columns in the order of the file."""
+
+    columns: pa.Schema
+    """The wanted columns, with their types, in the wanted order; each is one of ``names``."""
+
+    ragged: bool = False
+    """Whether a line may have more or fewer values than there are names."""
+
+    told: bool = False
+    """Whether the types are those that the beginnings of files suggest, so that no number may lose anything."""
+
+    file: OpenFile = field(repr=False)
+    context: ReadContext = field(repr=False)
+
+    def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The rows that lie in the bytes from ``start`` to ``end``: both are line ends, or the ends of the file."""
+        done = 0
+        if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns
+            yield from self._careful(start, end, done)
+            self.file.check()
+            return
+        try:
+            for batch in self._fast(start, end):
+                yield batch
+                done += batch.num_rows
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            yield from self._careful(start, end, done)
+        self.file.check()
+
+    # -- the fast way ---------------------------------------------------------------------------------------------
+
+    def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """Parse the range in pieces, and from the first one on that has a quote as one text: only in quotes can a line
+        end be a part of a value."""
+        for text, quoted in self._texts_of(start, end):
+            if not self.dialect.is_one_sign:
+                batches = self._replaced(text)
+            elif quoted is None:
+                batches = self._parsed(pa.BufferReader(_without_bom_trap(text, start)), self.dialect, len(text) + 2)
+            else:
+                batches = self._quoted(itertools.chain((_without_bom_trap(text, start),), quoted), end)
+            for batch in batches:
+                if batch.num_rows:
+                    yield self._conform(batch)
+            start += len(text)
+
+    def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
+        """The text of the range, in pieces of whole lines without quotes; with the one that has a quote, and goes on
+        with what is read, comes whatever follows it."""
+        held = b""
+        pieces = self._pieces(start, end)
+        splits = self.dialect.is_one_sign and self.dialect.quote_byte
+        for piece in pieces:
+            if splits and splits in piece:
+                yield held + piece, pieces
+                return
+            text = held + piece
+            whole = text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+            if whole:
+                yield text[:whole], None
+            held = text[whole:]
+            if len(held) > records.LONGEST_RECORD:
+                raise pa.ArrowInvalid("a line that is too long to be held")
+        if held:
+            yield held, None
+
+    def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a text with quotes.
+
+        Arrow takes a quote that is never closed for closed at the end. So one more row of empty values follows the last
+        one of the file: an open quote swallows it, and then the last value is not the null that it should be.
+        """
+        marked = not self.dialect.seekable or end == self.file.version.size
+        if marked and len(self.names) == 1:
+            raise pa.ArrowInvalid("an empty line marks no end")
+        if marked:
+            marker = b"\n" + self.dialect.delimiter_byte * (len(self.names) - 1) + b"\n"
+            pieces = itertools.chain(pieces, (marker,))
+        with pa.PythonFile(_Quoted(pieces)) as stream:
+            batches = self._parsed(stream, self.dialect, BLOCK_BYTES, multiline=True)
+            yield from _unmarked(batches, self.names[-1]) if marked else batches
+
+    def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
+        """The rows of some lines between delimiters of several characters."""
+        text, dialect = self.dialect.for_arrow(text)
+        with pa.BufferReader(b"\n" + text) as stream:  # so that a byte-order mark in it is not taken off
+            yield from self._parsed(stream, dialect, BLOCK_BYTES)
+
+    def _parsed(
+        self, stream: pa.NativeFile, dialect: Dialect, block_bytes: int, *, multiline: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=block_bytes)
+        columns = self.columns
+        if self.names[-1] not in columns.names:
+            columns = columns.append(pa.field(self.names[-1], pa.binary()))
+        parse, convert = dialect.parse_options(multiline=multiline), self._convert(columns, careful=False)
+        try:
+            reader = csv.open_csv(stream, options, parse, convert)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                return
+            raise
+        yield from reader
+
+    def _convert(
+        self, columns: pa.Schema, *, quoted_null: bool = False, empty_null: bool = True, careful: bool = True
+    ) -> csv.ConvertOptions:
+        parsed_type = self._careful_type if careful else self._parsed_type
+        return csv.ConvertOptions(
+            include_columns=columns.names,
+            column_types={column.name: parsed_type(column.type) for column in columns},
+            null_values=[each for each in self.dialect.null_values if each or empty_null],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=quoted_null,
+            timestamp_parsers=self.dialect.timestamp_parsers,
+        )
+
+    def _parsed_type(self, wanted: pa.DataType) -> pa.DataType:
+        return pa.string() if self.told and is_number(wanted) else self.dialect.parsed_type(wanted)
+
+    def _careful_type(self, wanted: pa.DataType) -> pa.DataType:
+        return pa.string() if pa.types.is_floating(wanted) else self._parsed_type(wanted)
+
+    def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Give the batch the wanted types, where the parser has none for them, and the wanted nullability."""
+        arrays = []
+        for column in self.columns:
+            array = batch.column(column.name)
+            if pa.types.is_nested(column.type):
+                array = nested_text.parsed(array, column.type, self._texts)
+            elif is_number(column.type) and pa.types.is_string(array.type):
+                array = exactly(array, column.type) if self.told else finite(array, column.type)
+            elif pa.types.is_floating(column.type) and pc.any(pc.is_inf(array)).as_py():
+                raise pa.ArrowInvalid("infinity, or a number that is too large")
+            elif array.type != column.type:
+                array = pc.cast(array, column.type)
+            if not column.nullable and array.null_count:
+                raise pa.ArrowInvalid(f"column {column.name!r} is not nullable")
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
+
+    @property
+    def _texts(self) -> Texts:
+        return Texts(date_format=self.dialect.date_format, datetime_format=self.dialect.datetime_format)
+
+    # -- the careful way ------------------------------------------------------------------------------------------
+
+    def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
+        """The rows after the first ``done``; bad ones go to ``context.skip``."""
+        for trial in self._trials(start, end):
+            for batch in self._try(trial):
+                skipped = min(done, batch.num_rows)
+                done -= skipped
+                if batch.num_rows > skipped:
+                    yield batch.slice(skipped)
+
+    def _trials(self, start: int, end: int) -> Iterator[Sequence[Record]]:
+        line = 1 + self._lines_before(start)
+        trial: list[Record] = []
+        try:
+            for record in records.records(self._pieces(start, end), self.dialect, line):
+                trial.append(self._ready(record))
+                if len(trial) == RECORDS_PER_TRIAL:
+                    yield trial
+                    trial = []
+        except RowError as error:
+            raise RowError(f"{self.file.version.path}, {error}") from None
+        if trial:
+            yield trial
+
+    def _ready(self, record: Record) -> Record:
+        """The record with a text between its values, and as many of them as there are columns."""
+        if self.dialect.pattern:
+            record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
+        if not self.ragged:
+            return record
+        found, values = squared(record, self.dialect.without_pattern, len(self.names))
+        if values != len(self.names):
+            self.context.note(
+                f"have more or fewer values than the {len(self.names)} columns: what is missing is null, and what is "
+                "too much is left out",
+                f"{self.file.version.path}, line {record.line} with {values}",
+            )
+        return found
+
+    def _pieces(self, start: int, end: int) -> Iterator[bytes]:
+        if self.dialect.seekable:
+            for place in range(start, end, BLOCK_BYTES):
+                yield self.file.read_range(place, min(place + BLOCK_BYTES, end))
+            return
+        with self.dialect.text_stream(self.file, start) as stream:
+            while piece := stream.read(BLOCK_BYTES):
+                yield piece
+
+    def _lines_before(self, start: int) -> int:
+        if not self.dialect.seekable:
+            return self.dialect.lines_of_preamble(self.file, start)
+        return lines_before(self.file, start)
+
+    def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        try:
+            if any(record.problem for record in trial):
+                raise pa.ArrowInvalid("a record that cannot be told from the next")
+            batch = self._parse(b"".join(record.text for record in trial))
+            if batch.num_rows != len(trial):
+                raise pa.ArrowInvalid("records were read as another number of rows")
+            yield batch
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            if len(trial) == 1:
+                self.context.skip(self._explain(trial[0], error))
+                return
+            middle = len(trial) // 2
+            yield from self._try(trial[:middle])
+            yield from self._try(trial[middle:])
+
+    def _parse(self, text: bytes) -> pa.RecordBatch:
+        """Parse whole records. A quoted empty value is null in every column but those of texts and bytes."""
+        texts = [column for column in self.columns if _is_text(column.type)]
+        others = [column for column in self.columns if not _is_text(column.type)]
+        found: dict[str, pa.ChunkedArray] = {}
+        for columns, of_text in ((texts, True), (others, False)):
+            if columns:
+                empty_null = not (of_text and self.dialect.keeps_empty)
+                convert = self._convert(pa.schema(columns), quoted_null=not of_text, empty_null=empty_null)
+                table = self._read_all(text, convert)
+                found |= {name: table.column(name) for name in table.column_names}
+        arrays = [found[name].combine_chunks() for name in self.columns.names]
+        return self._conform(pa.RecordBatch.from_arrays(arrays, names=self.columns.names))
+
+    def _read_all(self, text: bytes, convert: csv.ConvertOptions) -> pa.Table:
+        # Without a line end at the end of the text Arrow takes an empty last value for a quoted one, if the one before
+        # it was quoted.
+        text, dialect = self.dialect.without_pattern.for_arrow(b"\n" + text + b"\n")
+        options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1)
+        parse = dialect.parse_options(multiline=bool(dialect.quote))
+        return csv.read_csv(pa.BufferReader(text), options, parse, convert)
+
+    # -- errors ---------------------------------------------------------------------------------------------------
+
+    def _explain(self, record: Record, error: Exception) -> RowError:
+        where = f"{self.file.version.path}, line {record.line}"
+        if record.problem:
+            return RowError(f"{where}: {record.problem}")
+        for column in self.columns:
+            problem = self._problem(record, column)
+            if problem:
+                return RowError(f"{where}, column {column.name!r}: {problem}")
+        fields = self._fields(record)
+        if fields is not None and fields != len(self.names):
+            return RowError(f"{where}: found {fields} values, expected {len(self.names)} ({', '.join(self.names)})")
+        return RowError(f"{where}: {error}")
+
+    def _problem(self, record: Record, column: pa.Field) -> str | None:
+        """What is wrong with one column of a record that has the right number of values; ``None`` when nothing is."""
+        as_bytes = pa.schema([pa.field(column.name, pa.binary())])
+        try:
+            value = self._read_all(record.text, self._convert(as_bytes)).column(0)[0].as_py()
+        except pa.ArrowInvalid:
+            return None
+        if value is None:
+            return None if column.nullable else "is null, and the schema says nullable = false"
+        try:
+            evolve(self, columns=pa.schema([column]))._parse(record.text)
+        except pa.ArrowInvalid:
+            shown = value.decode("utf-8", "backslashreplace")
+            hint = TOLD if self.told else self.dialect.hint(column.type)
+            return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}"
+        return None
+
+    def _fields(self, record: Record) -> int | None:
+        """How many values a record has."""
+        options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=len(record.text) + 2)
+        try:
+            text, dialect = self.dialect.without_pattern.for_arrow(b"\n" + record.text)
+            parse = dialect.parse_options(multiline=bool(dialect.quote))
+            return int(csv.read_csv(pa.BufferReader(text), options, parse).num_columns)
+        except pa.ArrowInvalid:
+            return None
+
+
+class _Quoted(io.RawIOBase):
+    r"""Pieces of quoted text as a stream for Arrow's parser.
+
+    A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece when the one
+    before it ended with ``\r``, inside of quotes too, where both are a part of the value.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        text = self._held
+        while not (whole := text[:size].rstrip(b"\r")):
+            if len(text) >= size:
+                raise pa.ArrowInvalid(f"{size} carriage returns without another byte")
+            more = next(self._pieces, None)
+            if more is None:
+                whole = text
+                break
+            text += more
+        self._held = text[len(whole) :]
+        return whole
+
+
+def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[pa.RecordBatch]:
+    """All rows but the last one, which must be the marker."""
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows:
+            if held is not None:
+                yield held
+            held = batch
+    if held is None or held.column(last_column)[-1].is_valid:
+        raise pa.ArrowInvalid("a quote is never closed")
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def _without_bom_trap(data: bytes, start: int) -> bytes:
+    """Arrow takes a byte-order mark off the beginning of what it reads; inside a file it is part of a value."""
+    return b"\n" + data if start and data.startswith(_BOM) else data

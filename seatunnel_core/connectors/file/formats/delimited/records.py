@@ -1,0 +1,113 @@
+"""Cuts delimited text into records with line numbers: slower than a parser, used to find what a parser refused."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+from seatunnel_core.errors import RowError
+
+COUNTED_BYTES = 1 << 20
+"""How much is read at once to count lines."""
+
+LONGEST_RECORD = 64 << 20
+"""How many bytes are held in the search for the end of a record."""
+
+
+@frozen(kw_only=True)
+class Record:
+    line: int
+    """The line of the file on which it begins, from 1."""
+
+    text: bytes = field(repr=False)
+    """With its line end, if it has one."""
+
+    problem: str | None = None
+    """Why it is no record."""
+
+
+def line_ends(text: bytes) -> int:
+    """How many lines end in ``text``; ``\\r\\n`` is one end, and so is a lone ``\\r``."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def lines_before(file: OpenFile, place: int) -> int:
+    """How many lines end before ``place`` bytes of a file; reads all of them."""
+    found, last = 0, b""
+    for start in range(0, place, COUNTED_BYTES):
+        block = file.read_range(start, min(start + COUNTED_BYTES, place))
+        found += line_ends(block) - (last == b"\r" and block.startswith(b"\n"))
+        last = block[-1:]
+    return found
+
+
+def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
+    """The records of consecutive pieces of text, the first of which begins on ``line``. Empty lines are no records.
+
+    Raises:
+        RowError: a record is too long to be held; what follows it cannot be found.
+    """
+    expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
+    held = b""
+    for piece in pieces:
+        if len(held) > LONGEST_RECORD:
+            raise RowError(
+                f"line {line}: the row has more than {LONGEST_RECORD} bytes, or a quote that it opens is never closed"
+            )
+        text = held + piece
+        position = 0
+        while match := expression.match(text, position):
+            if match.end() >= len(text) - 1:  # it may go on in the next piece, if only with the \n of a \r\n
+                break
+            if match.group().strip(b"\r\n"):
+                yield Record(line=line, text=match.group())
+            line += line_ends(match.group())
+            position = match.end()
+        held = text[position:]
+    yield from _last(held, expression, line)
+
+
+def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Record]:
+    position = 0
+    while position < len(text):
+        match = expression.match(text, position)
+        if match is None or match.end() == position:
+            yield Record(line=line, text=text[position:], problem="a quote is opened here and never closed")
+            return
+        if match.group().strip(b"\r\n"):
+            yield Record(line=line, text=match.group())
+        line += line_ends(match.group())
+        position = match.end()
+
+
+@lru_cache(maxsize=16)
+def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
+    """One record with its line end, as Arrow's parser sees it: quotes count only at the beginning of a value."""
+    if not (quote or escape):
+        return re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
+    d, value = re.escape(delimiter), value_expression(delimiter, quote, escape).pattern
+    return re.compile(value + rb"(?:" + d + value + rb")*(?:\r\n|\r|\n|\Z)")
+
+
+@lru_cache(maxsize=16)
+def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
+    """One value of a record that has quotes or escapes."""
+    d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
+    # Only sets are possessive: of groups with alternatives, Python before 3.11.5 matches too little (gh-106052). As a
+    # quote closes where no other follows, there is one way to match a record, and backtracking finds no other.
+    escaped = e + rb"(?s:.)"
+    bare = _run(rb"[^" + d + e + rb"\r\n]*+", escaped if escape else b"")
+    value = bare
+    if quote:
+        pair = rb"(?:" + escaped + rb"|" + q + q + rb")" if escape else q + q
+        quoted = q + _run(rb"[^" + q + e + rb"]*+", pair) + q + rb"(?!" + q + rb")" + bare
+        value = rb"(?:" + quoted + rb"|(?!" + q + rb")" + bare + rb")"
+    return re.compile(value)
+
+
+def _run(characters: bytes, between: bytes) -> bytes:
+    """Characters of a set, and what may stand between them."""
+    return characters + rb"(?:" + between + characters + rb")*" if between else characters

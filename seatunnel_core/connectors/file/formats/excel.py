@@ -1,0 +1,341 @@
+"""The format ``excel``: reads ``.xlsx`` and ``.xls``, writes ``.xlsx``.
+
+Cells hold numbers of 64 bits, texts and truth values; a date is a number that is shown as one. What that cannot hold
+is written as text, so that it comes back as it was: whole numbers above 2^53, decimals of over 15 digits, microseconds,
+and dates before March 1900, from where on Excel counts days as everybody does.
+"""
+
+import datetime as dt
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import reduce
+from typing import Any, BinaryIO, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats import xlsx
+from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
+from seatunnel_core.connectors.file.formats.row_batches import RowBatches, Texts
+from seatunnel_core.connectors.file.formats.source_format import DeclaredFormat
+from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import ConnectorError, RowError, SinkError, SourceError, UsageError
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.value_text import json_text, shortest
+from seatunnel_core.rows.values import Converter
+
+MOST_ROWS = 1_048_576
+"""Of a sheet, with its header."""
+
+MOST_COLUMNS = 16_384
+MOST_SIGNS = 32_767
+"""Of a text in a cell, in UTF-16."""
+
+_OLDER = b"\xd0\xcf\x11\xe0"
+"""How ``.xls`` files begin."""
+
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+_BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
+_EXACT = 2**53
+_DIGITS = 15
+_FIRST_DAY = dt.date(1900, 3, 1)
+
+
+class Excel(DeclaredFormat):
+    """One split per file. Of ``.xlsx`` a row at a time is held in memory, and the texts that cells share; of ``.xls``
+    the whole file.
+
+    Both libraries are written in Python: damaged bytes are an exception, and nothing worse.
+    """
+
+    task_modules = ("openpyxl", "xlrd")
+    names: ClassVar[str] = "the columns in the order of the sheet"
+
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        self._texts = Texts.of(options)
+        text, pattern = text_or_pattern(options[opt.FIELD_DELIMITER] or "\x01")
+        self._between = pattern or re.escape(text)
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        rows = self._values(file, columns)
+        yield from RowBatches(columns=wanted, converter=self._converter, context=context).of(rows)
+        file.check()
+
+    def _values(self, file: OpenFile, columns: pa.Schema) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Where each row stands, and its values. A row without any is left out."""
+        path = file.version.path
+        with file.python_file() as content:
+            older = content.read(len(_OLDER)) == _OLDER
+            content.seek(0)
+            opened = _xls if older else _xlsx
+            try:
+                with opened(content, self.options[opt.SHEET_NAME]) as (name, rows):
+                    for number, row in enumerate(rows, 1):
+                        found = row[: len(columns)]  # what stands beside the table is no part of it
+                        if number > self.options[opt.SKIP_HEADER] and any(cell is not None for cell in found):
+                            cells = zip(columns, found, strict=False)
+                            values = {column.name: cell for column, cell in cells}
+                            yield f"{path}, sheet {name!r}, row {number}", values
+            except _NoSheetError as error:
+                raise SourceError(f"{path} has no sheet {error}") from None
+            except (GeneratorExit, ConnectorError):
+                raise
+            except Exception as error:  # whatever the libraries meet in bytes that they did not expect
+                raise SourceError(
+                    f"{path} is not an Excel file, or is damaged: {type(error).__name__}: {error}"
+                ) from error
+
+    def _converter(self, kind: pa.DataType) -> Converter:
+        convert = self._texts.converter(kind)
+        return lambda cell: convert(self._cell(cell, kind))
+
+    def _value(self, cell: Any, kind: pa.DataType) -> Any:
+        return self._texts.value(self._cell(cell, kind), kind)
+
+    def _cell(self, cell: Any, kind: pa.DataType) -> Any:
+        """A cell as ``Texts`` takes it: one without a value, or with an empty text where no texts are, is null, and a
+        number in a column of texts as Excel shows it."""
+        if cell in (None, ""):
+            return cell if pa.types.is_string(kind) else None
+        if pa.types.is_binary(kind):
+            return _bytes(self._value(cell, pa.string()))
+        if pa.types.is_struct(kind) and isinstance(cell, str | int | float) and not str(cell).lstrip().startswith("{"):
+            return self._row(self._value(cell, pa.string()), kind)
+        if isinstance(cell, dt.timedelta):  # a time that is shown as [h]:mm
+            cell = (dt.datetime.min + cell).time() if cell < dt.timedelta(days=1) else str(cell)
+        if isinstance(cell, float) and (pa.types.is_string(kind) or pa.types.is_decimal(kind)):
+            return str(int(cell)) if cell.is_integer() else f"{Decimal(f'{cell:.{_DIGITS}g}'):f}"
+        if isinstance(cell, bool) and pa.types.is_string(kind):
+            return str(cell).lower()
+        if isinstance(cell, dt.date | dt.time):
+            return self._moment(cell, kind)
+        return cell
+
+    def _row(self, text: str, kind: pa.DataType) -> dict[str, Any]:
+        """The fields of a row that stand in one cell, as SeaTunnel writes them: missing ones are null.
+
+        Raises:
+            ValueError: there are more than the type has, or one is of another type.
+        """
+        parts = [part for part in re.split(f"(?:{self._between})", text) if part is not None]
+        if len(parts) > kind.num_fields:
+            raise ValueError(f"{text[:80]!r} has {len(parts)} fields, and {type_name(kind)} has {kind.num_fields}")
+        return {part.name: self._value(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
+
+    def _moment(self, cell: dt.date | dt.time, kind: pa.DataType) -> Any:
+        if isinstance(cell, dt.datetime):
+            if pa.types.is_date(kind) and cell.time() == dt.time():
+                return cell.date()
+            if pa.types.is_string(kind):  # a day is a moment at midnight
+                return cell.isoformat(" ") if cell.time() != dt.time() else cell.date().isoformat()
+            return cell
+        if isinstance(cell, dt.date) and pa.types.is_timestamp(kind):
+            return dt.datetime.combine(cell, dt.time())
+        return cell.isoformat() if pa.types.is_string(kind) else cell
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of ``[72, -1]``, as sinks write them; of any other text its own."""
+    if _BYTES.fullmatch(text.strip()):
+        numbers = [int(number) for number in re.findall(r"-?\d+", text)]
+        if all(-128 <= number < 256 for number in numbers):
+            return bytes(number % 256 for number in numbers)
+    return text.encode()
+
+
+class _NoSheetError(Exception):
+    """Says which one, and which there are."""
+
+
+def _chosen(name: str | None, names: Sequence[str]) -> str:
+    if name is not None and name not in names:
+        raise _NoSheetError(f"{name!r} (sheet_name); it has {', '.join(names)}")
+    return names[0] if name is None else name
+
+
+@contextmanager
+def _xlsx(content: BinaryIO, wanted: str | None) -> Iterator[tuple[str, Iterator[Sequence[Any]]]]:
+    import openpyxl
+
+    with warnings.catch_warnings(action="ignore"):  # of what it leaves out: filters, validations, pictures
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
+    try:
+        name = _chosen(wanted, [each.title for each in book.worksheets])
+        sheet = book[name]
+        sheet.reset_dimensions()  # what the file says of its size may be wrong
+        yield name, (tuple(map(_unescaped, row)) for row in sheet.iter_rows(values_only=True))
+    finally:
+        book.close()
+
+
+def _unescaped(cell: Any) -> Any:
+    """The text of a cell with the signs that XML cannot hold, such as ``_x000D_``: openpyxl leaves them as they are."""
+    if not isinstance(cell, str) or "_x" not in cell:
+        return cell
+    found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+@contextmanager
+def _xls(content: BinaryIO, wanted: str | None) -> Iterator[tuple[str, Iterator[Sequence[Any]]]]:
+    import xlrd
+
+    with xlrd.open_workbook(file_contents=content.read(), on_demand=True, logfile=io.StringIO()) as book:
+        name = _chosen(wanted, book.sheet_names())
+        sheet = book.sheet_by_name(name)
+        rows = (sheet.row(number) for number in range(sheet.nrows))
+        yield name, ([_older_cell(cell, book.datemode) for cell in row] for row in rows)
+
+
+def _older_cell(cell: Any, datemode: int) -> Any:
+    import xlrd
+
+    if cell.ctype in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK):
+        return None
+    if cell.ctype == xlrd.XL_CELL_DATE:
+        return _of_days(cell.value, datemode)
+    if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+        return bool(cell.value)
+    return xlrd.error_text_from_code.get(cell.value) if cell.ctype == xlrd.XL_CELL_ERROR else cell.value
+
+
+def _of_days(days: float, datemode: int) -> dt.datetime | dt.date | dt.time:
+    import xlrd
+
+    if 0 <= days < 1:
+        return (dt.datetime.min + dt.timedelta(milliseconds=round(days * 86_400_000))).time()
+    found: dt.datetime = xlrd.xldate_as_datetime(days, datemode)
+    return found
+
+
+class ExcelFileWriter(FileWriter):
+    """One sheet with the names of the columns in its first row; a batch of rows at a time is held in memory."""
+
+    suffix: ClassVar[str] = ".xlsx"
+    is_text: ClassVar[bool] = False
+    codecs: ClassVar[tuple[str, ...]] = ()
+    most_rows: ClassVar[int] = MOST_ROWS - 1
+
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
+        self._sheet = xlsx.SheetFile(self.stream, style.sheet_name)
+        self._sheet.add([_text(name) for name in columns.names])
+
+    @classmethod
+    def check(cls, style: FileStyle) -> None:
+        name = style.sheet_name
+        if not 1 <= len(name) <= 31 or set(name) & set("[]:*?/\\") or name.startswith("'") or name.endswith("'"):
+            raise UsageError(
+                f"option 'sheet_name': {name!r} cannot be: a sheet has a name of 1 to 31 characters without []:*?/\\"
+            )
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        if len(columns) > MOST_COLUMNS:
+            raise SinkError(f"a sheet has at most {MOST_COLUMNS} columns, and there are {len(columns)}")
+
+    @classmethod
+    def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [_column(*each) for each in zip(rows.schema, rows.columns, strict=True)]
+        return pa.RecordBatch.from_arrays(_visible(rows.schema, columns), names=rows.schema.names)
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        for cells in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            self._sheet.add(list(cells))
+
+    def close(self) -> None:
+        self._sheet.close()
+        super().close()
+
+
+def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
+    """The cells with an empty text in each row that has none: readers leave out a row without a cell.
+
+    Raises:
+        RowError: all columns are of texts, where an empty text is not null.
+    """
+    bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
+    if not pc.any(bare).as_py():
+        return cells
+    at = next((at for at, column in enumerate(columns) if not pa.types.is_string(column.type)), None)
+    if at is None:
+        name = columns.names[0]
+        said = "in a row of nulls alone a sheet has no cell, and readers leave it out; write csv or json"
+        raise RowError(f"column {name!r}: {said}", column=name)
+    return [*cells[:at], pc.if_else(bare, xlsx.text(""), cells[at]), *cells[at + 1 :]]
+
+
+def _column(column: pa.Field, values: pa.Array) -> pa.Array:
+    cell = _cells(column.type)
+    try:
+        return pa.array(["" if value is None else cell(value) for value in values.to_pylist()], pa.string())
+    except ValueError as error:
+        raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+
+
+def _cells(kind: pa.DataType) -> Callable[[Any], str]:
+    """What makes a cell of a value of this type."""
+    if pa.types.is_nested(kind):
+        return lambda value: _text(json_text(value, kind))
+    for matches, cell in (
+        (pa.types.is_boolean, xlsx.boolean),
+        (pa.types.is_integer, _number),
+        (pa.types.is_float32, lambda value: _number(shortest(value))),
+        (pa.types.is_floating, _number),
+        (pa.types.is_decimal, _decimal),
+        (pa.types.is_date, _date),
+        (pa.types.is_timestamp, _timestamp),
+        (pa.types.is_time, _time),
+        (pa.types.is_binary, lambda value: _text(str([byte - 256 * (byte > 127) for byte in value]))),
+    ):
+        if matches(kind):
+            return cell
+    return _text
+
+
+def _text(value: str) -> str:
+    signs = len(value.encode("utf-16-le")) // 2
+    if signs > MOST_SIGNS:
+        raise ValueError(f"{value[:60]!r}… has {signs} characters, and a cell of a sheet takes {MOST_SIGNS}")
+    return xlsx.text(value)
+
+
+def _number(value: float) -> str:
+    if math.isfinite(value) and (isinstance(value, float) or abs(value) <= _EXACT):
+        return xlsx.number(value)
+    return _text(str(value))
+
+
+def _decimal(value: Decimal) -> str:
+    few = len(f"{value:f}".replace(".", "").strip("-0")) <= _DIGITS  # no arithmetic, which would round
+    return xlsx.number(float(value)) if few else _text(f"{value:f}")
+
+
+def _date(value: dt.date) -> str:
+    if value < _FIRST_DAY:
+        return _text(value.isoformat())
+    return xlsx.moment(dt.datetime.combine(value, dt.time()), xlsx.DATE)
+
+
+def _timestamp(value: dt.datetime) -> str:
+    if value.tzinfo or value.microsecond % 1000 or getattr(value, "nanosecond", 0) or value.date() < _FIRST_DAY:
+        return _text(value.isoformat(" "))
+    return xlsx.moment(value, xlsx.TIMESTAMP_MS if value.microsecond else xlsx.TIMESTAMP)
+
+
+def _time(value: dt.time) -> str:
+    if value.microsecond % 1000:
+        return _text(value.isoformat())
+    return xlsx.clock(value, xlsx.TIME_MS if value.microsecond else xlsx.TIME)

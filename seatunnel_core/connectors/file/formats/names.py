@@ -1,0 +1,53 @@
+"""The file formats by name. Each is a class for the source and one for the sink, in a module of its own.
+
+The modules are imported when a job names the format, so that no job pays for the packages of another.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from attrs import frozen
+
+_HERE = "seatunnel_core.connectors.file.formats"
+
+
+@frozen
+class Format:
+    """Where a format is implemented, as ``module:class``; ``None`` where it is not."""
+
+    source: str | None = None
+    sink: str | None = None
+
+
+FORMATS: Mapping[str, Format] = {
+    "csv": Format(f"{_HERE}.text_ranges:Csv", f"{_HERE}.delimited.writer:CsvFileWriter"),
+    "text": Format(f"{_HERE}.text_ranges:Text", f"{_HERE}.delimited.writer:TextFileWriter"),
+    "json": Format(f"{_HERE}.text_ranges:JsonLines", f"{_HERE}.json_writer:JsonFileWriter"),
+    "binary": Format(f"{_HERE}.binary:Binary", f"{_HERE}.binary:BinaryFileWriter"),
+    "excel": Format(f"{_HERE}.excel:Excel", f"{_HERE}.excel:ExcelFileWriter"),
+    "orc": Format(f"{_HERE}.orc.format:Orc", f"{_HERE}.orc.format:OrcFileWriter"),
+    "parquet": Format(f"{_HERE}.parquet:Parquet", f"{_HERE}.parquet:ParquetFileWriter"),
+    "xml": Format(f"{_HERE}.xml:Xml", f"{_HERE}.xml:XmlFileWriter"),
+}
+
+READ = tuple(name for name, format in FORMATS.items() if format.source)
+WRITTEN = tuple(name for name, format in FORMATS.items() if format.sink)
+
+
+def source_format(name: str) -> Any:
+    """The ``SourceFormat`` class of a format in ``READ``."""
+    return _class(FORMATS[name].source)
+
+
+def file_writer(name: str) -> Any:
+    """The ``FileWriter`` class of a format in ``WRITTEN``."""
+    return _class(FORMATS[name].sink)
+
+
+@cache
+def _class(where: str | None) -> Any:
+    assert where is not None
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)

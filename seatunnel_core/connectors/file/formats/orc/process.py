@@ -1,0 +1,111 @@
+"""Asks ``orc_child`` for what is in ORC files: one child for each process that reads some."""
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.file.formats.orc.child import LENGTH
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+
+_PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child import serve; serve(int(sys.argv[1]))"
+
+
+class OrcChildError(OSError):
+    """The file cannot be read: the library says so, or did not survive it."""
+
+
+class _Child:
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._connection, theirs = socket.socketpair()
+        path = os.pathsep.join(part for part in sys.path if part)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def ask(self, descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
+        """Raises ``EOFError`` or ``OSError`` when the child is no more."""
+        message = json.dumps(request).encode()
+        socket.send_fds(self._connection, [LENGTH.pack(len(message))], [descriptor])
+        self._connection.sendall(message)
+        header = json.loads(self._exactly(LENGTH.unpack(self._exactly(LENGTH.size))[0]).to_pybytes())
+        return header, self._exactly(header["bytes_of_rows"])
+
+    def _exactly(self, length: int) -> pa.Buffer:
+        found = pa.allocate_buffer(length)
+        view = memoryview(found)
+        while view:
+            more = self._connection.recv_into(view)
+            if not more:
+                raise EOFError
+            view = view[more:]
+        return found
+
+    def end(self) -> int:
+        """Hang up, and say how it ended: 0, or minus the number of the signal that killed it."""
+        self._connection.close()
+        return self._process.wait()
+
+
+_one_at_a_time = threading.Lock()
+_child: _Child | None = None
+
+
+def footer(file: OpenFile) -> tuple[dict[str, int], pa.Schema]:
+    """``stripes``, ``rows`` and ``bytes`` of a file, and its columns.
+
+    Raises:
+        OrcChildError: it is not an ORC file, or damaged.
+    """
+    header, rows = _ask(file, {})
+    return header, pa.ipc.open_stream(rows).schema
+
+
+def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
+    """The named columns of one stripe, in the order of the file.
+
+    Raises:
+        OrcChildError: it is damaged.
+    """
+    _, rows = _ask(file, {"stripe": number, "columns": names})
+    return pa.ipc.open_stream(rows).read_next_batch()
+
+
+def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
+    global _child
+    with _one_at_a_time:
+        if _child is None or _child.owner != os.getpid():  # a child of the process that this one was forked from
+            _child = _Child()
+        try:
+            header, rows = _child.ask(file.descriptor(), request)
+        except (EOFError, OSError) as error:
+            code, _child = _child.end(), None
+            why = f"signal {-code}" if code < 0 else f"code {code}"
+            raise OrcChildError(
+                f"the library that reads it ended with {why}, as it does with damaged bytes or for want of memory"
+            ) from error
+    if "error" in header:
+        raise OrcChildError(header["error"])
+    return header, rows
+
+
+@atexit.register
+def hang_up() -> None:
+    """End the child, if there is one; the next question starts another."""
+    global _child
+    if _child is not None and _child.owner == os.getpid():
+        _child.end()
+    _child = None

@@ -1,0 +1,108 @@
+"""Makes batches of rows whose values come one by one, as cells of a sheet or elements of an XML file do."""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats.delimited.dialect import ISO_LIKE, reading_format
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.values import Converter, converter, row_converter
+
+BATCH_ROWS = 4096
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@frozen(kw_only=True)
+class Texts:
+    """How values are written as texts. ISO 8601 is always understood."""
+
+    date_format: str = "yyyy-MM-dd"
+    datetime_format: str = "yyyy-MM-dd HH:mm:ss"
+
+    @classmethod
+    def of(cls, options: Options) -> "Texts":
+        """As the options of a source say.
+
+        Raises:
+            SourceError: a format is not understood.
+        """
+        found = cls(date_format=options[opt.DATE_FORMAT], datetime_format=options[opt.DATETIME_FORMAT])
+        for each in (found.date_format, found.datetime_format):
+            reading_format(each)
+        return found
+
+    def value(self, found: Any, kind: pa.DataType) -> Any:
+        """``found`` as Arrow takes it for ``kind``. An empty text is null, unless it is a text that is wanted. For many
+        values of a type use ``converter``.
+
+        Raises:
+            ValueError: says what was found, and what was expected.
+        """
+        return self.converter(kind)(found)
+
+    def converter(self, kind: pa.DataType) -> Converter:
+        """What does as ``value`` does with each value of a type."""
+        convert, written = converter(kind), self._format(kind)
+        own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
+        if pa.types.is_string(kind):
+            return convert
+
+        def read(found: Any) -> Any:
+            if not isinstance(found, str):
+                return convert(found)
+            text = found.strip()
+            if not text:
+                return None
+            try:
+                if own is None or _ISO.match(text):
+                    return convert(text)
+                moment = dt.datetime.strptime(text, own)  # no other form, which may have days where this has months
+            except ValueError as error:
+                said = str(error) if own is None or _ISO.match(text) else f"{text!r} is not of type {type_name(kind)}"
+                raise ValueError(f"{said}, of the form {written}" if written else said) from None
+            return convert(moment.date() if pa.types.is_date(kind) else moment)
+
+        return read
+
+    def _format(self, kind: pa.DataType) -> str | None:
+        if pa.types.is_date(kind):
+            return self.date_format
+        return self.datetime_format if pa.types.is_timestamp(kind) and kind.tz is None else None
+
+
+@frozen(kw_only=True)
+class RowBatches:
+    """Turns values into rows of ``columns``; bad rows go to ``context.skip``."""
+
+    columns: pa.Schema
+    converter: Callable[[pa.DataType], Converter]
+    """What makes a value such as Arrow takes it for a type, or raises ``ValueError``; ``Texts.converter``, say."""
+
+    context: ReadContext = field(repr=False)
+
+    def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
+        """The batches of rows, each given as where it stands and its values by name; an absent one is null."""
+        convert = row_converter(self.columns, self.converter)
+        held: list[dict[str, Any]] = []
+        for where, values in rows:
+            try:
+                held.append(convert(values))
+            except ValueError as error:
+                self.context.skip(RowError(f"{where}, {error}"))
+            if len(held) == BATCH_ROWS:
+                yield self._batch(held)
+                held = []
+        if held:
+            yield self._batch(held)
+
+    def _batch(self, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+        arrays = [pa.array([row[column.name] for row in rows], column.type) for column in self.columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.columns)

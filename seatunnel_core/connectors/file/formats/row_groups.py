@@ -1,0 +1,209 @@
+"""The formats whose files are made of groups of rows with an index at their end: ``parquet`` and ``orc``.
+
+A split holds ``groups``, the numbers of neighbouring row groups, or stripes as ORC calls them.
+"""
+
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats.casting import cast
+from seatunnel_core.connectors.file.formats.cutting import piece
+from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.source import Planning, ReadContext
+from seatunnel_core.errors import RowError, SourceError, StoredValueError
+from seatunnel_core.rows.types import type_name
+
+
+@frozen(kw_only=True)
+class Footer:
+    """What the end of a file tells."""
+
+    columns: pa.Schema
+    groups: tuple[tuple[int, int], ...]
+    """Rows and packed bytes of each group."""
+
+
+@frozen(kw_only=True)
+class Placed:
+    """Neighbouring rows of a file."""
+
+    rows: pa.RecordBatch
+    first: int
+    """The number of the first one, from 1."""
+
+    within: str = ""
+    """Where they are counted, such as ``stripe 0, ``; in the whole file when it is nothing."""
+
+
+class RowGroups(SourceFormat):
+    """What these formats have in common."""
+
+    typed = True
+    group: ClassVar[str]
+    """What the format calls a group of rows, such as ``stripe``."""
+
+    @abstractmethod
+    def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
+        """The file in the library's hands.
+
+        Raises:
+            SourceError: it is not of this format.
+        """
+
+    @abstractmethod
+    def footer(self, opened: Any) -> Footer:
+        """Read the end of the file only."""
+
+    @abstractmethod
+    def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator["Placed"]:
+        """The rows of some groups, with the named columns. May raise Arrow's errors, and ``OSError``."""
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+        return True
+
+    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+        return {"groups": [list(group) for group in self._footer(file).groups]}
+
+    def pieces(
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+    ) -> Iterator[Piece]:
+        size = piece(self.options[opt.SPLIT_SIZE], planning) if self.options[opt.SPLIT] else sys.maxsize
+        for each in group_ranges(examined[0]["groups"], size, planning.rows_per_second):
+            yield {"groups": each["groups"]}, each["bytes"], each["rows"]
+
+    def whole(self, file: OpenFile) -> dict[str, Any]:
+        return {"groups": list(range(len(self._footer(file).groups)))}
+
+    def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
+        groups = [group for body in bodies for group in stored.items(body, "groups")]
+        return f"{self.group}s {groups[0]} to {groups[-1]}"
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        columns = self._footer(file).columns
+        for column in columns:
+            if pa.types.is_duration(column.type):
+                raise SourceError(
+                    f"{file.version.path}: column {column.name!r} has spans of time ({column.type}), and there is no "
+                    "type for them; declare the columns in schema, this one as bigint"
+                )
+        return columns
+
+    def _footer(self, file: OpenFile) -> Footer:
+        with self.opened(file) as opened:
+            return self._footer_of(opened, file)
+
+    def _footer_of(self, opened: Any, file: OpenFile) -> Footer:
+        try:
+            return self.footer(opened)
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(f"{file.version.path} has columns that cannot be read: {error}") from error
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        groups = stored.items(body, "groups")
+        with self.opened(file) as opened:
+            footer = self._footer_of(opened, file)
+            wanted = self.present(wanted, footer.columns.names, f"{file.version.path} has no column")
+            known = range(len(footer.groups))
+            if not all(type(group) is int and group in known for group in groups):
+                raise StoredValueError(f"'groups' must be numbers of the {len(known)} {self.group}s of the file")
+            try:
+                for placed in self.batches(opened, groups, wanted.names):
+                    yield from _conform(placed, wanted, file.version.path, context)
+            except (pa.ArrowException, OSError) as error:
+                raise RowError(f"{file.version.path}, {self.group}s {groups}: {error}") from error
+        file.check()
+
+
+def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
+    """Cast the types of the file to the wanted ones where they differ and nothing is lost; bad rows are skipped."""
+    rows = placed.rows.select(wanted.names)
+    try:
+        try:
+            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+        except ValueError:
+            bad = _bad_rows(rows, wanted)
+            for number in sorted(bad):
+                context.skip(RowError(f"{path}, {placed.within}row {placed.first + number}, {bad[number]}"))
+            rows = rows.filter(pa.array([number not in bad for number in range(rows.num_rows)], pa.bool_()))
+            arrays = [_fit(array, column) for array, column in zip(rows.columns, wanted, strict=True)]
+    except pa.ArrowNotImplementedError as error:  # of no row, but of the types
+        pairs = zip(rows.schema, wanted, strict=True)
+        differ = [f"column {to.name!r}: {_kinds(own.type, to.type)}" for own, to in pairs if own.type != to.type]
+        raise RowError(f"{path}, {'; '.join(differ)}: {error}") from error
+    if rows.num_rows:
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def _fit(array: pa.Array, column: pa.Field) -> pa.Array:
+    """The values as the column has them.
+
+    Raises:
+        ValueError: one of them is not of its type, or null where that may not be.
+    """
+    found = array if array.type == column.type else cast(array, column.type)
+    if found.null_count and not column.nullable:
+        raise ValueError("is null, and the schema says nullable = false")
+    return found
+
+
+def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema) -> dict[int, str]:
+    """What is wrong with each row that does not fit, by its place among them."""
+    found: dict[int, str] = {}
+    for array, column in zip(rows.columns, wanted, strict=True):
+        for number, why in _misfits(array, column, 0):
+            found.setdefault(number, f"column {column.name!r}: {why}")
+    return found
+
+
+def _misfits(array: pa.Array, column: pa.Field, start: int) -> Iterator[tuple[int, str]]:
+    """Halves the values until each that does not fit is by itself."""
+    try:
+        _fit(array, column)
+    except ValueError as error:
+        if len(array) > 1:
+            half = len(array) // 2
+            yield from _misfits(array.slice(0, half), column, start)
+            yield from _misfits(array.slice(half), column, start + half)
+        elif array.null_count:
+            yield start, str(error)
+        else:
+            yield start, f"{_text(array)[:60]!r}: {_kinds(array.type, column.type)}: {error}"
+
+
+def _text(array: pa.Array) -> str:
+    """The only value of an array, for a person."""
+    return str(array.cast(pa.string())[0] if pa.types.is_temporal(array.type) else array[0])
+
+
+def _kinds(found: pa.DataType, expected: pa.DataType) -> str:
+    return f"the file has {type_name(found)}, expected {type_name(expected)}"
+
+
+def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:
+    """Put neighbouring groups together until they have ``size`` bytes or ``rows`` rows."""
+    ranges: list[dict[str, Any]] = []
+    for number, (group_rows, group_bytes) in enumerate(groups):
+        last = ranges[-1] if ranges else None
+        fits = last and last["bytes"] + group_bytes <= size and (rows is None or last["rows"] + group_rows <= rows)
+        if last and fits:
+            last["groups"].append(number)
+            last["rows"] += group_rows
+            last["bytes"] += group_bytes
+        else:
+            ranges.append({"groups": [number], "rows": group_rows, "bytes": group_bytes})
+    return ranges

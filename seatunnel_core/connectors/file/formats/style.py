@@ -1,0 +1,78 @@
+"""How a sink writes its files, from its options."""
+
+import codecs
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.formats.delimited.dialect import check_delimiter
+from seatunnel_core.connectors.file.formats.encodings import is_text_encoding
+from seatunnel_core.connectors.file.formats.names import file_writer
+from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
+from seatunnel_core.connectors.file.formats.written_text import Forms
+from seatunnel_core.errors import SourceError, UsageError
+
+
+def style_of(options: Options) -> FileStyle:
+    """How the files of a sink are written.
+
+    Raises:
+        UsageError: options do not go together.
+    """
+    format = options[opt.FORMAT]
+    writer: type[FileWriter] = file_writer(format)
+    codec = options[opt.COMPRESS] or writer.default_codec
+    if codec not in ("none", *writer.codecs):
+        takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"
+        raise UsageError(f"option 'compress_codec': {codec} does not go with {format}; {takes}")
+    found = FileStyle(
+        format=format,
+        extension=options[opt.EXTENSION],
+        line_end=options[opt.ROW_DELIMITER].replace("\\r", "\r").replace("\\n", "\n"),
+        encoding=_encoding(options[opt.ENCODING]),
+        forms=_forms(options),
+        sheet_name=options[opt.SHEET_NAME],
+        sheet_rows=options[opt.SHEET_ROWS],
+        int96=options[opt.INT96],
+        root_tag=options[opt.XML_ROOT_TAG],
+        row_tag=options[opt.XML_ROW_TAG],
+        attributes=options[opt.XML_ATTRIBUTES],
+        delimiter=_delimiter(options[opt.FIELD_DELIMITER], format),
+        null=_null(options[opt.NULL_FORMAT] or "", options[opt.FIELD_DELIMITER], format),
+        header=options[opt.HEADER],
+        quote_all=options[opt.QUOTE_MODE] == "ALL",
+        codec=None if codec == "none" else codec,
+    )
+    writer.check(found)
+    return found
+
+
+def _null(text: str, delimiter: str | None, format: str) -> str:
+    forbidden = {"\r", "\n", '"', _delimiter(delimiter, format)} if text else set()
+    if any(sign in text for sign in forbidden):
+        raise UsageError(f"option 'null_format': {text!r} has the field delimiter, a quote or a line end; write \\\\N")
+    return text
+
+
+def _delimiter(written: str | None, format: str) -> str:
+    if format == "text":
+        return check_delimiter(written or "\x01")
+    return check_delimiter(written or ",", several="file_format_type = text")
+
+
+def _encoding(name: str) -> str:
+    if not is_text_encoding(name):
+        raise UsageError(f"option 'encoding': {name!r} is not known; use UTF-8, GBK or ISO-8859-1")
+    return codecs.lookup(name).name
+
+
+def _forms(options: Options) -> Forms:
+    found = Forms(
+        date_format=options[opt.DATE_FORMAT],
+        datetime_format=options[opt.DATETIME_FORMAT],
+        time_format=options[opt.TIME_FORMAT_OF_DAY],
+    )
+    try:
+        found.check()
+    except SourceError as error:
+        raise UsageError(f"options 'date_format' and 'datetime_format': {error}") from error
+    return found

@@ -1,0 +1,231 @@
+"""The formats of lines of text, ``csv``, ``text`` and ``json``: read in ranges of bytes that end where rows end."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core import stored
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats import json_lines
+from seatunnel_core.connectors.file.formats.cutting import SplitPlan, file_ranges
+from seatunnel_core.connectors.file.formats.delimited import inference, nested_text
+from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect, check_delimiter
+from seatunnel_core.connectors.file.formats.delimited.reader import DelimitedReader
+from seatunnel_core.connectors.file.formats.packing import modules
+from seatunnel_core.connectors.file.formats.row_batches import Texts
+from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFormat, typical_row_bytes
+from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
+from seatunnel_core.connectors.source import Planning, ReadContext
+from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.rows.schema_block import declared_table
+
+INFERENCE_BYTES = 16 << 20
+"""How much of the beginning of a text file decides its columns and types."""
+
+_WINDOW = 64 << 10
+
+_NEVER = "\x1c"
+"""The delimiter of text that is read as whole lines: a character that no text has."""
+
+
+class TextRanges(SourceFormat):
+    """What the formats of lines have in common. A split holds ``start`` and ``end`` in bytes."""
+
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        self.dialect = self._dialect()
+        self.dialect.check()
+        self.task_modules = modules(self.dialect.compression)
+        self._plan = SplitPlan(dialect=self.dialect, split_size=options[opt.SPLIT_SIZE], enabled=options[opt.SPLIT])
+
+    @property
+    def _told(self) -> bool:
+        """Whether the files tell their columns, and not the job."""
+        return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
+
+    @abstractmethod
+    def _dialect(self) -> Dialect:
+        """How the options say that the files are written."""
+
+    def _packing(self) -> dict[str, Any]:
+        codec = self.options[opt.COMPRESS]
+        return {"encoding": self.options[opt.ENCODING], "compression": None if codec == "none" else codec}
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
+        return self._plan.must_examine(version, planning)
+
+    def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
+        return self._plan.chunks(version, planning)
+
+    def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
+        if not self._plan.must_examine(file.version, planning):
+            return {}
+        return self._plan.examine(file, start, end, planning)
+
+    def pieces(
+        self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
+    ) -> Iterator[Piece]:
+        if not version.size:
+            return
+        rows = sum(chunk.get("rows", 0) for chunk in examined)
+        bytes_per_row = version.size / rows if rows else typical_row_bytes(columns)
+        known = [dict(chunk) for chunk in examined if "rows" in chunk]
+        for start, end in file_ranges(self._plan, version, known, planning):
+            yield {"start": start, "end": end}, end - start, math.ceil((end - start) / bytes_per_row)
+
+    def whole(self, file: OpenFile) -> dict[str, Any]:
+        return {"start": 0, "end": file.version.size}
+
+    def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
+        return f"bytes {stored.number(bodies[0], 'start')} to {stored.number(bodies[-1], 'end')}"
+
+    # -- in tasks -------------------------------------------------------------------------------------------------
+
+    def _aligned(self, file: OpenFile, body: Mapping[str, Any], first: int) -> tuple[int, int]:
+        """The whole lines that begin in the range of the split; ``first`` is where the rows of the file begin."""
+        end = stored.number(body, "end")
+        if not self.dialect.seekable:
+            return first, end
+        start, end = _line_start(file, stored.number(body, "start")), _line_start(file, end)
+        return max(start, first), max(end, first)
+
+    def _beginning(self, file: OpenFile, start: int) -> bytes:
+        """Whole lines from the beginning of the text."""
+        if self.dialect.seekable:
+            text = file.read_range(start, min(start + INFERENCE_BYTES, file.version.size))
+        else:
+            with self.dialect.text_stream(file, start) as stream:
+                text = bytes(stream.read(INFERENCE_BYTES))
+        return text if len(text) < INFERENCE_BYTES else _whole_rows(text, self.dialect)
+
+
+class JsonLines(TextRanges):
+    """One object per line."""
+
+    def _dialect(self) -> Dialect:
+        Texts.of(self.options)  # refuses a format that is not understood
+        return Dialect(quote="", **self._packing())
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        return pa.schema(list(json_lines.infer(self._beginning(file, 0)).items()))
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        start, end = self._aligned(file, body, 0)
+        reader = json_lines.JsonLinesReader(
+            dialect=self.dialect,
+            columns=wanted,
+            texts=Texts.of(self.options),
+            told=self._told,
+            file=file,
+            context=context,
+        )
+        return reader.read(start, end)
+
+
+class Text(TextRanges):
+    """Values between delimiters; without a schema each line is one value."""
+
+    def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
+        problem = nested_text.unfit(declared) if declared is not None else None
+        if problem:
+            raise SourceError(f"{problem}, and cannot be read from {self.name}; read it as a string, or use json")
+        return self._without_schema() if declared is None else declared
+
+    def _without_schema(self) -> pa.Schema | None:
+        return pa.schema([pa.field("content", pa.string())])
+
+    def _dialect(self) -> Dialect:
+        text, pattern = (_NEVER, "") if self._told else text_or_pattern(self.options[opt.FIELD_DELIMITER] or "\x01")
+        return Dialect(delimiter=check_delimiter(text), pattern=pattern, quote="", **self._shared())
+
+    @property
+    def _ragged(self) -> bool:
+        """Lines that lack values are read, as SeaTunnel reads them, unless the job says what becomes of them."""
+        return not self.options.is_set(opt.ROW_ERRORS)
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "null_marker": self.options[opt.NULL_FORMAT],
+            "keeps_empty": self.options[opt.EMPTY_VALUE] == "TEXT",
+            "skip_lines": self.options[opt.SKIP_HEADER],
+            "date_format": self.options[opt.DATE_FORMAT],
+            "datetime_format": self.options[opt.DATETIME_FORMAT],
+            **self._packing(),
+        }
+
+    def infer(self, file: OpenFile) -> pa.Schema:
+        names, start = self.dialect.preamble(file)
+        text = self._beginning(file, start)
+        return pa.schema(list(inference.infer(text, names, self.dialect, ragged=self._ragged).items()))
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        header, first = self.dialect.preamble(file)
+        start, end = self._aligned(file, body, first)
+        if start >= end and self.dialect.seekable:
+            return iter(())
+        names = header if header is not None else columns.names
+        present = self.present(wanted, names, f"{file.version.path}: its header has no column")
+        reader = DelimitedReader(
+            dialect=self.dialect,
+            names=tuple(names),
+            columns=present,
+            ragged=self._ragged,
+            told=self._told,
+            file=file,
+            context=context,
+        )
+        return reader.read(start, end)
+
+
+class Csv(Text):
+    """Values between delimiters, in quotes where they need them."""
+
+    def _without_schema(self) -> pa.Schema | None:
+        return None
+
+    def _dialect(self) -> Dialect:
+        quote, escape = self.options[opt.QUOTE], self.options[opt.ESCAPE] or ""
+        for key, sign in (("quote_char", quote), ("escape_char", escape)):
+            if sign and len(sign.encode()) != 1:
+                raise UsageError(f"option {key!r}: expected one character, found {sign!r}")
+        several = 'file_format_type = text, or quote_char = "" and no escape_char' if quote or escape else ""
+        return Dialect(
+            delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ",", several=several),
+            quote=quote,
+            escape="" if escape == quote else escape,  # a quote that takes the next one literally is a doubled quote
+            header=self.options[opt.USE_HEADER],
+            **self._shared(),
+        )
+
+
+def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
+    """Without the row at the end that may be cut off."""
+    end = text.rfind(b"\n") + 1
+    if dialect.quote:
+        while end and text.count(dialect.quote_byte, 0, end) % 2:
+            end = text.rfind(b"\n", 0, end - 1) + 1
+    return text[:end] or text
+
+
+def _line_start(file: OpenFile, place: int) -> int:
+    """The first beginning of a line at or behind ``place``."""
+    if place == 0 or place >= file.version.size:
+        return min(place, file.version.size)
+    position = place - 1
+    while window := file.read_range(position, min(position + _WINDOW, file.version.size)):
+        found = window.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(window)
+    return file.version.size

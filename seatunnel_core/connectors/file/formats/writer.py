@@ -1,0 +1,139 @@
+"""What a file format is to the sink: a writer of one file."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from seatunnel_core.connectors.file.formats.names import file_writer
+from seatunnel_core.connectors.file.formats.packing import SUFFIXES, modules, packed
+from seatunnel_core.connectors.file.formats.written_text import Encoded, Forms
+
+
+@frozen(kw_only=True)
+class FileStyle:
+    """How files are written; the fields as the options say."""
+
+    format: str
+    delimiter: str = ","
+    line_end: str = "\n"
+    null: str = ""
+    """What null is in delimited text."""
+
+    header: bool = False
+    quote_all: bool = False
+    codec: str | None = None
+    extension: str | None = None
+    encoding: str = "utf-8"
+    forms: Forms = field(factory=Forms)
+    sheet_name: str = "Sheet1"
+    sheet_rows: int | None = None
+    """How many rows a sheet may have; as many as it can when it is ``None``."""
+
+    int96: bool = False
+    """Whether Parquet has timestamps in the form of old readers."""
+
+    root_tag: str = "RECORDS"
+    row_tag: str = "RECORD"
+    attributes: bool = False
+    """Whether the values of a row of XML are its attributes."""
+
+    @property
+    def writer(self) -> "type[FileWriter]":
+        found: type[FileWriter] = file_writer(self.format)
+        return found
+
+    @property
+    def task_modules(self) -> tuple[str, ...]:
+        """What writing imports beyond pyarrow."""
+        return () if self.writer.packs_itself else modules(self.codec)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a file may have."""
+        most = self.writer.most_rows
+        return min(self.sheet_rows or most, most) if self.format == "excel" else most
+
+    @property
+    def suffix(self) -> str:
+        """The end of file names."""
+        if self.extension:
+            return f".{self.extension.lstrip('.')}"
+        outside = self.codec and not self.writer.packs_itself
+        return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
+
+    def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
+        """Begin a file, which is written into ``stream`` and closed with the writer.
+
+        Raises:
+            SinkError: the format cannot hold a column; names it.
+        """
+        return self.writer(self, stream, columns)
+
+
+class FileWriter(ABC):
+    """Writes one file; nothing is complete before ``close``."""
+
+    suffix: ClassVar[str]
+    """The end of file names, with its dot."""
+
+    codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)
+    """What ``compress_codec`` may name, besides ``none``."""
+
+    default_codec: ClassVar[str] = "none"
+    packs_itself: ClassVar[bool] = False
+    """Whether the codec is a matter of the format, and the stream is not packed."""
+
+    is_text: ClassVar[bool] = True
+    """Whether the files are text, with an encoding and with dates in a form."""
+
+    most_rows: ClassVar[int] = 2**62
+    """How many rows a file can have at most."""
+
+    keeps_names: ClassVar[bool] = False
+    """Whether the files are copies, whose names the rows tell."""
+
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        self.style = style
+        self.columns = columns
+        self.refuse(columns)
+        self.stream = stream
+        if style.codec and not self.packs_itself:
+            self.stream = packed(self.stream, style.codec)
+        if style.encoding != "utf-8" and self.is_text:
+            self.stream = pa.PythonFile(Encoded(self.stream, style.encoding), mode="w")
+
+    @classmethod
+    def check(cls, style: FileStyle) -> None:
+        """Raise ``UsageError`` for an option that the format cannot follow."""
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        """Raise ``SinkError`` for a column that the format cannot hold."""
+
+    @classmethod
+    def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """As many rows as ``write`` takes them; nothing is written yet.
+
+        Raises:
+            RowError: the format cannot hold a value; names the column.
+        """
+        return rows
+
+    @abstractmethod
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Take rows, whose schema was ``columns``, as ``prepared`` made them."""
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+def write_lines(stream: pa.NativeFile, texts: list[pa.Array], delimiter: str, line_end: str) -> None:
+    if not texts or not len(texts[0]):
+        return
+    lines = pc.binary_join_element_wise(*texts, delimiter)
+    everything = pa.ListArray.from_arrays([0, len(lines)], lines)
+    stream.write(pc.binary_join(everything, line_end)[0].as_buffer())
+    stream.write(line_end.encode())

@@ -1,0 +1,124 @@
+"""How a sink writes texts: the forms of dates and times, and encodings other than UTF-8."""
+
+import codecs
+import datetime as dt
+import re
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from seatunnel_core.connectors.file.formats.delimited.dialect import SINGLE
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.date_format import strptime_format
+
+_ZERO = "\x01"
+"""Stands before a number whose zero in front is left out."""
+
+
+@frozen(kw_only=True)
+class Form:
+    """How a date or a timestamp is written."""
+
+    whole: str
+    """As C writes it."""
+
+    digits: int
+    """Of a second's fraction, which stands at the end."""
+
+    @classmethod
+    @cache
+    def of(cls, java: str) -> "Form":
+        """Raise ``SourceError`` for what is not understood."""
+        found = re.fullmatch(r"(.*ss)\.(S{1,9})", java)
+        whole, fraction = found.groups() if found else (java, "")
+        return cls(
+            whole=strptime_format(SINGLE.sub(rf"{_ZERO}\g<0>\g<0>", whole)),
+            digits=len(fraction),
+        )
+
+    def column(self, values: pa.Array) -> pa.Array:
+        """The texts of dates or timestamps, of the latter without the digits that are not written."""
+        if pa.types.is_timestamp(values.type):
+            unit, step = ("us", "microsecond") if self.digits else ("s", "second")
+            values = pc.floor_temporal(values, unit=step).cast(pa.timestamp(unit, values.type.tz and "UTC"))
+        texts = pc.strftime(values, format=self.whole)
+        if self.digits > 6:
+            texts = pc.binary_join_element_wise(texts, pa.scalar("0" * (self.digits - 6)), "")
+        elif 0 < self.digits < 6:
+            texts = pc.utf8_slice_codeunits(texts, 0, self.digits - 6)
+        return pc.replace_substring_regex(texts, pattern=f"{_ZERO}0?", replacement="") if _ZERO in self.whole else texts
+
+    def value(self, moment: dt.date) -> str:
+        """The text of one."""
+        texts = self.column(pa.array([moment], pa.timestamp("us") if isinstance(moment, dt.datetime) else pa.date32()))
+        return str(texts[0].as_py())
+
+
+@frozen(kw_only=True)
+class Forms:
+    """How dates and times are written, in Java's letters; ``None`` leaves them to the format."""
+
+    date_format: str | None = None
+    datetime_format: str | None = None
+    time_format: str | None = None
+
+    def check(self) -> None:
+        """Raise ``SourceError`` for a form that is not understood."""
+        for form in (self.date_format, self.datetime_format):
+            Form.of(form or "")
+
+    def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with a text in the place of each date and time that has a form."""
+        for place, column in enumerate(rows.schema):
+            text = self._text(rows.column(place))
+            if text is not None:
+                rows = rows.set_column(place, pa.field(column.name, pa.string()), text)
+        return rows
+
+    def _text(self, values: pa.Array) -> pa.Array | None:
+        kind = values.type
+        if pa.types.is_date(kind) and self.date_format:
+            return Form.of(self.date_format).column(values)
+        if pa.types.is_timestamp(kind) and self.datetime_format:
+            return Form.of(self.datetime_format).column(values)
+        if pa.types.is_time(kind) and self.time_format:
+            return pc.utf8_slice_codeunits(values.cast(pa.string()), 0, len(self.time_format))
+        return None
+
+
+class Encoded:
+    """A file for Arrow that takes UTF-8 and hands on another encoding. Raises ``UnicodeEncodeError``.
+
+    No file object of Python, which would write the end of a file that is given up.
+    """
+
+    def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._encoder = codecs.getincrementalencoder(encoding)()
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self._stream.write(self._encoder.encode(self._decoder.decode(data)))
+        return len(data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._stream.write(self._encoder.encode("", True))
+            self._stream.close()
+
+
+def require_signs(rows: pa.RecordBatch, encoding: str) -> None:
+    """Raise ``RowError`` unless the encoding has signs for all values."""
+    for name, values in zip(rows.schema.names, rows.columns, strict=True):
+        for value in values.to_pylist():
+            try:
+                str(value).encode(encoding)
+            except UnicodeEncodeError:
+                said = f"column {name!r}: {str(value)[:60]!r} cannot be written in the encoding {encoding}"
+                raise RowError(said, column=name) from None

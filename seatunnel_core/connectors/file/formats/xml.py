@@ -1,0 +1,224 @@
+"""The format ``xml``: an element per row, whose values are its attributes or the elements in it.
+
+The parser is expat, which reads piece by piece. A file that declares entities is refused: they could name other files,
+or grow without end.
+"""
+
+import base64
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+import pyarrow as pa
+
+from seatunnel_core.config.option import Options
+from seatunnel_core.connectors.file import source_options as opt
+from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
+from seatunnel_core.connectors.file.formats.packing import modules
+from seatunnel_core.connectors.file.formats.row_batches import RowBatches, Texts
+from seatunnel_core.connectors.file.formats.source_format import DeclaredFormat
+from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
+from seatunnel_core.connectors.filesystems.filesystem import OpenFile
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.value_text import json_text, shortest
+from seatunnel_core.rows.values import Converter
+
+PIECE_BYTES = 64 << 10
+LONGEST_ROW = 64 << 20
+"""How many characters of one row are held."""
+
+_NAME = re.compile(r"[^\W\d][\w.\-·]*")
+_HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What XML cannot hold."""
+
+
+class Xml(DeclaredFormat):
+    """One split per file, of which one row at a time is held in memory."""
+
+    names: ClassVar[str] = "the names of elements or attributes"
+
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        self._texts = Texts.of(options)
+        codec = options[opt.COMPRESS]
+        self._dialect = Dialect(encoding=options[opt.ENCODING], compression=None if codec == "none" else codec)
+        self._dialect.check()
+        self.task_modules = modules(self._dialect.compression)
+        if not options[opt.XML_ROW_TAG]:
+            raise UsageError("option 'xml_row_tag': xml needs it: the name of the element that is a row")
+
+    def read(
+        self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        yield from RowBatches(columns=wanted, converter=self._converter, context=context).of(self._rows(file))
+        file.check()
+
+    def _converter(self, kind: pa.DataType) -> Converter:
+        """Of bytes an element without any text is none of them, and not null as one that is not there."""
+        convert = self._texts.converter(kind)
+        return (lambda text: b"" if text == "" else convert(text)) if pa.types.is_binary(kind) else convert
+
+    def _rows(self, file: OpenFile) -> Iterator[tuple[str, Mapping[str, str]]]:
+        path = file.version.path
+        # What the option says counts; otherwise, what the file says of itself.
+        encoding = "utf-8" if self.options.is_set(opt.ENCODING) else None
+        rows = _Rows(self.options[opt.XML_ROW_TAG], encoding, in_attributes=self.options[opt.XML_ATTRIBUTES])
+        with self._dialect.text_stream(file) as stream:
+            more = True
+            while more:
+                piece = bytes(stream.read(PIECE_BYTES))
+                more = bool(piece)
+                try:
+                    rows.feed(piece, last=not more)
+                except (expat.ExpatError, ValueError) as error:
+                    raise RowError(f"{path}, line {rows.line}: not XML as it can be read: {error}") from error
+                while rows.found:
+                    line, values = rows.found.popleft()
+                    yield f"{path}, line {line}, element <{rows.tag}>", values
+
+
+class _Rows:
+    """Collects rows while expat reads."""
+
+    def __init__(self, tag: str, encoding: str | None, *, in_attributes: bool) -> None:
+        self.tag = tag
+        self.found: deque[tuple[int, Mapping[str, str]]] = deque()
+        self._in_attributes = in_attributes
+        self._row: dict[str, str] | None = None
+        self._row_line = 0
+        self._depth = 0
+        """Within a row: 1 in itself, 2 in one of its values."""
+
+        self._texts: list[str] = []
+        self._length = 0
+        self._parser = expat.ParserCreate(encoding)
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._begin
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EntityDeclHandler = self._refuse
+        self._parser.ExternalEntityRefHandler = self._refuse
+
+    @property
+    def line(self) -> int:
+        return self._parser.CurrentLineNumber
+
+    def feed(self, piece: bytes, *, last: bool) -> None:
+        self._parser.Parse(piece, last)
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        if self._row is not None:
+            self._depth += 1
+        elif name in (self.tag, f"{name.partition(':')[0]}:{self.tag}"):
+            self._row, self._row_line, self._depth, self._length = {}, self.line, 1, 0
+            if self._in_attributes:
+                self._row |= attributes
+
+    def _text(self, text: str) -> None:
+        if self._depth > 1:
+            self._length += len(text)
+            if self._length > LONGEST_ROW:
+                raise ValueError(f"the row that begins on line {self._row_line} has more than {LONGEST_ROW} characters")
+            self._texts.append(text)
+
+    def _end(self, name: str) -> None:
+        if self._row is None:
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            self.found.append((self._row_line, self._row))
+            self._row = None
+        elif self._depth == 1:
+            if not self._in_attributes:
+                if name in self._row:
+                    raise ValueError(f"a row has the element <{name}> more than once")
+                self._row[name] = "".join(self._texts)
+            self._texts = []
+
+    def _refuse(self, *_: object) -> int:
+        raise ValueError("it declares an entity, which is not read: it could name another file, or grow without end")
+
+
+class XmlFileWriter(FileWriter):
+    """Null is an attribute or an element that is not there."""
+
+    suffix: ClassVar[str] = ".xml"
+
+    def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
+        super().__init__(style, stream, columns)
+        self._put(f'<?xml version="1.0" encoding="{style.encoding.upper()}"?>\n<{style.root_tag}>\n')
+
+    @classmethod
+    def check(cls, style: FileStyle) -> None:
+        for key, tag in (("xml_root_tag", style.root_tag), ("xml_row_tag", style.row_tag)):
+            if not _NAME.fullmatch(tag):
+                raise UsageError(f"option {key!r}: {tag!r} is no name of an element; use letters, digits, _ - and .")
+
+    @classmethod
+    def refuse(cls, columns: pa.Schema) -> None:
+        for name in columns.names:
+            if not _NAME.fullmatch(name):
+                raise SinkError(
+                    f"column {name!r} cannot be the name of an element or attribute of xml; rename it with FieldMapper"
+                )
+
+    @classmethod
+    def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [_texts(*each, style) for each in zip(rows.schema, rows.columns, strict=True)]
+        tag = style.row_tag
+        present = ("".join(values) for values in zip(*columns, strict=True))
+        elements = [f"<{tag}{each}/>" if style.attributes else f"<{tag}>{each}</{tag}>" for each in present]
+        return pa.RecordBatch.from_arrays([pa.array(elements, pa.string())], names=["element"])
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        for element in rows.column(0).to_pylist():
+            self._put(f"{element}\n")
+
+    def _put(self, text: str) -> None:
+        self.stream.write(text.encode())
+
+    def close(self) -> None:
+        self._put(f"</{self.style.root_tag}>\n")
+        super().close()
+
+
+def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
+    """The attributes or elements of a column."""
+    found = []
+    for value in array.to_pylist():
+        try:
+            text = "" if value is None else _text(value, column.type)
+        except ValueError as error:
+            raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+        if bad := _HIDDEN.search(text):
+            raise RowError(
+                f"column {column.name!r}: {text[:60]!r} has the character {bad[0]!a}, which XML cannot hold",
+                column=column.name,
+            )
+        if value is None:
+            found.append("")
+        elif style.attributes:
+            found.append(f" {column.name}={quoteattr(text)}")
+        else:
+            found.append(f"<{column.name}>{escape(text, {chr(13): '&#13;'})}</{column.name}>")
+    return found
+
+
+def _text(value: Any, kind: pa.DataType) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if pa.types.is_nested(kind):
+        return json_text(value, kind)
+    if pa.types.is_decimal(kind):
+        return f"{value:f}"
+    if pa.types.is_float32(kind):
+        return str(shortest(value))
+    return value.isoformat(" ") if pa.types.is_timestamp(kind) else str(value)

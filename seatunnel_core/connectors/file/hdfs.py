@@ -1,0 +1,112 @@
+"""The source and the sink ``HdfsFile``."""
+
+from typing import Any, ClassVar
+
+from seatunnel_core.config.option import MAP, STRING, Option, Options
+from seatunnel_core.connectors.file import sink_options, source_options
+from seatunnel_core.connectors.file.sink import FileSink
+from seatunnel_core.connectors.file.source import FileSource
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem
+from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, in_our_words
+from seatunnel_core.connectors.tables import TABLES
+from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+DEFAULT_FS = Option(
+    "fs.defaultFS",
+    STRING,
+    required=True,
+    unless=(TABLES,),
+    doc="The cluster: hdfs://host:port, or hdfs://nameservice together with hdfs_site_path.",
+)
+SITE = Option(
+    "hdfs_site_path",
+    STRING,
+    doc="The file hdfs-site.xml of the cluster, or its folder, on every machine. It tells where NameNodes answer.",
+)
+HTTP_ADDRESS = Option(
+    "dfs.namenode.http-address",
+    STRING,
+    doc="Where the NameNode answers WebHDFS, as host:port, several with ; between; by default what hdfs_site_path "
+    "tells, or else the host of fs.defaultFS with port 9870.",
+)
+USER = Option(
+    "remote_user",
+    STRING,
+    doc="Who works in a cluster without Kerberos; by default HADOOP_USER_NAME, or the user of the process.",
+)
+PRINCIPAL = Option("kerberos_principal", STRING, doc="Who logs in with Kerberos, as user@REALM.")
+KEYTAB = Option("kerberos_keytab_path", STRING, doc="The keytab of that principal, on every machine.")
+KRB5 = Option(
+    "krb5_path",
+    STRING,
+    doc="The configuration of Kerberos. The whole process reads one: where it is not /etc/krb5.conf, start it with "
+    "KRB5_CONFIG in its environment.",
+)
+PROPERTIES = Option(
+    "hadoop_properties",
+    MAP,
+    doc="More of Hadoop's properties, such as dfs.replication, dfs.blocksize, or those that describe a nameservice.",
+)
+OPTIONS: tuple[Option[Any], ...] = (DEFAULT_FS, SITE, HTTP_ADDRESS, USER, PRINCIPAL, KEYTAB, KRB5, PROPERTIES)
+
+_STORAGE = {
+    DEFAULT_FS: "fs.defaultFS",
+    SITE: "hdfs_site_path",
+    HTTP_ADDRESS: "dfs.namenode.http-address",
+    USER: "hadoop.user.name",
+    PRINCIPAL: "kerberosPrincipal",
+    KEYTAB: "kerberosKeytabFilePath",
+    KRB5: "krb5_path",
+}
+"""The keys of the checkpoint storage, which asks in the same way."""
+
+
+def file_system(options: Options) -> FileSystem:
+    """The cluster of a source or a sink."""
+    try:
+        from seatunnel_storage_hdfs import webhdfs
+    except ModuleNotFoundError as error:
+        raise UsageError(f"HdfsFile needs the package {error.name}: run pip install 'seatunnel-core[hdfs]'") from error
+    given = {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
+    given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
+    if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
+        missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
+        raise UsageError(f"option {missing.key!r}: Kerberos needs it too, and it is not set")
+    try:
+        name = webhdfs.address_of(given).name
+    except StorageConfigurationError as error:
+        raise UsageError(in_our_words(error)) from error
+    return HdfsFileSystem(top=name, configuration=given)
+
+
+class HdfsFileSource(FileSource):
+    """Reads files of HDFS over WebHDFS."""
+
+    identifier: ClassVar[str] = "HdfsFile"
+    declared = source_options.source_options(*OPTIONS)
+    example = """
+        fs.defaultFS = "hdfs://namenode.example.com:8020"
+        path = "/data/in"
+        file_format_type = parquet
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return file_system(options)
+
+
+class HdfsFileSink(FileSink):
+    """Writes files of HDFS over WebHDFS, with a rename for each file of a checkpoint."""
+
+    identifier: ClassVar[str] = "HdfsFile"
+    declared = (*OPTIONS, *sink_options.SINK_OPTIONS)
+    example = """
+        fs.defaultFS = "hdfs://namenode.example.com:8020"
+        path = "/data/out"
+        file_format_type = parquet
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return file_system(options)

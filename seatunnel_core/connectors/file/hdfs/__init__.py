@@ -1,1 +1,0 @@
-"""``HdfsFile``: files of HDFS, over WebHDFS."""

@@ -1,1 +1,0 @@
-"""Files in object stores: what is equal for all of them."""

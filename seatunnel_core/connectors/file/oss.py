@@ -1,0 +1,138 @@
+"""The source and the sink ``OssFile``."""
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seatunnel_core.config.option import MAP, STRING, Option, Options
+from seatunnel_core.connectors.file import sink_options, source_options
+from seatunnel_core.connectors.file.s3 import MISSING_STAGED
+from seatunnel_core.connectors.file.sink import FileSink
+from seatunnel_core.connectors.file.source import FileSource
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem
+from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
+from seatunnel_core.connectors.filesystems.oss.store import OssStore, in_our_words
+from seatunnel_core.connectors.tables import TABLES
+from seatunnel_core.errors import UsageError
+from seatunnel_storage_api.errors import StorageConfigurationError
+
+if TYPE_CHECKING:
+    from seatunnel_storage_hdfs.backends import Backend
+
+BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="The bucket, as name or as oss://name.")
+ENDPOINT = Option(
+    "endpoint",
+    STRING,
+    required=True,
+    unless=(TABLES,),
+    doc="The endpoint of the bucket's region, as oss-cn-hangzhou.aliyuncs.com; with https unless http:// stands there.",
+)
+ACCESS_KEY = Option("access_key", STRING, secret=True, doc="The name of the key that signs requests.")
+ACCESS_SECRET = Option("access_secret", STRING, secret=True, doc="The key that signs requests.")
+TOKEN = Option("security_token", STRING, secret=True, doc="The token that came with keys that end.")
+PROPERTIES = Option(
+    "hadoop_oss_properties",
+    MAP,
+    secret=True,
+    doc="More of Hadoop's keys: fs.oss.region, which signs by version 4 where the endpoint does not name it, "
+    "fs.oss.credentials.provider, such as EnvironmentVariableCredentialsProvider, fs.oss.ecs.metadata, "
+    "fs.oss.connection.secure.enabled, time limits and a proxy.",
+)
+OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, ACCESS_KEY, ACCESS_SECRET, TOKEN, PROPERTIES)
+
+_STORAGE = {
+    BUCKET: "oss.bucket",
+    ENDPOINT: "fs.oss.endpoint",
+    ACCESS_KEY: "fs.oss.accessKeyId",
+    ACCESS_SECRET: "fs.oss.accessKeySecret",
+    TOKEN: "fs.oss.securityToken",
+}
+"""The keys of the checkpoint storage, which asks in the same way."""
+
+_TUNING = (
+    "fs.AbstractFileSystem.oss.impl",
+    "fs.oss.attempts.maximum",
+    "fs.oss.block.size",
+    "fs.oss.buffer.dir",
+    "fs.oss.connection.maximum",
+    "fs.oss.fast.upload.",
+    "fs.oss.impl",
+    "fs.oss.list.version",
+    "fs.oss.max.copy.",
+    "fs.oss.multipart.",
+    "fs.oss.paging.maximum",
+    "fs.oss.threads.",
+    "fs.oss.upload.active.blocks",
+    "fs.oss.user.agent.prefix",
+)
+"""How Hadoop's keys begin that choose or tune its client: without them the same objects are read and written."""
+
+logger = logging.getLogger("seatunnel.connectors")
+
+
+def file_system(options: Options) -> FileSystem:
+    """The bucket of a source or a sink."""
+    try:
+        from seatunnel_storage_hdfs import backends
+        from seatunnel_storage_hdfs.oss.storage import connect
+    except ModuleNotFoundError as error:
+        raise UsageError(f"OssFile needs the package {error.name}: run pip install 'seatunnel-core[oss]'") from error
+    given = _properties(options[PROPERTIES] or {}, backends.OSS)
+    given |= {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
+    try:
+        bucket = connect(given).bucket_name  # nothing is sent yet
+    except StorageConfigurationError as error:
+        raise UsageError(in_our_words(error)) from error
+    store = OssStore(bucket=bucket, configuration=given)
+    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
+
+
+def _properties(written: Mapping[str, Any], backend: "Backend") -> dict[str, str]:
+    """What the client is told of Hadoop's keys."""
+    given = {}
+    for key, value in written.items():
+        if key.startswith(_TUNING):
+            logger.warning("hadoop_oss_properties: %r tunes Hadoop's client and has no effect", key)
+        elif not backend.knows(key) or key in _STORAGE.values():
+            known = ", ".join(sorted(backend.keys.difference(_STORAGE.values())))
+            raise UsageError(f"option 'hadoop_oss_properties': {key!r} has no effect; write one of {known}")
+        else:
+            given[key] = str(value)
+    return given
+
+
+class OssFileSource(FileSource):
+    """Reads objects of Alibaba Cloud OSS."""
+
+    identifier: ClassVar[str] = "OssFile"
+    declared = source_options.source_options(*OPTIONS)
+    example = """
+        bucket = "oss://my-bucket"
+        endpoint = "oss-cn-hangzhou.aliyuncs.com"
+        hadoop_oss_properties { fs.oss.credentials.provider = EnvironmentVariableCredentialsProvider }
+        path = "/data/in"
+        file_format_type = parquet
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return file_system(options)
+
+
+class OssFileSink(FileSink):
+    """Writes objects of Alibaba Cloud OSS: staged by tasks, and copied within the bucket by a checkpoint."""
+
+    identifier: ClassVar[str] = "OssFile"
+    server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)
+    declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)
+    example = """
+        bucket = "oss://my-bucket"
+        endpoint = "oss-cn-hangzhou.aliyuncs.com"
+        hadoop_oss_properties { fs.oss.credentials.provider = EnvironmentVariableCredentialsProvider }
+        path = "/data/out"
+        file_format_type = parquet
+    """
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        return file_system(options)

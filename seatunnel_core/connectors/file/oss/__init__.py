@@ -1,1 +1,0 @@
-"""``OssFile``: objects of Alibaba Cloud OSS as files."""

@@ -1,1 +1,0 @@
-"""``S3File``: objects of S3, and of servers that speak as it does, read and written as files."""

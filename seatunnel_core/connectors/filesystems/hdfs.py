@@ -1,0 +1,276 @@
+"""Files of HDFS, over WebHDFS: no Java, and either of two NameNodes. The client is the one of the checkpoint storage.
+
+HDFS renames a file in one step that never replaces another, and gives each file a number for life. So a commit that is
+repeated knows its own file again, wherever the answer to the first one was lost.
+"""
+
+import errno
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
+
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
+from seatunnel_core.connectors.filesystems.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
+from seatunnel_core.connectors.filesystems.rename import TargetExistsError
+from seatunnel_core.connectors.filesystems.staged_name import PROBE
+from seatunnel_core.errors import SourceChangedError, SourceError
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
+from seatunnel_storage_api.retry import Backoff
+
+if TYPE_CHECKING:
+    from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
+
+Answer = TypeVar("Answer")
+
+_FIRST = Backoff()
+"""Of the first question: somebody may have written a wrong address and waits for the answer."""
+
+_PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
+"""Most of a minute: so long a NameNode takes to be found dead and followed by the other, or a DataNode to restart."""
+
+_WRITTEN = {
+    "kerberosKeytabFilePath": "kerberos_keytab_path",
+    "kerberosPrincipal": "kerberos_principal",
+    "hadoop.user.name": "remote_user",
+    "Put another namespace in plugin-config": "Write another path",
+    "Check the keys in plugin-config": "Check the options",
+    "<namespace>": "<path>",
+    " in plugin-config": "",
+}
+"""What the storage calls its keys, and what the connector calls them."""
+
+_making = threading.Lock()
+_clients: dict[str, "WebHdfs"] = {}
+
+
+@frozen(kw_only=True)
+class HdfsFileSystem(RemoteFileSystem):
+    """One cluster, as one user."""
+
+    top: str
+    """``hdfs://host:port``, or ``hdfs://nameservice``."""
+
+    configuration: Mapping[str, str] = field(repr=False)
+    """With the keys of the storage."""
+
+    gives_receipts: ClassVar[bool] = True
+    publishes_at_once: ClassVar[int] = 8
+    task_modules: ClassVar[tuple[str, ...]] = ("hdfs", "requests", "seatunnel_storage_hdfs")
+
+    @property
+    def schemes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (f"webhdfs://{self.top.partition('://')[2]}",)
+
+    def _client(self) -> "WebHdfs":
+        """One for all that this process does in the cluster. It has answered once."""
+        key = repr((os.getpid(), self.top, sorted(self.configuration.items())))
+        with _making:
+            if key not in _clients:
+                from seatunnel_storage_hdfs import webhdfs
+
+                made = webhdfs.connect(self.configuration)
+                _FIRST.call(lambda: made.status("/"))
+                _clients[key] = made
+            return _clients[key]
+
+    def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
+        """Raises ``OSError``, with ``EIO`` for what may pass."""
+        with _told(path):
+            client = self._client()
+            return patience.call(lambda: question(client, self.within(path)))
+
+    def within(self, path: str) -> str:
+        """The path as the cluster has it."""
+        return path[len(self.top) :] or "/"
+
+    # -- listing and reading --------------------------------------------------------------------------------------
+
+    def _status(self, path: str) -> Mapping[str, Any] | None:
+        return self._ask(path, lambda client, within: client.status(within))
+
+    def version(self, path: str) -> FileVersion | None:
+        found = self._status(path)
+        return None if found is None or found["type"] == "DIRECTORY" else _version(path, found)
+
+    def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        found = self._ask(folder, lambda client, within: client.entries(within))
+        return {each["pathSuffix"]: each for each in found}
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return _HdfsOpenFile(self, version)
+
+    def range(self, path: str, start: int, end: int) -> bytes | None:
+        """``None`` where there is no such file."""
+        return self._ask(path, lambda client, within: client.read(within, start=start, length=end - start))
+
+    # -- a target -------------------------------------------------------------------------------------------------
+
+    def is_folder(self, path: str) -> bool:
+        found = self._status(path)
+        return found is not None and found["type"] == "DIRECTORY"
+
+    def exists(self, path: str) -> bool:
+        return self._status(path) is not None
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        """Of a folder that is not there nothing."""
+        return [_entry(f"{folder.rstrip('/')}/{name}", name, found) for name, found in self._listed(folder).items()]
+
+    def remove(self, path: str) -> bool:
+        return self._ask(path, lambda client, within: client.delete(within))
+
+    def remove_folder(self, path: str) -> None:
+        self._ask(path, lambda client, within: client.delete(within, recursive=True))
+
+    def move(self, path: str, to: str) -> None:
+        if not self._rename(path, to):
+            if self.exists(path) and self.is_folder(to.rpartition("/")[0]):
+                raise OSError(errno.EIO, "it cannot be renamed", path)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+    def remove_if_empty(self, folder: str) -> bool:
+        with suppress(OSError):  # it is not empty, or the cluster is not there
+            return self._ask(folder, lambda client, within: client.delete(within), Backoff(attempts=1))
+        return False
+
+    # -- staging and publishing -----------------------------------------------------------------------------------
+
+    def make_staging(self, folder: str, root: str) -> None:
+        """A file is written and removed, too: a folder that is there tells nothing of rights, quotas and full disks."""
+        self._ask(folder, lambda client, within: client.make_folder(within))
+        probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
+        self.leave_note(probe)
+        self.remove(probe)
+
+    def leave_note(self, path: str) -> None:
+        """With a byte in it: a file without any needs no block."""
+        if not self.is_folder(path.rpartition("/")[0]):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        self._ask(path, lambda client, within: client.create(within, b"\n"))
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        """The content is gathered on the task's machine: WebHDFS takes a file in one request."""
+        return CopiedOutput(lambda copy, size: self._send(staged, copy, size))
+
+    def _send(self, staged: str, copy: BinaryIO, size: int) -> Receipt:
+        def create(client: "WebHdfs", within: str) -> None:
+            copy.seek(0)
+            client.create(within, copy if size else b"")
+
+        self._ask(staged, create)
+        found = self._status(staged)
+        if found is None or found["length"] != size:
+            raise OSError(errno.EIO, f"of {size} bytes {found['length'] if found else 0} arrived", staged)
+        return Receipt(size=size, body={"file": found["fileId"]})
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """A request whose answer was lost is sent again and meets its own success: what was staged a moment ago is gone
+        then, and the file at the target has its number.
+        """
+        number = stored.number(receipt, "file")
+        if self._is(staged, number) is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
+        if self._moved(staged, target, number):
+            return
+        if not self.exists(target):
+            self._ask(target.rpartition("/")[0], lambda client, within: client.make_folder(within))
+            if self._moved(staged, target, number):
+                return
+        if self._status(staged) is None:  # another process was faster, and somebody else after it
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
+        raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+
+    def _moved(self, staged: str, target: str, number: int) -> bool:
+        return self._rename(staged, target) or bool(self._is(target, number))
+
+    def _rename(self, old: str, new: str) -> bool:
+        return self._ask(old, lambda client, within: client.rename(within, self.within(new)))
+
+    def _is(self, path: str, number: int) -> bool | None:
+        """Whether it is the file of this number; ``None`` where there is none."""
+        found = self._status(path)
+        return None if found is None else found["fileId"] == number
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        found = self._is(target, stored.number(receipt, "file"))
+        folder = staged.rpartition("/")[0]
+        if found or (found is None and self.is_folder(folder)):
+            return ""
+        if found is None:
+            return (
+                f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is this "
+                "the same cluster and the same folder?"
+            )
+        return f"{target} is there and is another file than the one that was staged as {staged}; move it away"
+
+    def discard(self, staged: str) -> bool:
+        return self.remove(staged)
+
+
+class _HdfsOpenFile(RemoteOpenFile):
+    """A file of HDFS never changes but by growing, or by another one in its place, which has another number."""
+
+    def __init__(self, files: HdfsFileSystem, version: FileVersion) -> None:
+        super().__init__(version)
+        self._files = files
+        self.check()
+
+    def fetch(self, start: int, end: int) -> bytes:
+        try:
+            found = self._files.range(self.version.path, start, end)
+        except OSError as error:
+            raise self._failed(error) from error
+        if found is None:
+            raise self.changed("it is not there any more")
+        if len(found) != end - start:  # cut short on the way, or so by somebody
+            self.check()
+            raise self._failed(OSError(errno.EIO, f"only {len(found)} of {end - start} bytes came"))
+        return found
+
+    def check(self) -> None:
+        try:
+            now = self._files.version(self.version.path)
+        except OSError as error:
+            raise self._failed(error) from error
+        if now is None:
+            raise self.changed("it is not there any more")
+        if now != self.version:
+            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+
+    def _failed(self, error: OSError) -> SourceError | SourceChangedError:
+        found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
+        found.retryable = error.errno == errno.EIO
+        return found
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """What the storage's client raises, as ``OSError`` with the path as we write it and the names of our options."""
+    try:
+        yield
+    except CheckpointStorageError as error:
+        number = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
+        raise OSError(number, in_our_words(error), path) from error
+
+
+def in_our_words(error: CheckpointStorageError) -> str:
+    """What it says, with the names of the connector's options."""
+    return re.sub("|".join(map(re.escape, _WRITTEN)), lambda found: _WRITTEN[found[0]], str(error))
+
+
+def _entry(path: str, name: str, found: Mapping[str, Any]) -> Entry:
+    is_folder = found["type"] == "DIRECTORY"
+    return Entry(name=name, path=path, is_folder=is_folder, version=None if is_folder else _version(path, found))
+
+
+def _version(path: str, found: Mapping[str, Any]) -> FileVersion:
+    return FileVersion(
+        path=path, size=found["length"], mtime_ns=found["modificationTime"] * 1_000_000, etag=str(found["fileId"])
+    )

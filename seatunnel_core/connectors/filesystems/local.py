@@ -1,0 +1,296 @@
+"""Local files, and what looks like them: network disks that are mounted.
+
+A staged file is published by a rename that never replaces another; files and folders are synchronised before anybody is
+told of them.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.filesystems.filesystem import (
+    Entry,
+    FileSystem,
+    FileVersion,
+    OpenFile,
+    Receipt,
+    StagedOutput,
+)
+from seatunnel_core.connectors.filesystems.rename import rename_new
+from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
+
+
+class LocalFileSystem(FileSystem):
+    """The files of this machine. Tasks and driver have to reach them under the same paths."""
+
+    def named(self, path: str) -> str:
+        return named_path(path)
+
+    def absolute(self, path: str) -> str:
+        return absolute(named_path(path))
+
+    def real(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def version(self, path: str) -> FileVersion | None:
+        try:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            if os.path.islink(path):
+                raise
+            return None
+        return None if stat.S_ISDIR(found.st_mode) else _version(path, found)
+
+    def listed(self, entry: Entry) -> FileVersion | None:
+        try:
+            return _version(entry.path, os.stat(entry.path))
+        except FileNotFoundError:
+            if entry.is_link:
+                raise
+            return None
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return LocalOpenFile(version)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        with os.scandir(folder) as entries:
+            return [
+                Entry(name=entry.name, path=entry.path, is_folder=entry.is_dir(), is_link=entry.is_symlink())
+                for entry in entries
+            ]
+
+    def stays_inside(self, root: str, folder: str) -> bool:
+        real_root = os.path.realpath(root)
+        return os.path.commonpath([real_root, os.path.realpath(os.path.join(root, folder))]) == real_root
+
+    def remove(self, path: str) -> bool:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, path: str) -> None:
+        shutil.rmtree(path)
+
+    def move(self, path: str, to: str) -> None:
+        os.rename(path, to)
+
+    def remove_if_empty(self, folder: str) -> bool:
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return False
+        return True
+
+    def sync_folder(self, folder: str) -> None:
+        sync_folder(folder)
+
+    def make_staging(self, folder: str, root: str) -> None:
+        _create_folder(root)
+        folders = list(accumulate(folder.removeprefix(root).strip("/").split("/"), os.path.join, initial=root))
+        made = [_make_folder(each) for each in folders[1:]]
+        for each in reversed(folders[:-1]):  # also where it was there: a process that was killed may have made it
+            sync_folder(each)
+        if not made[0] and not os.access(root, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), root)
+
+    def leave_note(self, path: str) -> None:
+        with open(path, "wb"):
+            pass
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        return LocalOutput(staged)
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """It may also be a former process that woke up, and published it just now."""
+        try:
+            rename_new(staged, target)
+        except FileNotFoundError:
+            if not os.path.lexists(staged):
+                raise
+            _create_folder(os.path.dirname(target))
+            rename_new(staged, target)
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        """A consumer may have moved the target; but a staging folder goes with nothing less than its disk."""
+        folder = os.path.dirname(staged)
+        if os.path.isdir(folder):
+            return ""
+        return (
+            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is the "
+            "target's disk mounted, and is this the same machine?"
+        )
+
+    def discard(self, staged: str) -> bool:
+        return self.remove(staged)
+
+
+class LocalOutput(StagedOutput):
+    """A file in the staging folder."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.stream = pa.OSFile(path, "wb")
+
+    def finish(self) -> Receipt:
+        sync_file(self._path)
+        return Receipt(size=os.stat(self._path).st_size)
+
+
+class LocalOpenFile(OpenFile):
+    def __init__(self, version: FileVersion) -> None:
+        self.version = version
+        try:
+            # What is no file is refused below; to open a pipe would wait for its writer.
+            self._descriptor = os.open(version.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise SourceError(f"{version.path} cannot be opened: {error.strerror}") from error
+        try:
+            self.check()
+        except BaseException:
+            self.close()
+            raise
+
+    def read_range(self, start: int, end: int) -> bytes:
+        first = os.pread(self._descriptor, end - start, start)
+        if len(first) == end - start or not first:
+            return first
+        parts = [first]  # one call reads at most 2 GiB
+        position = start + len(first)
+        while position < end and (part := os.pread(self._descriptor, end - position, position)):
+            parts.append(part)
+            position += len(part)
+        return b"".join(parts)
+
+    def stream(self, start: int = 0) -> pa.NativeFile:
+        stream = pa.OSFile(os.fsencode(self.version.path), "rb")
+        # The path was opened once more, and may be another file's by now.
+        if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
+            raise self._changed("another file took its place")
+        stream.seek(start)
+        return stream
+
+    def python_file(self) -> BinaryIO:
+        # Opened once more, for a place of its own in the file.
+        found = os.fdopen(os.open(f"/dev/fd/{self._descriptor}", os.O_RDONLY | os.O_CLOEXEC), "rb")
+        found.seek(0)
+        return found
+
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def check(self) -> None:
+        now, then = os.fstat(self._descriptor), self.version
+        if not stat.S_ISREG(now.st_mode):
+            raise self._changed("it is not a file any more")
+        if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
+            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was written again")
+
+    def _changed(self, how: str) -> SourceChangedError:
+        return SourceChangedError(
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
+        )
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def local_path(path: str) -> str:
+    """The path itself, without ``file://``."""
+    for prefix in ("file://", "file:"):
+        if path.startswith(prefix):
+            return path[len(prefix) :]
+    return path
+
+
+def named_path(path: str) -> str:
+    """The path of the option ``path``, without ``file://``.
+
+    Raises:
+        UsageError: it is empty, which the operating system would take for the current folder.
+    """
+    found = local_path(path)
+    if not found.strip():
+        raise UsageError(f"option 'path': expected a path, found {path!r}; write . for the current folder")
+    return found
+
+
+def absolute(path: str) -> str:
+    """The path from the root of the file system.
+
+    Raises:
+        UsageError: it is a relative one, and the folder in which the engine was started is gone.
+    """
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{path!r} is a path below the folder in which the engine was started, and that is gone; write one that "
+            "begins with /"
+        ) from None
+
+
+def _version(path: str, found: os.stat_result) -> FileVersion:
+    if not stat.S_ISREG(found.st_mode):
+        raise SourceError(f"{path} is not a file but a pipe, a socket or a device, which cannot be read twice")
+    return FileVersion(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def _create_folder(folder: str) -> None:
+    """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _create_folder(above)
+    if _make_folder(folder):
+        sync_folder(above)
+
+
+def _make_folder(folder: str) -> bool:
+    """Whether it was this call that did."""
+    try:
+        os.mkdir(folder)
+    except FileExistsError as error:
+        if not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
+        return False
+    except FileNotFoundError as error:  # in /proc, say, which only the system fills
+        above = os.path.dirname(folder)
+        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
+    return True
+
+
+def _instead_of_folder(path: str) -> str:
+    if os.path.islink(path) and not os.path.exists(path):
+        return f"it is a link to {os.readlink(path)}, which is not there"
+    return "it is a file, not a folder"
+
+
+def sync_folder(folder: str) -> None:
+    """Make the names in a folder survive a crash of the machine."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: str) -> None:
+    """Make the content of a file survive a crash of the machine."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,284 @@
+"""The objects of a bucket as files: listed by the beginnings of their keys, read in ranges, published by a copy within
+the store. No byte goes through the driver.
+"""
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import Any, ClassVar
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, StagedOutput, Walk
+from seatunnel_core.connectors.filesystems.objects.staged import NOTE, StagedObject, complete, mark
+from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Found, ObjectStore, Page
+from seatunnel_core.connectors.filesystems.pattern import Way
+from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
+from seatunnel_core.connectors.filesystems.rename import TargetExistsError
+from seatunnel_core.connectors.filesystems.staged_name import STAGING
+from seatunnel_core.errors import SourceChangedError, SourceError
+
+_REMOVALS = 4
+"""So often a removal is tried before the commit counts as failed."""
+
+_PAUSE_S = 0.2
+
+logger = logging.getLogger("seatunnel.connectors")
+
+
+@frozen(kw_only=True)
+class ObjectFileSystem(RemoteFileSystem):
+    """One bucket, as one user."""
+
+    store: ObjectStore
+    gone_is_published: bool = False
+    """What the user says of a staged object and its copy that are both gone."""
+
+    has_folders: ClassVar[bool] = False
+    gives_receipts: ClassVar[bool] = True
+    publishes_at_once: ClassVar[int] = 16
+
+    @property
+    def task_modules(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.store.task_modules
+
+    @property
+    def top(self) -> str:  # type: ignore[override]
+        return f"{self.store.schemes[0]}://{self.store.bucket}"
+
+    @property
+    def schemes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(f"{scheme}://{self.store.bucket}" for scheme in self.store.schemes[1:])
+
+    def key(self, path: str) -> str:
+        return path[len(self.top) + 1 :]
+
+    def _prefix(self, folder: str) -> str:
+        key = self.key(folder).rstrip("/")
+        return f"{key}/" if key else ""
+
+    # -- listing and reading --------------------------------------------------------------------------------------
+
+    def version(self, path: str) -> FileVersion | None:
+        key = self.key(path)
+        if not key or key.endswith("/"):
+            return None
+        try:
+            found = self.store.head(key)
+        except FileNotFoundError:
+            return None
+        except PermissionError:  # without a word: a listing that is refused says why
+            self.is_folder(path)
+            raise
+        return self._version(found)
+
+    def versions(self, folder: str, walk: Walk, way: Way) -> Iterator[FileVersion]:
+        """In one listing, whose pages come in the order of the keys."""
+        begin = len(folder.rstrip("/")) + 1
+        deep = walk.pattern.recursive or bool(walk.pattern.names)
+        for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
+            inside = way
+            for name in path[begin:].split("/") if path[begin:] else ():
+                inside = walk.enter(inside, name)
+            for version in of_folder if inside else ():
+                if walk.takes(inside, version.path.rpartition("/")[2], version.path):
+                    yield version
+
+    def _objects(self, folder: str, *, deep: bool) -> Iterator[FileVersion]:
+        for page in self._pages(folder, deep=deep):
+            for found in page.objects:
+                if not found.key.endswith("/"):  # what some programs leave in the place of a folder
+                    yield self._version(found)
+
+    def _version(self, found: Found) -> FileVersion:
+        mtime_ns = found.modified_s * 1_000_000_000
+        return FileVersion(path=f"{self.top}/{found.key}", size=found.size, mtime_ns=mtime_ns, etag=found.etag)
+
+    def _pages(self, folder: str, *, deep: bool) -> Iterator[Page]:
+        page = self.store.page(self._prefix(folder), deep=deep)
+        yield page
+        while page.more is not None:
+            page = self.store.page(self._prefix(folder), deep=deep, more=page.more)
+            yield page
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return _OpenObject(self, version)
+
+    # -- a target -------------------------------------------------------------------------------------------------
+
+    def is_folder(self, path: str) -> bool:
+        return bool(self.store.page(self._prefix(path), deep=True, most=1).objects)
+
+    def exists(self, path: str) -> bool:
+        return self.version(path) is not None
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        """Of a folder that is not there nothing: it would be one that holds nothing yet."""
+        found: list[Entry] = []
+        for page in self._pages(folder, deep=False):
+            keys = [(prefix.rstrip("/"), True) for prefix in page.folders]
+            keys += [(each.key, False) for each in page.objects if not each.key.endswith("/")]
+            found += [_entry(f"{self.top}/{key}", is_folder=is_folder) for key, is_folder in keys]
+        return found
+
+    def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
+        """In one listing. A folder may come more than once."""
+        skipped = f"{root}/{without}/"
+        paths = (version.path for version in self._objects(root, deep=True))
+        kept = (path for path in paths if not without or not path.startswith(skipped))
+        for folder, of_folder in groupby(kept, key=lambda path: path.rpartition("/")[0]):
+            yield folder, [_entry(path, is_folder=False) for path in of_folder]
+
+    def remove(self, path: str) -> bool:
+        """The server does not say whether there was something; who asks has just seen it."""
+        self.store.delete([self.key(path)])
+        return True
+
+    def remove_folder(self, path: str) -> None:
+        for page in self._pages(path, deep=True):
+            if page.objects:
+                self.store.delete([found.key for found in page.objects])
+
+    # -- staging and publishing -----------------------------------------------------------------------------------
+
+    def make_staging(self, folder: str, root: str) -> None:
+        """There is nothing to make; but the bucket has to be there, and a rule of it may take what is staged away."""
+        self.store.require_writable(self._prefix(folder))
+        for days in self.store.days_of_objects(self._prefix(folder)):
+            logger.warning(
+                "the bucket %s has a rule that removes objects after %d days: what is staged for longer than that, "
+                "because a job stands still, is lost. Let the rule leave out %s, or wait for longer",
+                self.store.bucket,
+                days,
+                f"{root}/{STAGING}",
+            )
+
+    def leave_note(self, path: str) -> None:
+        self.store.put(self.key(path), NOTE)
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        return StagedObject(self.store, self.key(staged), staged)
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """What is staged goes when its copy is there. So a server that is killed meanwhile loses nothing, and where
+        both are there the step was done: by a request whose answer was lost, or by a process that was killed.
+        """
+        size = stored.number(receipt, "size")
+        there = self._is(staged, target, size)
+        if there is None:
+            try:
+                self._copy(staged, target, size)
+            except FileExistsError:  # the answer to a request was lost, or somebody came between
+                there = self._is(staged, target, size)
+                if there is None:
+                    raise OSError(errno.EIO, "there was an object, and there is none", target) from None
+        if there is not None and not self.exists(staged):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
+        if there is False:
+            raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        self._consume(staged, target)
+
+    def _consume(self, staged: str, target: str) -> None:
+        """Remove what is published. It is not published before that: if a consumer takes the target away and the
+        process is killed while the staged object is still there, the next one publishes it again."""
+        for tried in range(_REMOVALS):
+            time.sleep(tried * _PAUSE_S)
+            try:
+                self.remove(staged)
+            except OSError as error:
+                said = error.strerror or str(error)
+            else:
+                return
+        raise OSError(errno.EIO, f"it is copied, and what was staged cannot be removed: {said}", target)
+
+    def _copy(self, staged: str, target: str, size: int) -> None:
+        if size <= LARGEST_COPY:
+            self.store.copy(self.key(staged), self.key(target))
+            return
+        key = self.key(target)
+        upload = self.store.begin(key, mark(staged))
+        try:
+            starts = range(0, size, LARGEST_COPY)
+            spans = [(start, min(start + LARGEST_COPY, size)) for start in starts]
+            etags = [
+                self.store.send_copy(key, upload, number, self.key(staged), *span)
+                for number, span in enumerate(spans, 1)
+            ]
+            complete(self.store, key, upload, etags, size, new=True)
+        except OSError:
+            with suppress(OSError):
+                self.store.abort(key, upload)
+            raise
+
+    def _is(self, staged: str, target: str, size: int) -> bool | None:
+        """Whether the object is what was staged; ``None`` when there is none."""
+        try:
+            found = self.store.head(self.key(target))
+        except FileNotFoundError:
+            return None
+        return found.mark == mark(staged) and found.size == size
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        found = self._is(staged, target, stored.number(receipt, "size"))
+        if found or (found is None and self.gone_is_published):
+            return ""
+        if found is None:
+            return (
+                f"{staged}, which was to become {target}, is gone, and so is {target}: either it was published and "
+                "somebody took it away since, or it was removed first, by a rule of the bucket or by hand, and its "
+                "rows are lost. If you know that they were published, write missing_staged = published"
+            )
+        return f"{target} is there and is another object than the one that was staged as {staged}; move it away"
+
+    def discard(self, staged: str) -> bool:
+        """With the upload of a task that died before it was complete."""
+        key = self.key(staged)
+        for upload in list(self.store.uploads(key)):
+            with suppress(FileNotFoundError):  # it was completed, or another process was faster
+                self.store.abort(key, upload)
+        return self.remove(staged)
+
+
+class _OpenObject(RemoteOpenFile):
+    """Every range is asked for with the ETag of the listing, so no byte of another version is ever read."""
+
+    def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:
+        super().__init__(version)
+        self._files = files
+        try:
+            self._require(files.version(version.path))
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def fetch(self, start: int, end: int) -> bytes:
+        try:
+            return self._files.store.get(self._files.key(self.version.path), start, end, self.version.etag)
+        except FileExistsError:
+            raise self.changed("it was written again") from None
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def check(self) -> None:
+        """Each range was of the version."""
+
+    def _require(self, now: FileVersion | None) -> None:
+        if now is None:
+            raise self.changed("it is not there any more")
+        if (now.size, now.etag) != (self.version.size, self.version.etag):
+            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+
+    def _failed(self, error: OSError) -> SourceError | SourceChangedError:
+        if isinstance(error, FileNotFoundError):
+            return self.changed("it is not there any more")
+        found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
+        found.retryable = error.errno == errno.EIO
+        return found
+
+
+def _entry(path: str, *, is_folder: bool) -> Entry:
+    return Entry(name=path.rpartition("/")[2], path=path, is_folder=is_folder)

@@ -1,0 +1,233 @@
+"""What a path names, on every file system: a file, all of a folder, or what its signs match.
+
+``*`` and ``?`` stand for signs of one name, ``[ab]`` and ``[!ab]`` for one of them, ``{a,b}`` for each of its parts,
+and a whole name ``**`` for any number of folders.
+
+A pattern is matched name by name while folders are listed, so that no folder is opened in which nothing can be meant.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from attrs import frozen
+
+from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, is_partition
+from seatunnel_core.connectors.filesystems.staged_name import OWNER
+from seatunnel_core.errors import UsageError
+
+MOST_ALTERNATIVES = 1000
+"""So many patterns braces may stand for."""
+
+_MAGIC = re.compile(r"[*?\[]")
+_WORK = re.compile(
+    r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
+)
+"""What engines keep beside their data: never data unless a path names it in full."""
+
+_THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
+"""The beginning of the names that SeaTunnel gives to files."""
+
+
+Way = frozenset[tuple[int, bool]]
+"""How far a pattern is matched in one folder: the numbers of the names that may come next; and whether a folder on the
+way there begins with ``_``, in which only what a sink wrote is data: its folders have the names of values."""
+
+
+@frozen
+class Pattern:
+    """One path without braces."""
+
+    base: str
+    """The folder above the first name with a sign."""
+
+    names: tuple[str, ...]
+    """What follows."""
+
+    folders_only: bool
+    """Whether it ends with a slash."""
+
+    recursive: bool
+    """Whether what lies deeper in a folder counts, too."""
+
+    def begin(self) -> Way:
+        return self._closed({(0, False)})
+
+    def enter(self, way: Way, name: str) -> Way:
+        """The way into a folder; empty where nothing in it can be meant."""
+        found: set[tuple[int, bool]] = set()
+        for number, hidden in way:
+            if self._is_anything(number):
+                if (number < len(self.names) or self.recursive) and not _is_beside_data(name):
+                    found.add((number, hidden or _begins_hidden(name)))
+            elif _matches(self.names[number], name):
+                found.add((number + 1, hidden))
+        return self._closed(found)
+
+    def takes(self, way: Way, name: str) -> bool:
+        """Whether a file is meant."""
+        return any(
+            (said and (not hidden or _is_data(name, hidden=True))) or (not said and _is_data(name, hidden=hidden))
+            for said, hidden in self._meant(way, name)
+        )
+
+    def leaves_out(self, way: Way, name: str) -> bool:
+        """Of a file that is not taken, whether it would be under another name, and is none that engines write."""
+        kept_beside = name.startswith(".") or _WORK.fullmatch(name)
+        return not kept_beside and any(self._meant(way, name))
+
+    def is_whole(self, way: Way) -> bool:
+        """Whether the way led to a folder that the pattern names."""
+        return any(number == len(self.names) for number, _ in way)
+
+    def _meant(self, way: Way, name: str) -> Iterator[tuple[bool, bool]]:
+        """For each state in which the file is what is meant: whether the pattern has a name for it, and whether a
+        folder above it that it has no name for begins with ``_``."""
+        for number, hidden in way:
+            if number == len(self.names) or (number == len(self.names) - 1 and not self.folders_only):
+                said = not self._is_anything(number)
+                if not said or _matches(self.names[number], name):
+                    yield said, hidden
+
+    def _is_anything(self, number: int) -> bool:
+        return number == len(self.names) or self.names[number] == "**"
+
+    def _closed(self, states: set[tuple[int, bool]]) -> Way:
+        """With what follows where ``**`` stands for no folder."""
+        found = set(states)
+        for number, name in enumerate(self.names):
+            if name == "**":
+                found |= {(number + 1, hidden) for at, hidden in found if at == number}
+        return frozenset(found)
+
+
+def all_of(folder: str, *, recursive: bool) -> Pattern:
+    """The pattern that names what is in a folder."""
+    return Pattern(folder, (), True, recursive)
+
+
+def has_signs(path: str) -> bool:
+    """Whether a path is a pattern, unless there is something of that name."""
+    return bool(_MAGIC.search(path) or _first_braces(path))
+
+
+def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
+    """The patterns that a path stands for; none for one without signs.
+
+    Args:
+        top: the beginning that no sign is looked for in.
+
+    Raises:
+        UsageError: it has too many alternatives, or ``..`` behind a sign.
+    """
+    written = list(dict.fromkeys(_without_braces(path)))
+    if written == [path] and not _MAGIC.search(path, len(top)):
+        return ()
+    return [_pattern(each, top, recursive=recursive) for each in written]
+
+
+def fixed_part(path: str, top: str) -> str:
+    """The folder below which all that a pattern names lies."""
+    bases = [pattern.base for pattern in patterns(path, top=top, recursive=True)]
+    shared: list[str] = []
+    for names in zip(*(base.split("/") for base in bases), strict=False):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return "/".join(shared) or _of_nothing(path)
+
+
+def is_visible(path: str) -> bool:
+    """Whether a file below a folder is read with all of the folder."""
+    *folders, name = path.split("/")
+    everything = all_of("", recursive=True)
+    way = everything.begin()
+    for folder in folders:
+        way = everything.enter(way, folder)
+    return everything.takes(way, name)
+
+
+def _pattern(path: str, top: str, *, recursive: bool) -> Pattern:
+    match = _MAGIC.search(path, len(top))
+    begin = path.rfind("/", 0, match.start()) if match else path.rstrip("/").rfind("/")
+    names = tuple(name for name in path[begin + 1 :].split("/") if name not in ("", "."))
+    if ".." in names:
+        raise UsageError(f"option 'path': {path!r} has .. behind a pattern; write the path that is meant")
+    base = path[:begin] if begin > 0 else path[: begin + 1]
+    return Pattern(base or ".", names, path.endswith("/"), recursive)
+
+
+def _of_nothing(path: str) -> str:
+    return "/" if path.startswith("/") else "."
+
+
+def _without_braces(path: str) -> Iterator[str]:
+    """The path once for each alternative of its first braces, and so on. Braces without a comma are signs as any."""
+    waiting, found = [path], 0
+    while waiting:
+        each = waiting.pop(0)
+        braces = _first_braces(each)
+        if braces is None:
+            found += 1
+            yield each
+        else:
+            start, end, parts = braces
+            waiting[:0] = [each[:start] + part + each[end:] for part in parts]
+        if found + len(waiting) > MOST_ALTERNATIVES:
+            raise UsageError(f"option 'path': {path[:80]!r} stands for more than {MOST_ALTERNATIVES} patterns; write *")
+
+
+def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
+    for opening in re.finditer(r"\{", path):
+        depth, start, parts = 0, opening.start() + 1, []
+        for place in range(opening.start(), len(path)):
+            sign = path[place]
+            depth += (sign == "{") - (sign == "}")
+            if (sign == "," and depth == 1) or (sign == "}" and depth == 0):
+                parts.append(path[start:place])
+                start = place + 1
+            if depth == 0:
+                break
+        if depth == 0 and len(parts) > 1:
+            return opening.start(), start, parts
+    return None
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """A sign takes no dot at the beginning of a name, and nothing that engines keep beside their data."""
+    if not _MAGIC.search(pattern):
+        return pattern == name
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return not _WORK.fullmatch(name) and bool(_expression(pattern).match(name))
+
+
+@lru_cache(maxsize=256)
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(re.sub(r"\[\^(?=.+\])", "[!", pattern)))
+
+
+def _begins_hidden(folder: str) -> bool:
+    return folder.startswith("_") and not _is_partition(folder)
+
+
+def _is_beside_data(folder: str) -> bool:
+    return bool(_WORK.fullmatch(folder)) or (folder.startswith(".") and not _is_partition(folder))
+
+
+def _is_partition(folder: str) -> bool:
+    return folder == NULL_PARTITION or is_partition(folder)
+
+
+def _is_data(name: str, *, hidden: bool) -> bool:
+    """Whether a file that no pattern names is data.
+
+    Args:
+        hidden: whether a folder above it begins with ``_``.
+    """
+    if not (hidden or name.startswith((".", "_"))):
+        return True
+    if name.startswith(".") or _WORK.fullmatch(name):
+        return False
+    return bool(OWNER.search(name) or _THEIRS.match(name))

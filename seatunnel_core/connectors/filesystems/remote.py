@@ -1,0 +1,162 @@
+"""What file systems behind a network have in common: they are listed by folder and read in ranges of bytes.
+
+Their paths are addresses, such as ``sftp://host/data/a.csv``, so that a message says where a file is.
+"""
+
+import errno
+import io
+import os
+import shutil
+import tempfile
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile, Receipt, StagedOutput
+from seatunnel_core.connectors.filesystems.pattern import has_signs
+from seatunnel_core.errors import SourceChangedError, UsageError
+
+AHEAD_BYTES = 8 << 20
+"""So much is asked for at once when a file is read from one place on to the next."""
+
+
+class RemoteFileSystem(FileSystem):
+    """Files behind an address."""
+
+    schemes: tuple[str, ...] = ()
+    """Other ways to write the beginning of ``top``, such as ``s3a://bucket``."""
+
+    def named(self, path: str) -> str:
+        written = path.strip()
+        if not written:
+            raise UsageError(f"option 'path': expected a path, found {path!r}; write / for all of {self.top}")
+        for beginning in (self.top, *self.schemes):
+            if written == beginning or written.startswith(f"{beginning}/"):
+                written = written[len(beginning) :]
+                break
+        if "://" in written:
+            raise UsageError(f"option 'path': {path!r} is not a path of {self.top}; write it from / on, without a host")
+        names = [name for name in written.split("/") if name]
+        if {".", ".."}.intersection(names):
+            raise UsageError(f"option 'path': {path!r} has . or .. in it; write the path that is meant")
+        slash = "/" if written.endswith("/") and has_signs(written) else ""
+        return "/".join((self.top, *names)) + slash if names else f"{self.top}/"
+
+
+class RemoteOpenFile(OpenFile):
+    """Reads ranges, and ahead of who reads on from where he was."""
+
+    def __init__(self, version: FileVersion) -> None:
+        self.version = version
+        self._held_from = 0
+        self._held = b""
+        self._copy: BinaryIO | None = None
+
+    @abstractmethod
+    def fetch(self, start: int, end: int) -> bytes:
+        """All bytes of a range that lies within the file.
+
+        Raises:
+            SourceError: it cannot be read, ``retryable`` when trying again may help.
+            SourceChangedError: it is not the version that was listed.
+        """
+
+    def read_range(self, start: int, end: int) -> bytes:
+        end = min(end, self.version.size)
+        if start >= end:
+            return b""
+        held_to = self._held_from + len(self._held)
+        if not self._held or not self._held_from <= start <= held_to:
+            self._hold(start, end)
+        elif end > held_to:
+            before = self._held[start - self._held_from :]
+            self._hold(held_to, min(max(end, held_to + AHEAD_BYTES), self.version.size))
+            return before + self._held[: end - held_to]
+        return self._held[start - self._held_from : end - self._held_from]
+
+    def _hold(self, start: int, end: int) -> None:
+        self._held, self._held_from = self.fetch(start, end), start
+        if len(self._held) != end - start:
+            raise self.changed(f"only {len(self._held)} of {end - start} bytes came from byte {start} on")
+
+    def stream(self, start: int = 0) -> pa.NativeFile:
+        found = pa.PythonFile(_Ranges(self), mode="r")
+        found.seek(start)
+        return found
+
+    def python_file(self) -> BinaryIO:
+        return cast(BinaryIO, io.BufferedReader(_Ranges(self), 64 << 10))
+
+    def descriptor(self) -> int:
+        """The file is copied to this machine, as long as it is open."""
+        if self._copy is None:
+            self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # closed with the file
+            with self.python_file() as content:
+                shutil.copyfileobj(content, self._copy, 1 << 20)
+            self._copy.flush()
+        return self._copy.fileno()
+
+    def close(self) -> None:
+        self._held = b""
+        if self._copy is not None:
+            self._copy.close()
+
+    def changed(self, how: str) -> SourceChangedError:
+        return SourceChangedError(
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
+        )
+
+
+class CopiedOutput(StagedOutput):
+    """Gathered on the task's machine, and sent when it is complete."""
+
+    def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
+        """``send`` gets the file, at its beginning, and its bytes."""
+        self._send = send
+        self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
+        weakref.finalize(self, self._copy.close)  # also where it is given up
+        self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
+
+    def finish(self) -> Receipt:
+        with self._copy:
+            self._copy.seek(0)
+            return self._send(self._copy, os.fstat(self._copy.fileno()).st_size)
+
+
+class _Ranges(io.RawIOBase):
+    """A file as Python's and Arrow's readers want it, which does not close the file behind it."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        before = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._file.version.size}[whence]
+        if before + offset < 0:
+            raise OSError(errno.EINVAL, "a place before the beginning")
+        self._place = before + offset
+        return self._place
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        end = self._file.version.size if size is None or size < 0 else self._place + size
+        found = self._file.read_range(self._place, end)
+        self._place += len(found)
+        return found
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        found = self.read(len(view))
+        view[: len(found)] = found
+        return len(found)

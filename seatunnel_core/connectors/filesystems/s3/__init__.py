@@ -1,0 +1,1 @@
+"""S3, and servers that speak as it does."""

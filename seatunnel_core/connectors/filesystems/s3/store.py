@@ -1,0 +1,166 @@
+"""A bucket of S3, and of servers that speak as it does, by boto3."""
+
+import errno
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from attrs import frozen
+
+from seatunnel_core.connectors.filesystems.objects.store import MARK, Found, ObjectStore, Page
+from seatunnel_core.connectors.filesystems.s3.client import Connection, told
+from seatunnel_core.connectors.filesystems.staged_name import PROBE
+from seatunnel_storage_api.errors import StorageUnavailableError
+from seatunnel_storage_api.retry import Backoff
+
+Answer = TypeVar("Answer")
+
+_FIRST = Backoff()
+_PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
+"""Half a minute: as long as a server takes to be started again."""
+
+_answered: set[str] = set()
+"""The keys of connections whose server has said something."""
+
+
+@frozen(kw_only=True)
+class S3Store(ObjectStore):
+    """One bucket, as one user."""
+
+    bucket: str
+    connection: Connection
+
+    task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        return "s3", "s3a", "s3n"
+
+    @property
+    def client(self) -> Any:
+        return self.connection.client()
+
+    def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
+        """The answer about a key; asked again while it may pass: not for long as long as the server has not answered at
+        all, as somebody may have written a wrong address and waits."""
+
+        def asked() -> Answer:
+            try:
+                with told(f"s3://{self.bucket}/{key}".rstrip("/")):
+                    return question(self.client)
+            except OSError as error:
+                if error.errno == errno.EIO:
+                    raise StorageUnavailableError(str(error)) from error
+                raise
+
+        try:
+            found = (_PATIENCE if self.connection.key in _answered else _FIRST).call(asked)
+        except StorageUnavailableError as error:
+            raise (error.__cause__ or error) from None
+        except OSError:  # a refusal is an answer
+            _answered.add(self.connection.key)
+            raise
+        _answered.add(self.connection.key)
+        return found
+
+    def head(self, key: str) -> Found:
+        found = self._ask(key, lambda client: client.head_object(Bucket=self.bucket, Key=key))
+        return _found(key, found["ContentLength"], found, str(found.get("Metadata", {}).get(MARK, "")))
+
+    def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:
+        asked: dict[str, Any] = {"Bucket": self.bucket, "Prefix": prefix, "MaxKeys": most}
+        asked |= {} if deep else {"Delimiter": "/"}
+        asked |= {"ContinuationToken": more} if more else {}
+        page = self._ask(prefix, lambda client: client.list_objects_v2(**asked))
+        return Page(
+            objects=[_found(each["Key"], each["Size"], each) for each in page.get("Contents", ())],
+            folders=[each["Prefix"] for each in page.get("CommonPrefixes", ())],
+            more=page["NextContinuationToken"] if page.get("IsTruncated") else None,
+        )
+
+    def get(self, key: str, start: int, end: int, etag: str) -> bytes:
+        """The body is read within the question: it may break off."""
+        given = {"Bucket": self.bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": etag}
+        return self._ask(key, lambda client: bytes(client.get_object(**given)["Body"].read()))
+
+    def put(self, key: str, body: bytes, mark: str = "") -> None:
+        given = {"Bucket": self.bucket, "Key": key, "Body": body, **({"Metadata": {MARK: mark}} if mark else {})}
+        self._ask(key, lambda client: client.put_object(**given))
+
+    def copy(self, source: str, key: str) -> None:
+        """S3 looks whether there is an object; MinIO and versitygw do not."""
+        given = {"Bucket": self.bucket, "Key": key, "CopySource": self._source(source), "IfNoneMatch": "*"}
+        self._ask(key, lambda client: client.copy_object(**given))
+
+    def _source(self, key: str) -> Mapping[str, str]:
+        return {"Bucket": self.bucket, "Key": key}
+
+    def delete(self, keys: Sequence[str]) -> None:
+        if len(keys) == 1:
+            self._ask(keys[0], lambda client: client.delete_object(Bucket=self.bucket, Key=keys[0]))
+            return
+        wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        found = self._ask("", lambda client: client.delete_objects(Bucket=self.bucket, Delete=wanted))
+        for refused in found.get("Errors", ()):  # of which botocore raises nothing
+            words = f"the server refuses it: {refused.get('Code')}: {refused.get('Message', '')}"
+            raise PermissionError(errno.EACCES, words, f"s3://{self.bucket}/{refused.get('Key')}")
+
+    # -- uploads in parts -----------------------------------------------------------------------------------------
+
+    def begin(self, key: str, mark: str) -> str:
+        given = {"Bucket": self.bucket, "Key": key, "Metadata": {MARK: mark}}
+        return str(self._ask(key, lambda client: client.create_multipart_upload(**given)["UploadId"]))
+
+    def send(self, key: str, upload: str, number: int, part: bytes) -> str:
+        given = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "PartNumber": number, "Body": part}
+        return str(self._ask(key, lambda client: client.upload_part(**given)["ETag"]))
+
+    def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
+        given = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "PartNumber": number}
+        given |= {"CopySource": self._source(source), "CopySourceRange": f"bytes={start}-{end - 1}"}
+        return str(self._ask(key, lambda client: client.upload_part_copy(**given)["CopyPartResult"]["ETag"]))
+
+    def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
+        parts = {"Parts": [{"PartNumber": number, "ETag": etag} for number, etag in enumerate(etags, 1)]}
+        given: dict[str, Any] = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "MultipartUpload": parts}
+        given |= {"IfNoneMatch": "*"} if new else {}
+        self._ask(key, lambda client: client.complete_multipart_upload(**given))
+
+    def abort(self, key: str, upload: str) -> None:
+        self._ask(key, lambda client: client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload))
+
+    def uploads(self, key: str) -> Iterator[str]:
+        """Not every server lists uploads by the beginning of their keys: MinIO lists those of one key only."""
+        given = {"Bucket": self.bucket, "Prefix": key}
+        pages = self._ask(key, lambda client: list(client.get_paginator("list_multipart_uploads").paginate(**given)))
+        for page in pages:
+            yield from (each["UploadId"] for each in page.get("Uploads", ()) if each["Key"] == key)
+
+    def require_writable(self, folder: str) -> None:
+        self.page(folder, deep=True, most=1)  # which says more than a put, where there is no such bucket
+        probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
+        self.put(probe, b"\n")  # with a byte, which a bucket whose quota is used up does not take
+        try:
+            self.copy(probe, f"{probe}-copy")
+        finally:
+            self.delete([probe])
+        self.delete([f"{probe}-copy"])
+
+    def days_of_objects(self, prefix: str) -> Sequence[int]:
+        try:
+            told_of = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
+        except OSError:  # there are none, or it may not be asked, or the server does not know them
+            return []
+        found = []
+        for rule in told_of.get("Rules", ()):
+            covered = str(rule.get("Filter", {}).get("Prefix", rule.get("Prefix", "")))
+            days = rule.get("Expiration", {}).get("Days")
+            if days and rule.get("Status") == "Enabled" and (prefix.startswith(covered) or covered.startswith(prefix)):
+                found.append(int(days))
+        return found
+
+
+def _found(key: str, size: int, told_of: Mapping[str, Any], mark: str = "") -> Found:
+    # A listing may have parts of a second, and what tells of one object has none.
+    modified_s = int(told_of["LastModified"].timestamp())
+    return Found(key=key, size=size, modified_s=modified_s, etag=told_of["ETag"], mark=mark)

@@ -1,0 +1,331 @@
+"""MySQL and MariaDB: asyncmy reads rows, PyMySQL, below SQLAlchemy, does the rest.
+
+A statement that makes or drops a table ends the transaction here. So tables in which rows are staged are there as soon
+as they are made, and are dropped when what was in them is committed.
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect, TablePath, column_type, parts_of
+from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader, Session, session_of
+from seatunnel_core.connectors.jdbc.databases.mysql_values import ORDERS, array_of, column_of, described, rows_as_sql
+from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
+from seatunnel_core.connectors.jdbc.order import OWN, Order
+
+_READING = "reading"
+"""The kind of connections that read rows."""
+
+_STATEMENT_BYTES = 4 << 20
+"""So long a statement gets: longer ones are not faster."""
+
+_PACKET_MARGIN = 65_536
+"""Of a packet, for what stands before the rows."""
+
+_PAIRS = 200
+"""So many borders are compared in one statement."""
+
+_PASSING = {
+    *(1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
+    *(2002, 2003, 2006, 2013, 2014, 2055, 3058, 4031),
+}
+"""Connection lost or refused, too many of them, the server stops, the disk is full, deadlocks, a lock not given."""
+
+_TABLE = (
+    "SELECT coalesce(e.TRANSACTIONS, 'NO') FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
+    "ON e.ENGINE = t.ENGINE WHERE t.TABLE_SCHEMA = %s AND t.TABLE_NAME = %s"
+)
+_COLUMNS = (
+    "SELECT COLUMN_NAME, COLUMN_TYPE, coalesce(COLLATION_NAME, ''), IS_NULLABLE, COLUMN_DEFAULT IS NOT NULL OR "
+    "EXTRA <> '', coalesce(GENERATION_EXPRESSION, '') <> '' FROM information_schema.COLUMNS "
+    "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION"
+)
+_KEYS = (
+    "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
+    "TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX"
+)
+
+
+class MySQL(Dialect):
+    """MySQL 8.0 or newer, MariaDB 10.3 or newer."""
+
+    orders: ClassVar[Mapping[str, Order]] = ORDERS
+    plain_order: ClassVar[str] = "bytes"
+    ddl_commits: ClassVar[bool] = True
+    table_options: ClassVar[str] = " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+    text_order: ClassVar[str] = " COLLATE=utf8mb4_bin"
+
+    # -- connections ----------------------------------------------------------------------------------------------
+
+    def engine(self) -> Any:
+        import pymysql
+        import sqlalchemy as sa
+
+        session = self._session()
+
+        def opened() -> Any:
+            found = pymysql.connect(**session.parameters)
+            with found.cursor() as cursor:
+                for statement in session.statements:
+                    cursor.execute(statement)
+            return found
+
+        return sa.create_engine("mysql+pymysql://", creator=opened, poolclass=sa.pool.NullPool)
+
+    def open(self, kind: str) -> Any:
+        if kind != _READING:
+            return super().open(kind)
+        return Reader(self._session())
+
+    def alive(self, connection: Any) -> bool:
+        if not isinstance(connection, Reader):
+            return super().alive(connection)
+        try:
+            connection.run("SELECT 1")
+        except Exception:
+            return False
+        return True
+
+    def _session(self) -> Session:
+        return session_of(self.address, self.literal)
+
+    # -- names and texts ------------------------------------------------------------------------------------------
+
+    def quoted(self, *names: str) -> str:
+        return ".".join("`" + name.replace("`", "``") + "`" for name in names)
+
+    def path(self, written: str) -> TablePath:
+        parts = parts_of(written)
+        if len(parts) > 2:
+            raise ValueError(f"{written!r} is no table of MySQL; write database.table")
+        return (self.address.database, parts[0]) if len(parts) == 1 else parts
+
+    def path_in(self, database: str, written: str) -> TablePath:
+        return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 1 else written)
+
+    def table_name(self, path: TablePath) -> str:
+        return ".".join(path)
+
+    def literal(self, value: str | int) -> str:
+        return super().literal(value.replace("\\", "\\\\") if isinstance(value, str) else value)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def columns(self, connection: Any, select: str) -> tuple[Any, ...]:
+        cursor = self.cursor(connection)
+        cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
+        return tuple(column_of(field.name, described(field)) for field in cursor._result.fields)
+
+    def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        cursor = self.cursor(connection)
+        cursor.execute(_TABLE, path)
+        found = cursor.fetchone()
+        if found is None:
+            return None
+        cursor.execute(_COLUMNS, path)
+        columns = tuple(
+            evolve(
+                column_of(name, _text(declared), collation, nullable=nullable == "YES", filled=bool(filled)),
+                generated=bool(generated),
+            )
+            for name, declared, collation, nullable, filled, generated in cursor.fetchall()
+        )
+        cursor.execute(_KEYS, path)
+        keys: dict[str, list[str | None]] = {}
+        for index, name, part in cursor.fetchall():
+            keys.setdefault(index, []).append(name if part is None else None)
+        whole = {index: tuple(names) for index, names in keys.items() if None not in names}
+        return DatabaseTable(
+            columns=columns,
+            primary_key=whole.get("PRIMARY", ()),  # type: ignore[arg-type]
+            unique_keys=tuple(whole.values()),  # type: ignore[arg-type]
+            others_unique=len(keys) > 1,
+            transactional=found[0] == "YES",
+        )
+
+    def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND left(TABLE_NAME, %s) = %s",
+            (schema or self.address.database, len(prefix), prefix),
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+    def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", path
+        )
+        found = cursor.fetchone()
+        return int(found[0]) if found and found[0] else None
+
+    def sampled(self, one_of: int) -> str:
+        return f"rand() < {1 / one_of:.9f}"
+
+    def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
+        """The server sorts long texts by their beginnings only, and not all collations sort as they compare."""
+        if not column.collation or column.order != OWN:
+            return True
+        how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
+        written = [how.format(self.literal(border)) for border in borders]
+        pairs = [f"{low} > {high}" for low, high in pairwise(written)]
+        some = (pairs[start : start + _PAIRS] for start in range(0, len(pairs), _PAIRS))
+        return not any(ask(f"SELECT {' OR '.join(each)}")[0][0] for each in some)
+
+    def read(
+        self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
+    ) -> Generator[Fetched, None, None]:
+        schema = schema_of(columns)
+        zero_is_null = self._session().zero_is_null
+        with self.pool.lend(_READING) as connection:
+            connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+            for rows in connection.rows(statement, fetch_size):
+                values = zip(*rows, strict=True)
+                arrays = [
+                    array_of(list(each), column.type, column.name, zero_is_null=zero_is_null)
+                    for each, column in zip(values, schema, strict=True)
+                ]
+                yield fetched(schema, arrays)
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def column_type(self, arrow: pa.DataType) -> Any:
+        from sqlalchemy.dialects import mysql
+
+        if of.is_timestamp(arrow):
+            return mysql.DATETIME(fsp=6)
+        special: dict[pa.DataType, Any] = {
+            **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), mysql.LONGTEXT()),
+            **dict.fromkeys((pa.binary(), pa.large_binary()), mysql.LONGBLOB()),
+            **dict.fromkeys((pa.float16(), pa.float32()), mysql.FLOAT()),
+            pa.uint64(): mysql.BIGINT(unsigned=True),
+            pa.int8(): mysql.TINYINT(),
+        }
+        if of.is_time(arrow):
+            return mysql.TIME(fsp=6)
+        return special.get(arrow) or column_type(arrow)
+
+    def key_type(self, arrow: pa.DataType) -> Any:
+        import sqlalchemy as sa
+
+        if of.is_string(arrow) or of.is_large_string(arrow):
+            return sa.String(255)
+        return sa.VARBINARY(255) if of.is_binary(arrow) else self.column_type(arrow)
+
+    def create_table(
+        self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
+    ) -> str:
+        made = super().create_table(path, columns, primary_key, temporary=temporary)
+        return made + self.table_options
+
+    def begin(self, connection: Any) -> None:
+        """SQLAlchemy has begun one already."""
+
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        self.cursor(connection).execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
+
+    @contextmanager
+    def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
+        """With a lock of the session, as DROP TABLE ends the transaction and lets its locks go."""
+        cursor = self.cursor(connection)
+        cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
+        if cursor.fetchone()[0] != 1:
+            raise RuntimeError(f"another process had the lock {name} for {seconds} seconds")
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
+
+    def lock_row(self, statement: str) -> str:
+        return f"{statement} FOR UPDATE"
+
+    def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
+        cursor = self.cursor(connection)
+        cursor.execute("SELECT @@max_allowed_packet")
+        packet = cursor.fetchone()[0]
+        most = packet - _PACKET_MARGIN
+        names = ", ".join(self.quoted(name) for name in rows.schema.names)
+        before = f"INSERT INTO {self.quoted(*path)} ({names}) VALUES ".encode()
+        parts: list[bytes] = []
+        size = 0
+        for number, row in enumerate(rows_as_sql(rows).to_pylist(), 1):
+            if len(before) + len(row) >= packet:
+                # The server would close the connection in the middle of it, often before it is heard why.
+                raise ValueError(
+                    f"row {number} of a batch takes {len(row):,} bytes, and the server takes statements of at most "
+                    f"{packet:,}; set max_allowed_packet higher on the server"
+                )
+            if parts and size + len(row) >= min(most, _STATEMENT_BYTES):
+                cursor.execute(before + b",".join(parts))
+                parts, size = [], 0
+            parts.append(row)
+            size += len(row) + 1
+        cursor.execute(before + b",".join(parts))
+
+    def execute(self, connection: Any, statement: str) -> None:
+        self.cursor(connection).execute(statement)
+
+    def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
+        cursor = self.cursor(connection)
+        cursor.execute(statement)
+        found: Sequence[Any] | None = cursor.fetchone()
+        return found
+
+    def drop_temporary(self, table: str) -> str:
+        return f"DROP TEMPORARY TABLE {table}"
+
+    def delete(self, table: str, rows: str, same: str) -> str:
+        return f"DELETE {table} FROM {table} JOIN {rows} ON {same}"
+
+    def upsert(
+        self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
+    ) -> Iterator[str]:
+        """``ON DUPLICATE KEY`` means any key: where there are several, it would replace a row of another key."""
+        shown = ", ".join(self.quoted(name) for name in names)
+        others = [self.quoted(name) for name in names if name not in keys]
+        if not others_unique:
+            changed = others or [self.quoted(keys[0])]
+            changes = ", ".join(f"{name} = VALUES({name})" for name in changed)
+            yield f"INSERT INTO {table} ({shown}) {rows} ON DUPLICATE KEY UPDATE {changes}"
+            return
+        put = f"({rows}) AS seatunnel_put"
+        same = " AND ".join(f"{table}.{self.quoted(key)} = seatunnel_put.{self.quoted(key)}" for key in keys)
+        if others:
+            changes = ", ".join(f"{table}.{name} = seatunnel_put.{name}" for name in others)
+            yield f"UPDATE {table} JOIN {put} ON {same} SET {changes}"
+        missing = f"NOT EXISTS (SELECT 1 FROM {table} WHERE {same})"
+        yield f"INSERT INTO {table} ({shown}) SELECT {shown} FROM {put} WHERE {missing}"
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    def may_pass(self, error: BaseException) -> bool:
+        import asyncmy.errors
+        import pymysql
+
+        if isinstance(error, OSError):
+            return True
+        if not isinstance(error, pymysql.err.Error | asyncmy.errors.Error):
+            return False
+        return _code(error) in _PASSING or isinstance(error, pymysql.err.InterfaceError | asyncmy.errors.InterfaceError)
+
+    def said(self, error: BaseException) -> str:
+        return f"{error.args[1]} (error {_code(error)})" if _code(error) and len(error.args) > 1 else str(error)
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        return _code(getattr(error, "orig", None) or error) == 1146
+
+
+def _code(error: BaseException) -> int:
+    return int(error.args[0]) if error.args and isinstance(error.args[0], int) else 0
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

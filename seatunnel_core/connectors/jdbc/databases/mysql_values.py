@@ -1,0 +1,235 @@
+"""Values of MySQL and MariaDB: what a declared type becomes in rows, the server's texts as Arrow, and Arrow as SQL."""
+
+import re
+from collections.abc import Mapping
+from datetime import time
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+
+from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.fetched import converted
+from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal, number, quoted
+
+_UNSIGNED, _ENUM, _SET = 32, 256, 2048
+"""Flags of a column of a result."""
+
+_BINARY = 63
+"""The character set of what is no text."""
+
+_NAMES = {
+    0: "decimal",
+    1: "tinyint",
+    2: "smallint",
+    3: "int",
+    4: "float",
+    5: "double",
+    7: "timestamp",
+    8: "bigint",
+    9: "mediumint",
+    10: "date",
+    11: "time",
+    12: "datetime",
+    13: "year",
+    14: "date",
+    16: "bit",
+    245: "json",
+    246: "decimal",
+    255: "geometry",
+}
+"""The types in the protocol, as they are declared. Those that are not here are texts or bytes."""
+
+_TYPES: dict[str, pa.DataType] = {
+    "tinyint": pa.int8(),
+    "tinyint unsigned": pa.int16(),
+    "smallint": pa.int16(),
+    **dict.fromkeys(("smallint unsigned", "mediumint", "mediumint unsigned", "int", "year"), pa.int32()),
+    **dict.fromkeys(("int unsigned", "bigint"), pa.int64()),
+    "bigint unsigned": pa.decimal128(20, 0),
+    **dict.fromkeys(("float", "float unsigned"), pa.float32()),
+    **dict.fromkeys(("double", "double unsigned"), pa.float64()),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    **dict.fromkeys(("datetime", "timestamp"), pa.timestamp("us")),
+    **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), pa.binary()),
+    **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), pa.binary()),
+    **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), pa.binary()),
+}
+"""What is not here is a text."""
+
+_ZERO = "0000-00-00"
+
+_BEGINNING = 64
+"""So many characters of a text or bytes are sorted by: the server sorts by so many in any case."""
+
+_INDEXED = 255
+"""The most characters of a column that is sorted as a whole."""
+
+ORDERS: dict[str, Order] = {
+    OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
+    "number": NUMBERS,
+    "index": Order(
+        by="CAST({} AS UNSIGNED)",
+        shown="CAST({} AS UNSIGNED)",
+        literal=number,
+        key=int,
+        said="in the order of their numbers",
+    ),
+    "moment": Order(
+        by="CAST({} AS DATETIME(6))",
+        shown="CAST(CAST({} AS DATETIME(6)) AS CHAR)",
+        key=str,
+        ranges=True,
+        said="by their dates and times, of which an hour comes twice a year",
+    ),
+    "seconds": Order(
+        by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, said="by their seconds"
+    ),
+    "binary": Order(shown="HEX({})", literal=hexadecimal, key=bytes.fromhex),
+    "bytes": Order(
+        by=f"CAST(LEFT({{}}, {_BEGINNING}) AS BINARY)",
+        shown=f"HEX(CAST(LEFT({{}}, {_BEGINNING}) AS BINARY))",
+        literal=hexadecimal,
+        key=bytes.fromhex,
+        said="in the order of their bytes",
+    ),
+    "geometry": Order(
+        by=f"CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY)",
+        shown=f"HEX(CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY))",
+        literal=hexadecimal,
+        key=bytes.fromhex,
+        said="in the order of their bytes",
+    ),
+}
+"""``enum`` and ``set`` are sorted by number and compared as texts. Texts without a declared collation are compared as
+the connection likes it."""
+
+_GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
+_BY_NUMBER = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
+
+
+def column_of(name: str, declared: str, collation: str = "", *, nullable: bool = True, filled: bool = False) -> Column:
+    """A column from the words of its declaration: ``decimal(15,2) unsigned``."""
+    kind = re.sub(r"\([^)]*\)", "", declared.split(" zerofill")[0].split(" /*")[0]).strip()
+    lengths = [int(part) for part in re.findall(r"\d+", declared)] if "(" in declared else []
+    read = "{}"
+    if kind.startswith("decimal"):
+        precision, scale = [*lengths, 10, 0][0], ([*lengths, 0] if len(lengths) < 2 else lengths)[1]
+        arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    elif kind == "bit":
+        arrow = pa.bool_() if lengths in ([], [1]) else pa.binary()
+    else:
+        arrow = _TYPES.get(kind, pa.string())
+    if of.is_float32(arrow):
+        read = "({} + 0E0)"  # a float has six digits when the server writes it, a double all
+    return Column(
+        name=name,
+        declared=declared,
+        arrow=arrow,
+        read=read,
+        collation=collation,
+        order=_order(kind, lengths, collation),
+        in_utc=kind == "datetime",  # a timestamp would be taken for one in the zone of the session
+        nullable=nullable,
+        filled=filled,
+    )
+
+
+def _order(kind: str, lengths: list[int], collation: str) -> str:
+    """By what rows are cut, from the declared type."""
+    short = bool(lengths) and lengths[0] <= _INDEXED
+    if kind.startswith(_BY_NUMBER):
+        return "number"
+    if kind.startswith(("bit", "enum", "set")):
+        return "index"
+    if kind.startswith(_GEOMETRY):
+        return "geometry"
+    if short and kind in ("char", "varchar") and collation:
+        return OWN
+    if short and kind in ("binary", "varbinary"):
+        return "binary"
+    return {"date": OWN, "datetime": OWN, "timestamp": "moment", "time": "seconds"}.get(kind, "bytes")
+
+
+def described(field: Any) -> str:
+    """How a column of a result would be declared, from what the protocol says of it."""
+    unsigned = " unsigned" if field.flags & _UNSIGNED else ""
+    kind = _NAMES.get(field.type_code)
+    if field.flags & (_ENUM | _SET):
+        return "enum" if field.flags & _ENUM else "set"
+    if kind is None:
+        return "blob" if field.charsetnr == _BINARY else "text"
+    if kind == "decimal":
+        signs = (1 if field.scale else 0) + (0 if unsigned else 1)
+        return f"decimal({min(max(field.length - signs, field.scale, 1), 65)},{field.scale}){unsigned}"
+    if kind == "bit" or (kind == "tinyint" and field.length == 1):
+        return f"{kind}({field.length})"
+    return kind + (unsigned if kind in ("tinyint", "smallint", "mediumint", "int", "bigint") else "")
+
+
+# -- reading: the server writes everything but bytes as a text -----------------------------------------------------
+
+
+def array_of(
+    values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
+) -> tuple[pa.Array, Mapping[int, str]]:
+    """Values of a column, as the server wrote them, and what is wrong with those that rows cannot hold."""
+    hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
+    if of.is_binary(kind):
+        return pa.array(values, kind), {}
+    if of.is_boolean(kind) and any(isinstance(value, bytes) for value in values):
+        return pa.array([None if value is None else value != b"\x00" for value in values], kind), {}
+    if of.is_boolean(kind):
+        return converted(values, _truth, f"{hint}; or write int_type_narrowing = false, and tinyint(1) is a number")
+    if of.is_time(kind):
+        return converted(values, _times, f" as a time of one day{hint}")
+    if of.is_date(kind) or of.is_timestamp(kind):
+        if zero_is_null:
+            values = [None if value is not None and value.startswith(_ZERO) else value for value in values]
+        return converted(
+            values,
+            lambda texts: pa.array(texts, pa.string()).cast(kind),
+            f"{hint}; with properties {{ zeroDateTimeBehavior = CONVERT_TO_NULL }} the date {_ZERO} is null",
+        )
+    return converted(values, lambda texts: pa.array(texts, pa.string()).cast(kind), hint)
+
+
+def _times(values: list[Any]) -> pa.Array:
+    return pa.array([None if value is None else time.fromisoformat(value) for value in values], pa.time64("us"))
+
+
+def _truth(values: list[Any]) -> pa.Array:
+    numbers = pa.array(values, pa.string()).cast(pa.int64())
+    wrong = numbers.filter(pc.invert(pc.is_in(numbers, pa.array([0, 1, None]))))
+    if len(wrong):
+        raise pa.ArrowInvalid(f"{wrong[0].as_py()} is neither 0 nor 1")
+    return numbers.cast(pa.bool_())
+
+
+# -- writing: a whole batch as the text of statements, without a step in Python for each row -----------------------
+
+
+def rows_as_sql(rows: pa.RecordBatch) -> pa.Array:
+    """Each row as ``(1,'text',NULL)``."""
+    columns = [pc.fill_null(_as_sql(column), b"NULL") for column in rows.columns]
+    joined = pc.binary_join_element_wise(*columns, pa.scalar(b",", pa.binary()))
+    return pc.binary_join_element_wise(b"(", joined, b")", b"")
+
+
+def _as_sql(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if of.is_boolean(kind):
+        return column.cast(pa.int8()).cast(pa.string()).cast(pa.binary())
+    if of.is_integer(kind):
+        return column.cast(pa.string()).cast(pa.binary())
+    if of.is_binary(kind):
+        written = [None if v is None else b"x'" + v.hex().encode() + b"'" for v in column.to_pylist()]
+        return pa.array(written, pa.binary())
+    texts = column if of.is_string(kind) else column.cast(pa.string())
+    if of.is_string(kind):
+        for what, instead in (("\\", "\\\\"), ("'", "''")):
+            texts = pc.replace_substring(texts, what, instead)
+    return pc.binary_join_element_wise(b"'", texts.cast(pa.binary()), b"'", b"")

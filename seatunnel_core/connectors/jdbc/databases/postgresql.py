@@ -1,0 +1,442 @@
+"""PostgreSQL: ADBC moves rows with COPY, from Arrow and to Arrow; psycopg, below SQLAlchemy, does the rest."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.adbc import AdbcConnection
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect, TablePath, column_type, parts_of
+from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
+from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
+from seatunnel_core.connectors.jdbc.pool import BULK
+from seatunnel_core.rows.extent import BEYOND, beyond
+
+_LIBPQ = {
+    "ApplicationName": "application_name",
+    "connectTimeout": "connect_timeout",
+    "loginTimeout": "connect_timeout",
+    "gssEncMode": "gssencmode",
+    "kerberosServerName": "krbsrvname",
+}
+"""Names of JDBC's driver, and what the database's own client calls them."""
+
+_OF_JAVA = {
+    *("socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"),
+    *("binaryTransfer", "preparedStatementCacheQueries", "preparedStatementCacheSizeMiB", "logUnclosedConnections"),
+    *("assumeMinServerVersion", "autosave", "cleanupSavepoints", "tcpKeepAlive", "sslfactory", "useUnicode"),
+    *("characterEncoding", "serverTimezone", "useSSL", "zeroDateTimeBehavior", "rewriteBatchedStatements"),
+}
+"""Of drivers in Java only; nothing here needs them."""
+
+_SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
+"""A server does not notice by itself that a machine is gone, and keeps what its connections had locked."""
+
+_TYPES = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+_LISTS = {
+    f"_{name}": pa.list_(_TYPES[name])
+    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar")
+}
+_AS_TEXT_DIRECT = {"json", "xml"}
+"""What is sent as its text: it can be copied as one."""
+
+_TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
+
+_SINCE_1970_D = 10_957
+_SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
+
+_LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
+
+_PASSING = ("08", "53", "57P", "40", "55P03", "58")
+"""Connection lost, too few resources, the server stops or starts, deadlocks, a lock not given, the system's errors."""
+
+_COLUMNS = """
+SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
+       coalesce(b.typtype, t.typtype) IN ('e', 'r', 'm') OR EXISTS (
+         SELECT 1 FROM pg_catalog.pg_opclass c
+           JOIN pg_catalog.pg_am a ON a.oid = c.opcmethod AND a.amname = 'btree'
+           JOIN pg_catalog.pg_amop p ON p.amopfamily = c.opcfamily AND p.amopstrategy = 4
+                AND p.amoplefttype = c.opcintype AND p.amoprighttype = c.opcintype
+           JOIN pg_catalog.pg_operator o ON o.oid = p.amopopr AND o.oprname = '>='
+          WHERE c.opcdefault AND c.opcintype = CASE coalesce(b.typname, t.typname) WHEN 'varchar' THEN 'text'::regtype
+                WHEN 'cidr' THEN 'inet'::regtype ELSE coalesce(b.oid, t.oid) END)
+  FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS m(oid, typmod, n)
+  JOIN pg_catalog.pg_type t ON t.oid = m.oid
+  LEFT JOIN pg_catalog.pg_type b ON b.oid = nullif(t.typbasetype, 0)
+ ORDER BY m.n
+"""
+_KEYS = """
+SELECT i.indisprimary, array_agg(a.attname::text ORDER BY array_position(i.indkey::int2[], a.attnum))
+  FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+ WHERE i.indrelid = %s AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indisvalid
+   AND i.indnkeyatts = i.indnatts
+ GROUP BY i.indexrelid, i.indisprimary ORDER BY i.indisprimary DESC, i.indexrelid
+"""
+_NULLS = """
+SELECT attname::text, NOT attnotnull, atthasdef OR attidentity <> '', attgenerated <> '' FROM pg_catalog.pg_attribute
+ WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+"""
+
+
+class PostgreSQL(Dialect):
+    """Version 12 or newer."""
+
+    orders: ClassVar[Mapping[str, Order]] = {
+        OWN: Order(shown="{}::text", ranges=True),
+        "text": Order(by='{}::text COLLATE "C"', shown="{}::text", said="in the order of their texts"),
+    }
+    plain_order: ClassVar[str] = "text"
+    keeps_schemas: ClassVar[bool] = True
+    shares_snapshots: ClassVar[bool] = True
+    holds_any_moment: ClassVar[bool] = True
+
+    # -- connections ----------------------------------------------------------------------------------------------
+
+    def engine(self) -> Any:
+        import psycopg
+        import sqlalchemy as sa
+
+        parameters = self._parameters()
+        return sa.create_engine(
+            "postgresql+psycopg://", creator=lambda: psycopg.connect(**parameters), poolclass=sa.pool.NullPool
+        )
+
+    def open(self, kind: str) -> Any:
+        if kind != BULK:
+            return super().open(kind)
+        from psycopg.conninfo import make_conninfo
+
+        return AdbcConnection(make_conninfo(**self._parameters()))
+
+    def alive(self, connection: Any) -> bool:
+        if hasattr(connection, "exec_driver_sql"):
+            return super().alive(connection)
+        try:
+            self.first_row(connection, "SELECT 1")
+            connection.rollback()
+        except Exception:
+            return False
+        return True
+
+    def export_snapshot(self, connection: Any) -> str:
+        cursor = self.cursor(connection)
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        cursor.execute("SELECT pg_catalog.pg_export_snapshot()")
+        return str(cursor.fetchone()[0])
+
+    def _parameters(self) -> dict[str, Any]:
+        address = self.address
+        found: dict[str, Any] = {
+            "host": address.host,
+            "port": address.port,
+            "dbname": address.database,
+            "connect_timeout": address.timeout_s,
+            "application_name": "seatunnel",
+        }
+        if address.user is not None:
+            found["user"] = address.user
+        if address.password is not None:
+            found["password"] = address.password
+        settings = list(_SETTINGS)
+        for name, value in address.properties:
+            if name == "currentSchema":
+                settings.append("-c search_path=" + value.replace(" ", ""))
+            elif name == "options":
+                settings.append(value)
+            elif name == "ssl":
+                found.setdefault("sslmode", "verify-full" if value.lower() in ("", "true") else "prefer")
+            elif name not in _OF_JAVA:
+                found[_LIBPQ.get(name, name)] = value
+        return {**found, "options": " ".join(settings)}
+
+    # -- names and texts ------------------------------------------------------------------------------------------
+
+    def path(self, written: str) -> TablePath:
+        parts = parts_of(written)
+        if len(parts) > 3:
+            raise ValueError(f"{written!r} is no table of PostgreSQL; write schema.table")
+        if len(parts) == 3 and parts[0] != self.address.database:
+            raise ValueError(
+                f"{written!r} is in the database {parts[0]}, and url opens {self.address.database}; PostgreSQL opens "
+                "one at a time"
+            )
+        return parts[-2:]
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
+        cursor = self.cursor(connection)
+        cursor.execute(f"SELECT * FROM ({select}\n) AS seatunnel_rows LIMIT 0")
+        described, result = cursor.description, cursor.pgresult
+        oids = [column.type_code for column in described]
+        modifiers = [result.fmod(number) for number in range(len(described))]
+        cursor.execute(_COLUMNS, (oids, modifiers))
+        return tuple(
+            _column(column.name, modifier, *found[1:])
+            for column, modifier, found in zip(described, modifiers, cursor.fetchall(), strict=True)
+        )
+
+    def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        cursor = self.cursor(connection)
+        cursor.execute("SELECT pg_catalog.to_regclass(%s)::oid", (self.quoted(*path),))
+        oid = cursor.fetchone()[0]
+        if oid is None:
+            return None
+        cursor.execute(_NULLS, (oid,))
+        said = {name: attributes for name, *attributes in cursor.fetchall()}
+        cursor.execute(_KEYS, (oid,))
+        keys = [(primary, tuple(names)) for primary, names in cursor.fetchall()]
+        found = self.columns(connection, f"SELECT * FROM {self.quoted(*path)}")
+        return DatabaseTable(
+            columns=tuple(_said(column, *said.get(column.name, (True, False, False))) for column in found),
+            primary_key=next((names for primary, names in keys if primary), ()),
+            unique_keys=tuple(names for _, names in keys),
+        )
+
+    def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT tablename::text FROM pg_catalog.pg_tables "
+            "WHERE schemaname = coalesce(%s, current_schema()) AND starts_with(tablename::text, %s)",
+            (schema, prefix),
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+    def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
+        cursor = self.cursor(connection)
+        cursor.execute(
+            "SELECT reltuples::bigint FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(%s)",
+            (self.quoted(*path),),
+        )
+        found = cursor.fetchone()
+        return int(found[0]) if found and found[0] > 0 else None
+
+    def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
+        """Values that are read as texts may be other ones when they are written: it depends on their type."""
+        if not column.cast or column.order != OWN or len(borders) < 2:
+            return True
+        written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
+        pairs = f"SELECT v, lag(v) OVER (ORDER BY n) AS before FROM (VALUES {written}) AS seatunnel_borders (n, v)"
+        return not ask(f"SELECT 1 FROM ({pairs}) AS seatunnel_pairs WHERE NOT before <= v LIMIT 1")
+
+    def read(
+        self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
+    ) -> Generator[Fetched, None, None]:
+        with self.pool.lend(BULK) as connection:
+            self.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if snapshot is not None:
+                self.execute(connection, f"SET TRANSACTION SNAPSHOT {self.literal(snapshot)}")
+            with closing(connection.read(statement)) as batches:
+                for batch in batches:
+                    for start in range(0, batch.num_rows, fetch_size):
+                        yield _fitted(batch.slice(start, fetch_size), columns)
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def column_type(self, arrow: pa.DataType) -> Any:
+        import sqlalchemy as sa
+
+        if of.is_list(arrow) or of.is_large_list(arrow):
+            return sa.ARRAY(self.column_type(arrow.value_type))
+        return column_type(arrow)
+
+    def place_types(self, connection: Any, statement: str) -> Sequence[str]:
+        """As the server infers them when it prepares the statement. A place that may have any type is a text."""
+        import psycopg
+
+        cursor = self.cursor(connection)
+        declared: dict[int, str] = {}
+        cursor.execute("SAVEPOINT seatunnel_asked")
+        while True:
+            types = ", ".join(declared.get(number, "unknown") for number in range(1, max(declared, default=0) + 1))
+            try:
+                cursor.execute(f"PREPARE seatunnel_asked {f'({types})' if types else ''} AS {statement}")
+                break
+            except psycopg.errors.IndeterminateDatatype as error:
+                cursor.execute("ROLLBACK TO seatunnel_asked")
+                named = re.search(r"\$(\d+)", str(error))
+                if named is None or int(named[1]) in declared:
+                    return ()
+                declared[int(named[1])] = "text"
+        cursor.execute(
+            "SELECT parameter_types::text[] FROM pg_catalog.pg_prepared_statements WHERE name = 'seatunnel_asked'"
+        )
+        found = cursor.fetchone()[0]
+        cursor.execute("DEALLOCATE seatunnel_asked")
+        return ["" if kind in _TAKES_TEXT else _without_length(kind) for kind in found]
+
+    def begin(self, connection: Any) -> None:
+        """SQLAlchemy has begun one already."""
+
+    def wait_for_locks(self, connection: Any, seconds: int) -> None:
+        self.cursor(connection).execute(f"SET LOCAL lock_timeout = '{seconds}s'")
+
+    def lock_row(self, statement: str) -> str:
+        return f"{statement} FOR UPDATE"
+
+    def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
+        connection.add(rows, path[-1], schema=path[0] if len(path) > 1 else None, temporary=temporary)
+
+    def insert(self, table: str, names: str) -> str:
+        return f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE"
+
+    def execute(self, connection: Any, statement: str) -> None:
+        connection.execute(statement)
+
+    def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
+        rows = [list(row.values()) for batch in connection.read(statement) for row in batch.to_pylist()]
+        return rows[0] if rows else None
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    def may_pass(self, error: BaseException) -> bool:
+        import psycopg
+        from adbc_driver_manager import Error, OperationalError
+
+        if not isinstance(error, psycopg.Error | Error):
+            return False
+        state = getattr(error, "sqlstate", None)
+        if not state or state == "00000":
+            return isinstance(error, psycopg.OperationalError | OperationalError)
+        no_room = "could not extend file" in str(error)  # a quota of the file system has no state of its own
+        return no_room or state.startswith(_PASSING) or self.has_lost_snapshot(error)
+
+    def has_lost_snapshot(self, error: BaseException) -> bool:
+        """The connection that held it is gone: the next start of the pipeline has another one."""
+        return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        return getattr(getattr(error, "orig", None) or error, "sqlstate", None) == "42P01"
+
+
+def _column(name: str, modifier: int, base: str, kind: str, declared: str, has_order: bool) -> Column:
+    """From what the catalog says: the name of the type, or of what a domain stands for."""
+    found = _of_type(name, modifier, base, kind, declared)
+    misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
+    return evolve(found, order=OWN if has_order else "text", misfit=misfit)
+
+
+_INET = "pg_catalog.inet_out({})::text"
+_INETS = (
+    "CASE WHEN {} IS NOT NULL THEN "
+    "ARRAY(SELECT pg_catalog.inet_out(e)::text FROM unnest({}) WITH ORDINALITY AS u(e, n) "
+    "ORDER BY n) END"
+)
+_DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
+
+
+def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> Column:
+    if base == "numeric":
+        return _numeric(name, modifier, declared, kind)
+    arrow = _TYPES.get(base) or _LISTS.get(base)
+    if arrow is not None:
+        return Column(name=name, declared=declared, arrow=arrow, read="{}", direct=kind != "d")
+    if base == "oid":
+        return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
+    cast = declared if kind == "d" else _without_length(declared)
+    if base in ("inet", "_inet"):  # as a text it would get a mask
+        arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
+        return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
+    if base.startswith("_"):
+        texts = pa.list_(pa.string())
+        return Column(name=name, declared=declared, arrow=texts, read="{}::text[]", direct=False, cast=cast)
+    direct = base in _AS_TEXT_DIRECT and kind != "d"
+    return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=direct, cast=cast)
+
+
+def _without_length(declared: str) -> str:
+    """``bit`` and ``character`` alone mean one of them."""
+    varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
+    return re.sub(r"\([^)]*\)", "", varying)
+
+
+def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
+    if modifier < 0 and (written := re.search(r"\((\d+),(-?\d+)\)", declared)):
+        precision, scale = int(written[1]), int(written[2])
+    else:
+        precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
+    if modifier < 0 and "(" not in declared:
+        arrow: pa.DataType = _UNBOUNDED
+    elif _LEAST_PRECISION <= precision <= 76 and scale <= precision:
+        arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    else:
+        return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
+    # As a text: ADBC makes one of a number itself, in ten times the time that the server takes.
+    return Column(name=name, declared=declared, arrow=arrow, read="{}::text", direct=kind != "d")
+
+
+def _said(column: Column, nullable: bool, filled: bool, generated: bool) -> Column:
+    return evolve(column, nullable=nullable, filled=filled, generated=generated)
+
+
+def _fitted(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
+    """With the types that were planned: ADBC gives numbers of many digits as texts."""
+    told = iter(batch.columns[len(columns) :])
+    arrays = [
+        _of_column(array, column, next(told) if column.misfit else None)
+        for array, column in zip(batch.columns, columns, strict=False)
+    ]
+    return fetched(schema_of(columns), arrays)
+
+
+def _of_column(array: pa.Array, column: Column, told: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
+    """Values of a column, with what is told of those that rows cannot hold."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    hint = f'; convert it in query, for example "{column.name}"::text'
+    if told is not None:
+        many = pc.is_valid(told) if told.null_count < len(told) else None
+        return without(array, many, lambda number: f"{str(told[number])[:60]!r} has several dimensions{hint}")
+    if array.type != column.arrow:
+        return converted(array, lambda values: _cast(values, column.arrow), hint)
+    return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")
+
+
+_INFINITE = {
+    (2**31 - 1 + _SINCE_1970_D) - 2**32: "infinity",
+    -(2**31) + _SINCE_1970_D: "-infinity",
+    (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
+    -(2**63) + _SINCE_1970_US: "-infinity",
+}
+"""As ADBC gives them: it adds the time between the years 1970 and 2000 to the largest number and to the smallest."""
+
+
+def _moment(value: pa.Scalar) -> str:
+    """One that rows cannot hold, for a person."""
+    number = value.value
+    return _INFINITE.get(number) or str(value.cast(pa.string()))
+
+
+_MOST_CHARACTERS = 57
+"""A text of so many has a place in a decimal256 of the largest precision, with 18 digits after its point."""
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Arrow takes a text with too many digits for another number; a wide one first shows whether it fits."""
+    if kind == _UNBOUNDED and of.is_string(array.type):
+        if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
+            raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
+        return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
+    return array.cast(kind)

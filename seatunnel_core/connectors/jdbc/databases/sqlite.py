@@ -1,0 +1,206 @@
+"""SQLite, through Python's own module. A file that tasks and driver share; a writer waits for the other."""
+
+import sqlite3
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.types as of
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath, column_type, parts_of
+from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, plain, text_of_digits
+from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
+from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal
+from seatunnel_core.errors import SourceError
+
+_WAIT_S = 60.0
+"""For the lock of another process."""
+
+_HIDDEN, _GENERATED = 1, (2, 3)
+"""Of the last thing that SQLite tells of a column of a table."""
+
+_AFFINITIES = (
+    ("INT", pa.int64()),
+    ("BOOL", pa.bool_()),
+    ("CHAR", pa.string()),
+    ("CLOB", pa.string()),
+    ("TEXT", pa.string()),
+    ("BLOB", pa.binary()),
+    ("REAL", pa.float64()),
+    ("FLOA", pa.float64()),
+    ("DOUB", pa.float64()),
+    ("TIMESTAMP", pa.timestamp("us")),
+    ("DATETIME", pa.timestamp("us")),
+    ("DATE", pa.date32()),
+    ("TIME", pa.time64("us")),
+)
+"""What a declared type contains, and the type of its values. What is not here is a text."""
+
+
+class SQLite(Dialect):
+    """Version 3.35 or newer. Any value may be in any column: numbers come before texts, and texts before bytes. Borders
+    are values of the kind that is declared, and all others are in the first split or in the last one."""
+
+    orders: ClassVar[Mapping[str, Order]] = {
+        OWN: Order(shown="{}"),
+        "number": evolve(NUMBERS, among="typeof({}) IN ('integer', 'real') AND {} > -9e999 AND {} < 9e999"),
+        "text": Order(shown="{}", among="typeof({}) = 'text' AND instr({}, char(0)) = 0"),
+        "bytes": Order(shown="hex({})", literal=hexadecimal, key=bytes.fromhex, among="typeof({}) = 'blob'"),
+    }
+
+    def sampled(self, one_of: int) -> str:
+        return f"random() % {one_of} = 0"
+
+    # -- connections ----------------------------------------------------------------------------------------------
+
+    def engine(self) -> Any:
+        import sqlalchemy as sa
+
+        def opened() -> sqlite3.Connection:
+            found = sqlite3.connect(self.address.database, timeout=_WAIT_S, check_same_thread=False)
+            found.isolation_level = None
+            return found
+
+        return sa.create_engine("sqlite://", creator=opened, poolclass=sa.pool.NullPool)
+
+    def require(self) -> None:
+        path = self.address.database
+        if path != ":memory:" and not Path(path).exists():
+            raise SourceError(f"there is no file {path}; SQLite would make an empty one")
+
+    # -- names and texts ------------------------------------------------------------------------------------------
+
+    def path(self, written: str) -> TablePath:
+        return parts_of(written)[-1:]
+
+    def table_name(self, path: TablePath) -> str:
+        return path[-1]
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
+        connection.exec_driver_sql("DROP VIEW IF EXISTS temp.seatunnel_rows")
+        connection.exec_driver_sql(f"CREATE TEMP VIEW seatunnel_rows AS {select}")
+        try:
+            return tuple(
+                _column(name, declared)
+                for _, name, declared, *_ in connection.exec_driver_sql("PRAGMA temp.table_info(seatunnel_rows)")
+            )
+        finally:
+            connection.exec_driver_sql("DROP VIEW IF EXISTS temp.seatunnel_rows")
+
+    def table(self, connection: Any, path: TablePath) -> DatabaseTable | None:
+        import sqlalchemy as sa
+
+        looked = sa.inspect(connection)
+        if not looked.has_table(path[-1]):
+            return None
+        found = connection.exec_driver_sql(f"PRAGMA table_xinfo({self.quoted(path[-1])})").fetchall()
+        rows = [row for row in found if row[6] != _HIDDEN]
+        primary = tuple(name for name, place in sorted(((row[1], row[5]) for row in rows), key=_second) if place)
+        unique = [tuple(each["column_names"]) for each in looked.get_unique_constraints(path[-1])]
+        unique += [tuple(each["column_names"]) for each in looked.get_indexes(path[-1]) if each["unique"]]
+        return DatabaseTable(
+            columns=tuple(
+                evolve(
+                    _column(row[1], row[2]),
+                    nullable=not row[3],
+                    filled=row[4] is not None or row[1] in primary,
+                    generated=row[6] in _GENERATED,
+                )
+                for row in rows
+            ),
+            primary_key=primary,
+            unique_keys=((primary,) if primary else ()) + tuple(unique),
+        )
+
+    def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
+        found = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [name for (name,) in found if name.startswith(prefix)]
+
+    def read(
+        self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
+    ) -> Generator[Fetched, None, None]:
+        schema = schema_of(columns)
+        with self.pool.lend() as connection:  # given back before rows go on: a reader would keep writers waiting
+            try:
+                batches = self._rows(connection, statement, fetch_size)
+            except sqlite3.OperationalError as error:
+                if "decode" not in str(error):
+                    raise
+                batches = self._undecoded(connection, statement, fetch_size)
+        for rows in batches:
+            values = zip(*rows, strict=True)
+            yield fetched(schema, [array_of(list(each), column) for each, column in zip(values, columns, strict=True)])
+
+    def _rows(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
+        cursor = self.cursor(connection)
+        cursor.execute(statement)
+        return list(iter(lambda: cursor.fetchmany(fetch_size), []))
+
+    def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
+        """With what is no UTF-8 in texts as lone surrogates, so that its rows can be told."""
+        driver = connection.connection.driver_connection
+        driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        try:
+            return self._rows(connection, statement, fetch_size)
+        finally:
+            driver.text_factory = str
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def column_type(self, arrow: pa.DataType) -> Any:
+        """A number of many digits is kept as a text."""
+        return text_of_digits(arrow) or column_type(arrow)
+
+    def begin(self, connection: Any) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def begin_rows(self, connection: Any) -> None:
+        self.begin(connection)
+
+    def lock_row(self, statement: str) -> str:
+        return statement
+
+    def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
+        names = ", ".join(self.quoted(name) for name in rows.schema.names)
+        marks = ", ".join("?" * rows.num_columns)
+        described = connection.exec_driver_sql(f"PRAGMA table_info({self.quoted(path[-1])})")
+        declared = {row[1]: row[2] for row in described}
+        kept = (plain(values, declared[name]) for name, values in zip(rows.schema.names, rows.columns, strict=True))
+        values = zip(*kept, strict=True)
+        self.cursor(connection).executemany(f"INSERT INTO {self.quoted(*path)} ({names}) VALUES ({marks})", values)
+
+    def execute(self, connection: Any, statement: str) -> None:
+        self.cursor(connection).execute(statement)
+
+    def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
+        found: Sequence[Any] | None = self.cursor(connection).execute(statement).fetchone()
+        return found
+
+    # -- failures -------------------------------------------------------------------------------------------------
+
+    def may_pass(self, error: BaseException) -> bool:
+        return isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error))
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        return "no such table" in str(error)
+
+
+def _second(pair: tuple[str, int]) -> int:
+    return pair[1]
+
+
+def _column(name: str, declared: str) -> Column:
+    words = (declared or "").upper()
+    if words.startswith(("DECIMAL", "NUMERIC")):
+        inside = [part for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
+        arrow: pa.DataType = pa.decimal128(*(int(part) for part in inside)) if inside else pa.decimal128(38, 18)
+    else:
+        arrow = next((kind for part, kind in _AFFINITIES if part in words), pa.string())
+    number = of.is_integer(arrow) or of.is_floating(arrow) or of.is_decimal(arrow) or of.is_boolean(arrow)
+    order = "number" if number else "bytes" if of.is_binary(arrow) else "text"
+    return Column(name=name, declared=declared or "", arrow=arrow, read="{}", order=order)

@@ -1,0 +1,202 @@
+"""Values of SQLite, which keeps any value in any column: as the declared type has them, or none of it."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.fetched import converted
+
+_TRUTH = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
+
+_EXACT_DIGITS = 15
+"""So many decimal digits a floating number keeps, and SQLite shows."""
+
+_WIDE = Context(prec=200)
+
+_TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
+
+
+def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
+    """Values of a column, and what is wrong with those that are none of its type."""
+    kind = column.arrow
+    one = _reader(kind)
+    hint = f"; convert it in query, for example {_HINTS.get(_family(kind), 'CAST({} AS TEXT)')}".format(
+        f'"{column.name}"'
+    )
+
+    def convert(some: list[Any]) -> pa.Array:
+        return pa.array([None if value is None else one(value) for value in some], kind)
+
+    return converted(values, convert, hint)
+
+
+_HINTS = {"moment": "datetime({}, 'unixepoch')", "bool": "{} <> 0", "number": "CAST({} AS TEXT)"}
+
+
+def _family(kind: pa.DataType) -> str:
+    if of.is_temporal(kind):
+        return "moment"
+    return "bool" if of.is_boolean(kind) else "number" if not of.is_string(kind) else "text"
+
+
+def _reader(kind: pa.DataType) -> Callable[[Any], Any]:
+    """What makes a value of a type of one of SQLite, or raises ``ValueError``."""
+    if of.is_decimal(kind):
+        return lambda value: _decimal(value, kind)
+    readers: dict[str, Callable[[Any], Any]] = {
+        "bool": _truth,
+        "int64": _integer,
+        "double": _float,
+        "string": _text,
+        "binary": _bytes,
+        "date32[day]": _date,
+        "timestamp[us]": _moment,
+        "time64[us]": _time,
+    }
+    return readers[str(kind)]
+
+
+def _truth(value: Any) -> bool:
+    found = _TRUTH.get(str(value).lower()) if not isinstance(value, bytes) else None
+    if found is None:
+        raise ValueError("it is neither true nor false")
+    return found
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
+    raise ValueError("it is no whole number")
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int) and int(float(value)) == value:
+        return float(value)
+    raise ValueError("it is no floating number")
+
+
+def _decimal(value: Any, kind: pa.DataType) -> Decimal:
+    if isinstance(value, bytes):
+        raise ValueError("it is no number")
+    try:
+        written = format(value, f".{_EXACT_DIGITS}g") if isinstance(value, float) else str(value)
+        found = Decimal(written)
+    except ArithmeticError:
+        raise ValueError("it is no number") from None
+    exponent = found.normalize(_WIDE).as_tuple().exponent
+    if not isinstance(exponent, int) or -exponent > kind.scale:
+        raise ValueError(f"it has more than {kind.scale} digits behind its point")
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        raise ValueError("it is no text, but bytes")
+    return value if isinstance(value, str) else str(value)
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    raise ValueError("it is a number, not bytes")
+
+
+def _moment(value: Any) -> datetime:
+    """A text as SQLite's own functions write it. What a number counts, seconds, milliseconds or days, nobody says."""
+    if not isinstance(value, str):
+        raise ValueError("it is no text of a date and time, and what it counts is not said")
+    found = datetime.fromisoformat(value.strip())
+    if found.utcoffset():
+        raise ValueError("it has a zone that is not UTC")
+    if _TOO_FINE.search(value):
+        raise ValueError("it is finer than a microsecond")
+    return found.replace(tzinfo=None)
+
+
+def _date(value: Any) -> date:
+    found = _moment(value)
+    if found.time() != time():
+        raise ValueError("it has a time behind the date")
+    return found.date()
+
+
+def _time(value: Any) -> time:
+    if not isinstance(value, str):
+        raise ValueError("it is no text of a time")
+    found = time.fromisoformat(value)
+    if found.tzinfo is not None:
+        raise ValueError("it has a zone")
+    return found
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def text_of_digits(arrow: pa.DataType) -> Any:
+    """The type of a new column for numbers of which SQLite would keep the first digits only; ``None`` for others."""
+    from sqlalchemy.types import UserDefinedType
+
+    class Digits(UserDefinedType[Decimal]):
+        """The word TEXT in it is what makes SQLite keep what it gets."""
+
+        cache_ok = True
+
+        def get_col_spec(self, **_: Any) -> str:
+            return f"DECIMAL_TEXT({digits[0]}, {digits[1]})"
+
+    digits = (20, 0) if arrow == pa.uint64() else (arrow.precision, arrow.scale) if of.is_decimal(arrow) else (0, 0)
+    return Digits() if digits[0] > _EXACT_DIGITS else None
+
+
+def plain(column: pa.Array, declared: str) -> list[Any]:
+    """Values as SQLite keeps them in a column: moments are texts, and so are numbers with a point.
+
+    Raises:
+        ValueError: it would make another one of a value.
+    """
+    one: Callable[[Any], Any] | None = None
+    if of.is_decimal(column.type):
+        one = str if _keeps_texts(declared) else _kept_number
+    elif of.is_temporal(column.type):
+        one = _shown
+    elif of.is_floating(column.type):
+        one = _kept_float
+    values: list[Any] = column.to_pylist()
+    return values if one is None else [None if value is None else one(value) for value in values]
+
+
+def _keeps_texts(declared: str) -> bool:
+    """Whether a text that looks like a number stays one, by SQLite's rules of affinity."""
+    words = declared.upper()
+    return "INT" not in words and (not words or any(part in words for part in ("CHAR", "CLOB", "TEXT", "BLOB")))
+
+
+def _kept_number(value: Decimal) -> int | str:
+    """A whole number goes in as one; SQLite makes a floating number of a text where that keeps all of its digits."""
+    if value == value.to_integral_value() and -(2**63) <= value < 2**63:
+        return int(value)
+    if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:
+        raise ValueError(f"SQLite keeps {_EXACT_DIGITS} digits of it in such a column; declare that as TEXT")
+    return str(value)
+
+
+def _kept_float(value: float) -> float:
+    if value != value:
+        raise ValueError("NaN would become null")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value.isoformat())

@@ -1,0 +1,105 @@
+"""A statement of a person, into which a sink puts its rows."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.errors import UsageError
+
+_INSERT = re.compile(r"\s*((?:insert|replace)\s.*?)\bvalues\s*\(", re.IGNORECASE | re.DOTALL)
+_TOKENS = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|::|:(?P<name>[A-Za-z_]\w*)|(?P<literal>\?\?)|(?P<mark>\?)|[()]|.",
+    re.DOTALL,
+)
+
+
+@frozen(kw_only=True)
+class Statement:
+    """``INSERT … VALUES (…)`` of a person, whose marks stand for columns of the rows."""
+
+    before: str
+    values: tuple[str | int, ...]
+    """Texts, and between them the numbers of columns from 0."""
+
+    after: str
+    marks: tuple[str, ...]
+    """The names of ``:name``; empty where ``?`` is written."""
+
+    def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
+        """The statement that takes all staged rows at once.
+
+        Args:
+            places: as ``Dialect.place_types`` tells them; needed where ``repeats``.
+        """
+        staged, kinds = self.types(places), iter(places)
+        shown = ""
+        for each in self.values:
+            if not isinstance(each, int):
+                shown += each
+                continue
+            kind, name = next(kinds, ""), dialect.quoted(names[each])
+            shown += f"CAST({name} AS {kind})" if kind and each not in staged else name
+        after = f" {self.after}" if self.after else ""
+        # The condition tells SQLite where the SELECT ends and ON CONFLICT begins.
+        return f"{self.before}SELECT {shown} FROM {staging} WHERE 1 = 1{after}"
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a column of the rows is used in several places."""
+        numbers = [each for each in self.values if isinstance(each, int)]
+        return len(numbers) > len(set(numbers))
+
+    def asked(self) -> str:
+        """The statement with a number for each place: ``$1``, ``$2`` …"""
+        numbers = iter(range(1, len(self.values) + 1))
+        shown = "".join(f"${next(numbers)}" if isinstance(each, int) else each for each in self.values)
+        return f"{self.before}VALUES ({shown}) {self.after}"
+
+    def types(self, places: Sequence[str]) -> Mapping[int, str]:
+        """What the column of a number has to be, from the types of the places; not where they differ."""
+        numbers = [each for each in self.values if isinstance(each, int)]
+        found: dict[int, set[str]] = {}
+        for number, kind in zip(numbers, places, strict=False):
+            found.setdefault(number, set()).add(kind)
+        return {number: kind for number, (kind, *others) in found.items() if kind and not others}
+
+
+def statement_of(query: str) -> Statement:
+    """A person's statement.
+
+    Raises:
+        UsageError: it is not one INSERT of one row of values, or mixes both kinds of marks.
+    """
+    found = _INSERT.match(query)
+    if found is None:
+        raise UsageError(
+            "option 'query': it is not an INSERT … VALUES (…); for updates and deletes write generate_sink_sql = true, "
+            "table and primary_keys"
+        )
+    values: list[str | int] = []
+    names: list[str] = []
+    depth, at, marks = 1, found.end(), 0
+    for token in _TOKENS.finditer(query, at):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0:
+            at = token.end()
+            break
+        if token["mark"]:
+            values.append(marks)
+            marks += 1
+        elif token["name"]:
+            if token["name"] not in names:
+                names.append(token["name"])
+            values.append(names.index(token["name"]))
+        elif token["literal"]:
+            values.append("?")  # as in JDBC: an operator of PostgreSQL
+        else:
+            values.append(token[0])
+    after = query[at:].strip().rstrip(";").strip()
+    if depth or after.startswith(","):
+        raise UsageError("option 'query': it has to have one list of values, as in VALUES (?, ?)")
+    if marks and names:
+        raise UsageError("option 'query': it has both ? and :name; write one of them")
+    return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))

@@ -1,0 +1,71 @@
+"""The body of a file sink's committable: ``{"files": [[name, folder], …]}``, and what it may name.
+
+Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target; a
+copy that keeps its name has that as a third part. A body comes back from a checkpoint, whose seal does not say who made
+it. So a name must be one that this sink gave to files of this unit, and a folder must lie below the target: no
+committable reaches anything else. Where a file system gives receipts, they are the last part.
+"""
+
+import re
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.filesystems.staged_name import STAGING
+from seatunnel_core.connectors.staging.target import StagedFile, Target
+from seatunnel_core.errors import CommitError, StoredValueError
+from seatunnel_core.work.committable import Committable
+
+
+def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
+    """The files that a committable names, in order.
+
+    Raises:
+        CommitError: it names something that this sink did not stage for it, or a place outside the target.
+    """
+    return _files(committable, target, parts=2)
+
+
+def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
+    """As ``staged_files``, for a sink whose files keep the names that they have elsewhere."""
+    return _files(committable, target, parts=3)
+
+
+def _files(committable: Committable, target: Target, *, parts: int) -> list[StagedFile]:
+    try:
+        return [_file(each, committable, target, parts) for each in stored.items(committable.body, "files")]
+    except StoredValueError as error:
+        raise CommitError(
+            f"{target.who}: the committable {ascii(committable.id)[:60]} of unit {committable.unit} is not one that "
+            f"this sink made: {error}. Nothing of it was published; the checkpoint was made by another program or for "
+            "another sink, so restore an older one"
+        ) from error
+
+
+def _file(found: object, committable: Committable, target: Target, parts: int) -> StagedFile:
+    wanted = ("name", "folder", "published")[:parts] + ("receipt",) * target.files.gives_receipts
+    if not isinstance(found, list | tuple) or len(found) != len(wanted):
+        raise StoredValueError(f"'files' must be a list of [{', '.join(wanted)}]")
+    written = dict(zip(wanted, found, strict=True))
+    name, folder = stored.path(written, "name"), stored.path(written, "folder")
+    if "/" in name or not _given_by(name, committable, target):
+        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
+    published = stored.path(written, "published") if parts == 3 else ""
+    if parts == 3 and (published in ("", ".", "..") or "/" in published or (not folder and published == STAGING)):
+        raise StoredValueError(f"{ascii(published)[:200]} is not the name of a file")
+    folders = folder.split("/") if folder else []
+    if STAGING in folders[:1] or {"", ".", ".."}.intersection(folders):
+        raise StoredValueError(f"the folder {ascii(folder)[:200]} is not one below the target")
+    if folders and not _stays_inside(target, folder):
+        raise StoredValueError(f"the folder {ascii(folder)[:200]} is a link that leads out of {target.root}")
+    receipt = stored.below(written, "receipt") if "receipt" in written else {}
+    return StagedFile(committable.epoch, name, folder, published, receipt)
+
+
+def _given_by(name: str, committable: Committable, target: Target) -> bool:
+    """Whether ``staged_name`` says that the name is one of this sink's, epoch's and unit's."""
+    sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
+    unit = f"-e{committable.epoch}-u{committable.unit}-a"
+    return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None
+
+
+def _stays_inside(target: Target, folder: str) -> bool:
+    return target.files.stays_inside(target.root, folder)

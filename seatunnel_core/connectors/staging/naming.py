@@ -1,0 +1,141 @@
+"""The names of target files and folders, from the patterns of the options."""
+
+import base64
+import datetime as dt
+import re
+import uuid
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, folder_value
+from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.date_format import strptime_format
+
+_LONGEST_NAME = 255
+
+
+def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
+    """One file's name: whatever the pattern says, it contains ``unique`` and the file's number.
+
+    Raises:
+        SinkError: the name would be too long for a file system.
+    """
+    now = dt.datetime.now().strftime(strptime_format(time_format)) if "${now}" in expression else ""
+    name = expression if "${transactionId}" in expression else "${transactionId}_" + expression
+    for variable, value in (
+        ("${transactionId}", f"{unique}-{number}"),
+        ("${now}", now),
+        ("${uuid}", uuid.uuid4().hex),
+    ):
+        name = name.replace(variable, value)
+    if len((name + suffix).encode()) > _LONGEST_NAME:
+        raise SinkError(f"the file name {name}{suffix} is longer than {_LONGEST_NAME} bytes: shorten the job's id")
+    return name + suffix
+
+
+def moment_pattern(time_format: str) -> str:
+    """The regular expression of what ``${now}`` becomes: no more than that, or it would take the beginning of another
+    job's id for a part of the moment."""
+    return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
+
+
+_ID = "A-Za-z0-9._-"
+"""Of what ids of jobs are made: ``job`` is the end of ``another-job``, whose files are not its own."""
+
+
+def own_beginning(expression: str, time_format: str) -> str:
+    """The regular expression of what may stand before a job's id in a file's name: nothing, what the option says now,
+    or what said it apart from the id when the option was another."""
+    before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
+    said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
+    said = said.replace(re.escape("${uuid}"), "[0-9a-f]{32}")
+    return f"(?:{said}|.*[^{_ID}]|)"
+
+
+def check_expression(expression: str) -> None:
+    """Judge a pattern from which the variables of tables are gone.
+
+    Raises:
+        UsageError: it names a folder, or a variable that does not exist.
+    """
+    unknown = set(re.findall(r"\$\{[^}]*\}", expression)) - {"${transactionId}", "${now}", "${uuid}"}
+    if unknown or "/" in expression or expression.startswith("."):
+        problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a dot at its beginning"
+        raise UsageError(
+            f"option 'file_name_expression': {expression!r} has {problem}; use ${{transactionId}}, ${{now}}, "
+            "${uuid}, names of tables and plain text, and partition_by for folders"
+        )
+
+
+def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Array:
+    """The folder of each row, as an array of texts such as ``year=2013/month=1``.
+
+    Raises:
+        RowError: a folder's name would be too long for a file system.
+    """
+    first = pa.repeat("", rows.num_rows)  # an array among the parts, also where the pattern names no value
+    parts: list[pa.Array | str] = []
+    begins = True
+    for part in folder_parts(expression, keys):
+        parts.append(part if isinstance(part, str) else _folder_values(rows.column(keys[part]), begins=begins))
+        begins = isinstance(part, str) and (part.endswith("/") or (begins and not part))
+    joined = pc.binary_join_element_wise(first, *parts, "").dictionary_encode()
+    found = pa.array([_folder(name) for name in joined.dictionary.to_pylist()], pa.string())
+    return found.take(joined.indices)
+
+
+def _folder_values(values: pa.Array, *, begins: bool) -> pa.Array:
+    texts = values.cast(pa.string()) if not pa.types.is_binary(values.type) else _base64(values)
+    encoded = texts.dictionary_encode()
+    names = pa.array([folder_value(value, begins=begins) for value in encoded.dictionary.to_pylist()], pa.string())
+    return names.take(encoded.indices).fill_null(NULL_PARTITION)
+
+
+def _base64(values: pa.Array) -> pa.Array:
+    found = (None if value is None else base64.b64encode(value).decode("ascii") for value in values.to_pylist())
+    return pa.array(found, pa.string())
+
+
+def _folder(name: str) -> str:
+    """The folders without those that an empty value leaves without a name: ``/x`` would be a path from the root."""
+    folders = [folder for folder in name.split("/") if folder]
+    longest = max(folders, key=lambda folder: len(folder.encode()), default="")
+    if len(longest.encode()) > _LONGEST_NAME:
+        raise RowError(
+            f"partition_by: the folder {longest[:60]}… would have a name of {len(longest.encode())} bytes, and a file "
+            f"system takes {_LONGEST_NAME}: choose a column with shorter values"
+        )
+    return "/".join(folders)
+
+
+def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
+    """The pattern of a partition's folders as texts and numbers of keys.
+
+    Raises:
+        UsageError: it names a key that there is not, or leads out of the target.
+    """
+    if "/.../" in expression or "${kn}" in expression:
+        expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
+    if set(expression.split("/")) & {".", ".."}:
+        raise UsageError(f"partition_dir_expression {expression!r} leads to another folder: write no . and .. in it")
+    parts: list[str | int] = []
+    for piece in re.split(r"(\$\{[kv]\d+\})", expression.strip("/")):
+        found = re.fullmatch(r"\$\{([kv])(\d+)\}", piece)
+        if found is None:
+            parts.append(piece)
+        elif int(found[2]) >= len(keys):
+            raise UsageError(f"partition_dir_expression names {piece}, but partition_by has {len(keys)} columns")
+        else:
+            parts.append(folder_value(keys[int(found[2])]) if found[1] == "k" else int(found[2]))
+    return parts
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """The fixed folder at the beginning of a path, and the rest, which has variables."""
+    before, sign, _ = path.partition("${")
+    if not sign:
+        return path.rstrip("/") or "/", ""
+    root = before.rpartition("/")[0] or "/"
+    return root, path[len(root) :].strip("/")

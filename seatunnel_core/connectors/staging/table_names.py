@@ -1,0 +1,132 @@
+"""Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
+
+A variable may have a value for tables that lack it, ``${schema_name:public}``; without one it is nothing. What a table
+brings in is escaped, so that it neither leads out of the target nor hides a folder or a file.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.filesystems.partition_folders import folder_value
+from seatunnel_core.connectors.staging.naming import check_expression
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+
+_LONGEST_NAME = 255
+
+
+def _database(schema: TableSchema) -> str:
+    return schema.table.split(".")[0] if "." in schema.table else ""
+
+
+def _schema(schema: TableSchema) -> str:
+    names = schema.table.split(".")
+    return names[-2] if len(names) > 2 else ""
+
+
+_VALUES: dict[str, Callable[[TableSchema], str]] = {
+    "database_name": _database,
+    "schema_name": _schema,
+    "table_name": lambda schema: schema.table.split(".")[-1],
+    "schema_full_name": lambda schema: schema.table.rpartition(".")[0],
+    "table_full_name": lambda schema: schema.table,
+    "primary_key": lambda schema: ",".join(schema.primary_key),
+    "unique_key": lambda schema: ",".join(schema.unique_key),
+    "field_names": lambda schema: ",".join(schema.columns.names),
+    "comment": lambda schema: schema.comment or "",
+}
+VARIABLES = tuple(_VALUES)
+
+VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
+
+
+def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
+    """The expression with what the table says in place of its variables, as ``written`` makes it; others stay."""
+    if "${" not in expression:
+        return expression
+
+    def value(found: re.Match[str]) -> str:
+        said = _VALUES[found[1]](schema) or found[2] or ""
+        return written(said) if said else ""
+
+    return VARIABLE.sub(value, expression)
+
+
+def table_folder(template: str, schema: TableSchema) -> str:
+    """The part of the path that depends on the table, such as ``${database_name}/${table_name}``.
+
+    Raises:
+        SinkError: a folder's name would be too long for a file system.
+    """
+    folders = [folder for part in template.split("/") if (folder := table_name_in(part, schema))]
+    for folder in folders:
+        if len(folder.encode()) > _LONGEST_NAME:
+            raise SinkError(
+                f"option 'path': the folder {folder[:60]}… of the table {schema.table} would have a name of "
+                f"{len(folder.encode())} bytes, and a file system takes {_LONGEST_NAME}"
+            )
+    return "/".join(folders)
+
+
+def any_folders(template: str) -> "list[re.Pattern[str]]":
+    """What the names of the folders of any table look like, from the target downwards."""
+    parts = [re.split(r"\$\{[^}]*\}", part) for part in template.split("/") if part]
+    return [re.compile(".*".join(map(re.escape, texts))) for texts in parts]
+
+
+def table_name_in(expression: str, schema: TableSchema) -> str:
+    """One folder's or file's name, without the variables of tables; others stay."""
+    name = filled(expression, schema, folder_value)
+    return "%2E" + name[1:] if name.startswith(".") and name != expression else name
+
+
+def checked_name(expression: str) -> str:
+    """A pattern of file names, which may have variables of tables behind ``${transactionId}``: whose file it is stands
+    in front of what a table says, and cannot be taken for another job's.
+
+    Raises:
+        UsageError: it has one before that, or is no pattern without them.
+    """
+    before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
+    found = VARIABLE.search(before)
+    if found:
+        raise UsageError(
+            f"option 'file_name_expression': {expression!r} has {found[0]} before ${{transactionId}}; write it behind, "
+            f'such as "${{transactionId}}_{found[0]}"'
+        )
+    check_expression(VARIABLE.sub("", expression))
+    return expression
+
+
+def refuse_mixtures(
+    written: Iterable[tuple[str, TableSchema, pa.Schema]], first: dict[str, tuple[TableSchema, pa.Schema]]
+) -> None:
+    """Refuse two tables that end in one place with different columns.
+
+    Args:
+        written: for each table the folder below the target and, behind a slash, the pattern of its files' names; and
+            the columns that they get.
+        first: what is known of places already; receives what is new.
+
+    Raises:
+        SinkError: names the two.
+    """
+    for place, schema, columns in written:
+        other, others = first.setdefault(place, (schema, columns))
+        if not columns.equals(others):
+            raise SinkError(
+                f"the tables {other.table} and {schema.table} would lie in one folder, {_folder(place)}, with "
+                f"different columns, ({_shown(others)}) and ({_shown(columns)}); write ${{table_name}} into path, or "
+                "give each a sink of its own"
+            )
+
+
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0] or "the target itself"
+
+
+def _shown(columns: pa.Schema) -> str:
+    return ", ".join(f"{column.name} {type_name(column.type)}" for column in columns)

@@ -1,0 +1,249 @@
+"""Where a file sink stages, how it publishes, and what it sweeps (protocol rules R8 and R9). What the files are called
+is in ``staged_name``.
+"""
+
+import errno
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.filesystems.filesystem import FileSystem, StagedOutput
+from seatunnel_core.connectors.filesystems.local import LocalFileSystem
+from seatunnel_core.connectors.filesystems.rename import TargetExistsError
+from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
+from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+from seatunnel_core.errors import CommitError, SinkError, StoredValueError
+
+_TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT}
+
+
+def unique_name(place: StagingPlace) -> str:
+    """What the names of all files of one attempt contain."""
+    return (
+        f"{place.job_id}-p{place.pipeline_id}-s{place.sink_ordinal}-o{place.source_ordinal}"
+        f"-e{place.epoch}-u{place.unit}-a{place.attempt}"
+    )
+
+
+@frozen
+class StagedFile:
+    """One file that waits in the staging folder of an epoch."""
+
+    epoch: int
+    name: str
+    folder: str
+    """Below the target, with ``/``; empty for the target itself."""
+
+    published: str = ""
+    """Its name there; empty when it keeps the one that it has."""
+
+    receipt: Mapping[str, Any] = field(factory=dict)
+    """What the file system told when it was staged."""
+
+
+@frozen(kw_only=True)
+class Target:
+    """One target folder, as one sink of one pipeline uses it."""
+
+    root: str
+    job_id: str
+    pipeline_id: int
+    sink_ordinal: int
+    sink: str = "LocalFile"
+    files: FileSystem = field(factory=LocalFileSystem)
+
+    @classmethod
+    def of(
+        cls, root: str, place: SinkPlace | StagingPlace, sink: str = "LocalFile", files: FileSystem | None = None
+    ) -> "Target":
+        """``files`` are local ones when it is not said."""
+        return cls(
+            root=root,
+            job_id=place.job_id,
+            pipeline_id=place.pipeline_id,
+            sink_ordinal=place.sink_ordinal,
+            sink=sink,
+            files=files or LocalFileSystem(),
+        )
+
+    @property
+    def who(self) -> str:
+        return f"pipeline {self.pipeline_id}, sink {self.sink}"
+
+    @property
+    def _pipeline_folder(self) -> str:
+        return os.path.join(self.root, STAGING, self.job_id, str(self.pipeline_id))
+
+    def staging(self, epoch: int) -> str:
+        return staging_folder(self.root, self.job_id, self.pipeline_id, epoch)
+
+    # -- staging --------------------------------------------------------------------------------------------------
+
+    def create(self, epoch: int) -> None:
+        """Create the staging folder, so that it survives a crash of the machine.
+
+        Raises:
+            SinkError: names the folder and what stands in the way.
+        """
+        try:
+            self.files.make_staging(self.staging(epoch), self.root)
+        except OSError as error:
+            raise self.failed("cannot be written", error, self.root) from error
+
+    def require(self, epoch: int) -> None:
+        """In a task: create the staging folder where the driver of another machine did."""
+        if self.files.has_folders and not self.files.is_folder(self.staging(epoch)):
+            self.create(epoch)
+
+    def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
+        """Begin a file that is to become ``name``, or ``published``, in a folder of the target."""
+        return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
+
+    def path(self, folder: str, name: str) -> str:
+        """Where a file of the target is."""
+        return os.path.join(self.root, folder, name) if folder else os.path.join(self.root, name)
+
+    def make_durable(self, epoch: int) -> None:
+        """Make the names in the staging folder survive a crash of the machine, as the folder itself does."""
+        self.files.sync_folder(self.staging(epoch))
+
+    def discard(self, epoch: int, name: str) -> None:
+        """Remove a staged file that nobody will publish. Never raises."""
+        with suppress(OSError):
+            self.files.discard(os.path.join(self.staging(epoch), name))
+
+    def failed(self, what: str, error: OSError, path: str) -> SinkError:
+        found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
+        found.retryable = error.errno in (errno.EIO, errno.EINTR, errno.ESTALE)
+        return found
+
+    # -- whether tasks and driver see the same ----------------------------------------------------------------------
+
+    def probe(self, epoch: int, token: str) -> None:
+        """In a task: leave a file where ``prove`` looks for it.
+
+        Raises:
+            SinkError: the task does not see what the driver made, or cannot write there.
+        """
+        try:
+            self.files.leave_note(self._probe(epoch, token))
+        except FileNotFoundError as error:
+            made = f"the driver made {self.staging(epoch)}"
+            raise SinkError(f"{self.who}: {made} and a task does not see it: {self._shared}") from error
+        except OSError as error:
+            raise self.failed("cannot be written by a task", error, self.root) from error
+
+    def prove(self, epoch: int, token: str) -> None:
+        """In the driver: raise ``SinkError`` unless the file is there."""
+        probe = self._probe(epoch, token)
+        if not self.files.exists(probe):
+            raise SinkError(f"{self.who}: a task wrote {probe} and the driver does not see it: {self._shared}")
+        self.files.discard(probe)
+
+    @property
+    def _shared(self) -> str:
+        return f"{self.root} must be a folder that all workers share with the driver, such as a network disk"
+
+    def _probe(self, epoch: int, token: str) -> str:
+        return os.path.join(self.staging(epoch), f"{PROBE}{self.sink_ordinal}-{token}")
+
+    # -- publishing -----------------------------------------------------------------------------------------------
+
+    def waiting(self, epoch: int, name: str, *, again: bool) -> str | None:
+        """The path of a staged file, for a sink that does not move it; ``None`` when it was published before.
+
+        Raises:
+            CommitError: it is not there, and nothing says that it was published.
+        """
+        staged = os.path.join(self.staging(epoch), name)
+        if self.files.exists(staged):
+            return staged
+        self._absent(staged, "a part of the target", {}, again=again)
+        return None
+
+    def publish(self, file: StagedFile, *, again: bool) -> str:
+        """Move one staged file to its place, and say which folder has to be synchronised.
+
+        Raises:
+            CommitError: the target is there already, or the staged file is not and nothing says that it was published.
+        """
+        staged = os.path.join(self.staging(file.epoch), file.name)
+        target = self.path(file.folder, file.published or file.name)
+        try:
+            self.files.publish(staged, target, file.receipt)
+        except TargetExistsError:
+            raise CommitError(
+                f"{self.who}: {target} exists, and {staged} waits to become it: something else wrote or copied one of "
+                "them; look at both, move the wrong one away, and resume"
+            ) from None
+        except FileNotFoundError:
+            self._absent(staged, target, file.receipt, again=again)
+        except StoredValueError as error:
+            raise CommitError(f"{self.who}: {staged} cannot be published: {error}") from error
+        except OSError as error:
+            raise CommitError(
+                f"{self.who}: {staged} cannot be published as {target}: {error.strerror}",
+                retryable=error.errno in _TRANSIENT,
+            ) from error
+        return os.path.dirname(target)
+
+    def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, again: bool) -> None:
+        """The staged file is not there: it was published before, or something is wrong."""
+        if not again:
+            raise CommitError(f"{self.who}: {staged} was staged and is gone; it should have become {target}")
+        if why := self.files.why_unknown(staged, target, receipt):
+            raise CommitError(f"{self.who}: {why}")
+
+    # -- sweeping -------------------------------------------------------------------------------------------------
+
+    def sweep(self, below: int, keep: frozenset[str]) -> int:
+        """Remove what this sink staged in epochs smaller than ``below`` and ``keep`` does not name.
+
+        The epochs' folders stay, empty: the newest checkpoint may still name what was published from them, and a
+        restore after a kill right now takes a missing staged file for a published one only while its folder is there.
+        """
+        try:
+            return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
+        except OSError as error:
+            raise self.failed("cannot be swept", error, self._pipeline_folder) from error
+
+    def staged(self, below: int) -> int:
+        """How many files of this sink are staged in epochs smaller than ``below``."""
+        found = 0
+        for epoch in (epoch for epoch in self._epochs() if epoch < below):
+            units = (owner(entry.name, self.job_id) for entry in self.files.entries(self.staging(epoch)))
+            found += sum(unit is not None and int(unit["sink"]) == self.sink_ordinal for unit in units)
+        return found
+
+    def clear(self, newest: int) -> None:
+        """Sweep all epochs up to the newest, and remove the folders that are empty then; one that is not stays, and so
+        does what holds it. Mostly there is one epoch, and nothing in it: then no folder is listed."""
+        if not (self.files.remove_if_empty(self.staging(newest)) and self.files.remove_if_empty(self._pipeline_folder)):
+            self.sweep(newest + 1, frozenset())
+            for epoch in self._epochs():
+                self.files.remove_if_empty(self.staging(epoch))
+            self.files.remove_if_empty(self._pipeline_folder)
+        self.files.remove_if_empty(os.path.dirname(self._pipeline_folder))
+        self.files.remove_if_empty(os.path.join(self.root, STAGING))
+
+    def _epochs(self) -> list[int]:
+        try:
+            return sorted(int(each.name) for each in self.files.entries(self._pipeline_folder) if each.name.isdigit())
+        except FileNotFoundError:
+            return []
+
+    def _sweep_epoch(self, epoch: int, keep: frozenset[str]) -> int:
+        """Another process that goes on with the job, or a task that fails and clears up, may remove the same files."""
+        removed = 0
+        with suppress(FileNotFoundError):
+            for entry in self.files.entries(self.staging(epoch)):
+                unit = owner(entry.name, self.job_id)
+                if unit is None or int(unit["sink"]) != self.sink_ordinal:
+                    if entry.name.startswith(PROBE):
+                        self.files.discard(entry.path)
+                elif committable_id(unit) not in keep:
+                    removed += self.files.discard(entry.path)
+        return removed

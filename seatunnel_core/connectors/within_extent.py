@@ -1,0 +1,70 @@
+"""Keeps moments from sinks that could not hold them: they would become others, or an exception of Python.
+
+A source may give dates and timestamps as far as Arrow's numbers reach, and a transform may compute such; most targets,
+and Python's values, have the years 1 to 9999. So each row is refused that has one, with its column.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged, StagingPlace
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.extent import first_beyond
+from seatunnel_core.rows.types import type_name
+
+_BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all that this sink takes"
+
+
+def writer_of(sink: Sink, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    """The writer of a sink, which gets only moments that the sink takes."""
+    return WithinExtent(sink, sink.open_writer(schemas, place), place)
+
+
+@frozen
+class WithinExtent(SinkWriter):
+    """A writer that is handed no moment which it cannot write."""
+
+    sink: Sink
+    inner: SinkWriter
+    place: StagingPlace
+
+    def write(self, batch: Batch) -> None:
+        for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
+            found = first_beyond(values, self._limited)
+            if found is not None:
+                raise RowError(
+                    f"pipeline {self.place.pipeline_id}, sink {self.sink.identifier}, row {self._row(values)} of a "
+                    f"batch of {batch.table}, column {column.name!r}: {_shown(found)} {_BEYOND}",
+                    column=column.name,
+                )
+        self.inner.write(batch)
+
+    def _limited(self, kind: pa.DataType) -> bool:
+        """A time beyond its day is none for anybody."""
+        return not self.sink.takes_any_moment or pa.types.is_time(kind)
+
+    def _row(self, values: pa.Array) -> int:
+        """The number of the first row that is refused, from 1."""
+        first = 0
+        while len(values) > 1:
+            half = len(values) // 2
+            if first_beyond(values.slice(0, half), self._limited) is None:
+                first, values = first + half, values.slice(half)
+            else:
+                values = values.slice(0, half)
+        return first + 1
+
+    def finish(self) -> Staged:
+        return self.inner.finish()
+
+    def abort(self) -> None:
+        self.inner.abort()
+
+
+def _shown(value: pa.Scalar) -> str:
+    """As a text; what is far beyond has none, and shows its number."""
+    text = str(value.cast(pa.string()))
+    return text if "out of range" not in text else f"the number {value.value} of type {type_name(value.type)}"

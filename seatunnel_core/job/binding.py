@@ -1,0 +1,87 @@
+"""What the committables of a sink are bound to, as the manifest keeps it: a later process that is told something else
+must not publish them (protocol rules R7 and R8), nor look for what was published by names of today (R10).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core import stored
+
+Terms = Mapping[str, str]
+"""Options, or what stands for some, with their values for a person. One that is left out has its default."""
+
+
+@frozen(kw_only=True)
+class Binding:
+    """What a sink was told, from some epoch on."""
+
+    terms: Terms
+    """Where its committables go and what they mean there."""
+
+    tracks: Terms = field(factory=dict)
+    """What else it finds by what it has published."""
+
+    place: str = ""
+    """What its save mode is about: ``SaveMode.target``."""
+
+    since: int = 0
+    """The first epoch of the process that was told so."""
+
+    def record(self) -> dict[str, Any]:
+        """JSON values only."""
+        tracks = {"tracks": dict(self.tracks)} if self.tracks else {}
+        place = {"place": self.place} if self.place else {}
+        return {"since": self.since, "terms": dict(self.terms), **tracks, **place}
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Binding":
+        """Read what ``record`` gave.
+
+        Raises:
+            StoredValueError: it is something else.
+        """
+        return cls(
+            since=stored.number(record, "since"),
+            terms=_terms(record, "terms"),
+            tracks=_terms(record, "tracks") if "tracks" in record else {},
+            place=stored.path(record, "place") if "place" in record else "",
+        )
+
+
+def _terms(record: Any, key: str) -> Terms:
+    block = stored.below(record, key)
+    return {name: stored.path(block, name) for name in block}
+
+
+def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
+    """With what a process is told that begins now; unchanged when that is the same as before."""
+    if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
+        return tuple(bindings)
+    return (*bindings, by)
+
+
+def in_epoch(bindings: Sequence[Binding], epoch: int) -> Binding | None:
+    """What stood in an epoch; ``None`` when nobody wrote that down, as older versions did not."""
+    return next((each for each in reversed(bindings) if each.since <= epoch), None)
+
+
+def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
+    """All that stood in an epoch or after it."""
+    first = in_epoch(bindings, epoch)
+    return (each for each in bindings if each is first or each.since > epoch)
+
+
+def differences(then: Terms, now: Terms) -> list[str]:
+    """A phrase for each option that is told otherwise, such as ``path was '/a' and is '/b'``."""
+    keys = [*then, *(key for key in now if key not in then)]
+    return [
+        f"{key} was {_shown(then.get(key))} and is {_shown(now.get(key))}"
+        for key in keys
+        if then.get(key) != now.get(key)
+    ]
+
+
+def _shown(value: str | None) -> str:
+    return "not set" if value is None else repr(value)

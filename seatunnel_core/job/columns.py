@@ -1,0 +1,23 @@
+"""What decides which columns the rows of a source have, as the manifest keeps it: they were frozen when the source was
+first read, and so what is told otherwise later would be ignored, or meet rows of another shape."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core.config.option import SCHEMA, Options
+
+_BESIDE_SCHEMAS = ("read_columns", "file_format_type")
+
+Columns = Mapping[str, str]
+"""Options with their values, as JSON in the order of the job file."""
+
+
+def columns_told(options: Options) -> Columns:
+    """The options of a source that say which columns there are, as far as they are set."""
+    deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
+    return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -1,0 +1,324 @@
+"""What ``seatunnel --check`` prints about a job that is valid, without moving a row.
+
+Nothing is started, but for jobs of which only Spark knows the columns: it is asked about frames without rows.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from seatunnel_core.config.engine import EngineConfig, StorageConfig
+from seatunnel_core.config.env import CHECKPOINT_INTERVAL, STREAMING
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.source import FrameSource, Planning
+from seatunnel_core.errors import JobError, SinkError, SourceError, TransformError
+from seatunnel_core.planning.guarantee import weakest
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedTransform, Schemas
+from seatunnel_core.planning.programs import SEVERAL_INPUTS, joins, refuse_across, roots
+from seatunnel_core.planning.settings import spark_settings
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.types import type_name
+from seatunnel_core.spark.program import FramePlan, distinct_tables
+from seatunnel_core.spark.starting.session import refuse_connect, runs_on_this_machine
+from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
+from seatunnel_storage_api.discovery import load_factory
+from seatunnel_storage_api.secret import HIDDEN, resolved, shown
+
+if TYPE_CHECKING:
+    from seatunnel_core.spark.plane import SparkPlane
+
+_DEPRECATED = "localfile"
+
+_INSPECTED = 10
+"""Items of a source into which a check looks: each is a file, or a piece of one."""
+
+
+@contextmanager
+def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkPlane | None]":
+    """A running Spark, when the job reads or transforms with it, and it runs on this machine.
+
+    Raises:
+        PlatformError: it does not start, and so the job could not; or the job asks for Spark Connect.
+    """
+    settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
+    refuse_connect(settings)
+    if not (any(_asks_spark(pipeline) for pipeline in job.pipelines) and runs_on_this_machine(settings)):
+        yield None
+        return
+    from seatunnel_core.spark.plane import SparkPlane
+
+    plane = SparkPlane(evolve(settings, on_frames=False))  # no row moves: the flags that start fastest
+    plane.start()
+    try:
+        yield plane
+    finally:
+        plane.stop()
+
+
+def _asks_spark(pipeline: PlannedPipeline) -> bool:
+    sources, transforms = pipeline.sources, pipeline.transforms
+    return any(isinstance(each.source, FrameSource) for each in sources) or any(
+        not isinstance(each.transform, Transform) for each in transforms
+    )
+
+
+def check_report(
+    job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
+) -> str:
+    """The configuration in force, the pipelines with their schemas and guarantees, and the warnings, as plain text.
+
+    Args:
+        job: planned with ``look``.
+        engine: what the job did not say.
+        master: where Spark runs, instead of the job's own ``spark.master``.
+        spark: from ``spark_to_ask``; without it what only Spark can tell is not told.
+
+    Raises:
+        JobError: a transform or a sink does not fit to the schema that reaches it, or a source finds what it cannot
+            read.
+        StorageConfigurationError: a secret of the checkpoint storage is not where its configuration says, or its keys
+            do not go together.
+        UnknownStorageError, StoragePluginError: the checkpoint storage is not installed, or its plugin is broken.
+        PlatformError: the job asks for Spark Connect.
+    """
+    load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
+    settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
+    refuse_connect(settings)
+    elsewhere = (
+        "" if runs_on_this_machine(settings) else settings.options.get("spark.master", "the Spark that is there")
+    )
+    if not elsewhere:
+        _inspect(job)
+    scopes: dict[str, str] = {}
+    schemas = _all_schemas(job, spark, scopes)
+    lines = [f"engine file: {engine.file or 'none, built-in defaults'}"]
+    lines += _block("engine", _settings(engine.options))
+    lines += _block("checkpoint.storage", _storage(job.storage))
+    lines += _block(f"job {job.name!r}", _settings(job.env))
+    if job.spark_options:
+        lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
+    for pipeline in job.pipelines:
+        lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, scopes, elsewhere))
+    lines.append(_checkpoints(job, engine))
+    if not job.bounded:
+        lines.append("the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and go on with seatunnel -r")
+    lines += [f"warning: {warning}" for warning in job.warnings]
+    if job.storage.type == _DEPRECATED:
+        lines.append(f"warning: {_instead_of_localfile(job.storage)}")
+    return "\n".join(lines)
+
+
+def _inspect(job: PlannedJob) -> None:
+    """Look into the first things of each source, here, as tasks will."""
+    problems = Problems()
+    for source in (source for pipeline in job.pipelines for source in pipeline.sources):
+        planning = Planning(
+            parallelism=source.parallelism,
+            rows_per_second=source.rows_per_second,
+            bytes_per_second=source.bytes_per_second,
+        )
+        try:
+            for item in source.source.discover(planning)[:_INSPECTED]:
+                source.source.inspect(item, planning)
+        except SourceError as error:
+            problems.error(f"the source {source.name!r}: {error}", suggestion="Mend it, or leave it out")
+    problems.raise_errors(JobError)
+
+
+def planned_schemas(
+    pipeline: PlannedPipeline,
+    problems: Problems,
+    spark: "SparkPlane | None" = None,
+    scopes: dict[str, str] | None = None,
+) -> dict[str, Schemas]:
+    """The schemas behind each source and transform, by name, as far as the configuration, and Spark, can tell.
+
+    Args:
+        scopes: takes which rows each transform of Spark's sees together, and why, in words.
+    """
+    found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
+    for source in pipeline.sources:
+        if spark is not None and isinstance(source.source, FrameSource):
+            try:
+                found[source.name] = (spark.source_schema(source.source),)
+            except SourceError as error:
+                problems.error(f"the source {source.name!r}: {error}")
+    for transform in pipeline.transforms:
+        if isinstance(transform.transform, Transform):
+            found[transform.name] = _transformed(transform, transform.transform, found, problems)
+            continue
+        plan = _planned_by_spark(transform, transform.transform, found, problems, spark)
+        found[transform.name] = None if plan is None else (plan.schema,)
+        scope = _scope(pipeline, transform, transform.transform, plan, problems)
+        if scopes is not None:
+            scopes[transform.name] = scope
+    return found
+
+
+def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
+    """Report every sink that cannot write what reaches it, as far as that is known without the data."""
+    for sink in pipeline.sinks:
+        try:
+            sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
+        except (SinkError, TransformError) as error:
+            problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {error}")
+
+
+def _all_schemas(job: PlannedJob, spark: "SparkPlane | None", scopes: dict[str, str]) -> dict[str, Schemas]:
+    problems = Problems()
+    found: dict[str, Schemas] = {}
+    for pipeline in job.pipelines:
+        found |= planned_schemas(pipeline, problems, spark, scopes)
+        refuse_sinks(pipeline, found, problems)
+    problems.raise_errors(JobError)
+    return found
+
+
+def _transformed(
+    planned: PlannedTransform, transform: Transform, known: Mapping[str, Schemas], problems: Problems
+) -> Schemas:
+    after: list[TableSchema] = []
+    for name in planned.inputs:
+        schemas = known[name]
+        if schemas is None:
+            return None
+        try:
+            after += [table for schema in schemas for table in transform.output_schemas(schema)]
+        except TransformError as error:
+            problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {error}")
+            return None
+    return tuple(after)
+
+
+def _planned_by_spark(
+    planned: PlannedTransform,
+    transform: DataFrameTransform,
+    known: Mapping[str, Schemas],
+    problems: Problems,
+    spark: "SparkPlane | None",
+) -> FramePlan | None:
+    """Each of its inputs is one table, and Spark says what it makes of them."""
+    arriving: dict[str, TableSchema] = {}
+    for name, view in zip(planned.inputs, planned.views, strict=True):
+        tables = {schema.table: schema for schema in known[name] or ()}
+        if len(tables) > 1:
+            problems.error(
+                f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
+                suggestion="Give each table a source of its own, or use the transform Sql or Python",
+            )
+        if len(tables) == 1:
+            arriving[view] = next(iter(tables.values()))
+    if spark is None or len(arriving) < len(planned.inputs):
+        return None
+    try:
+        return spark.frame_plan(transform, arriving)
+    except TransformError as error:
+        problems.error(f"the transform {planned.name!r} cannot take the rows of {', '.join(planned.inputs)}: {error}")
+        return None
+
+
+def _scope(
+    pipeline: PlannedPipeline,
+    planned: PlannedTransform,
+    transform: DataFrameTransform,
+    plan: FramePlan | None,
+    problems: Problems,
+) -> str:
+    """Which rows the transform sees together, and why; what streaming does not allow is a problem."""
+    across = plan.across if plan is not None else ""
+    if not across and joins(pipeline, planned):
+        across = SEVERAL_INPUTS
+    if not across and transform.scope == ALL:
+        across = "scope = all"
+    if across:
+        try:
+            refuse_across(pipeline, planned.name, across)
+        except TransformError as error:
+            problems.error(str(error))
+        sources = ", ".join(sorted(roots(pipeline, planned.name)))
+        return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
+    if transform.scope == UNIT:
+        return "scope unit, as the job says: each work unit is a table of its own, and a group may come several times"
+    if plan is None and transform.scope == AUTO:
+        return "scope auto: judged by its plan when the columns are known"
+    return "scope unit: it works row by row"
+
+
+def _block(title: str, lines: Iterator[str]) -> list[str]:
+    return [title, *(f"  {line}" for line in lines)]
+
+
+def _settings(options: Options) -> Iterator[str]:
+    """Each option that has a value, and whether the file says so."""
+    for option in options.declared:
+        value = options[option]
+        if value is None:
+            continue
+        shown = HIDDEN if option.secret else _text(value)
+        unit = f" {option.unit}" if option.unit else ""
+        yield f"{option.key} = {shown}{unit}" + ("" if options.is_set(option) else "  (default)")
+
+
+def _text(value: object) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _storage(storage: StorageConfig) -> Iterator[str]:
+    yield f"type = {storage.type}"
+    yield f"max-retained = {storage.max_retained}"
+    for key, value in sorted(storage.plugin_config.items()):
+        yield f"plugin-config.{key} = {shown(key, value)}"
+    yield f"from {storage.origin}"
+
+
+def _instead_of_localfile(storage: StorageConfig) -> str:
+    """The storage itself says so when it is made, which a check does not do."""
+    namespace = storage.plugin_config.get("namespace")
+    place = f", namespace: {namespace}" if namespace else ""
+    return (
+        f"the checkpoint storage localfile is deprecated (it is what {storage.origin} means): hdfs keeps the same "
+        f"files. Write type: hdfs, and plugin-config: {{storage.type: local{place}}}"
+    )
+
+
+def _pipeline(
+    pipeline: PlannedPipeline, schemas: Mapping[str, Schemas], scopes: Mapping[str, str], elsewhere: str
+) -> Iterator[str]:
+    for source in pipeline.sources:
+        yield f"source {source.name} ({source.source.identifier}), parallelism {source.parallelism}"
+        yield from _columns(schemas[source.name], elsewhere)
+        yield from (f"  {told}" for told in source.source.planned_reading())
+    for transform in pipeline.transforms:
+        yield f"transform {transform.name} ({transform.transform.identifier}) <- {', '.join(transform.inputs)}"
+        yield from _columns(schemas[transform.name], elsewhere)
+        if transform.name in scopes:
+            yield f"  {scopes[transform.name]}"
+    for sink in pipeline.sinks:
+        yield f"sink {sink.name} ({sink.sink.identifier}) <- {', '.join(sink.inputs)}"
+    held = weakest(pipeline)
+    if not pipeline.bounded:
+        endless = [source.name for source in pipeline.sources if not source.source.bounded]
+        ends = "ends by itself" if len(endless) == 1 else "end by themselves"
+        yield f"streaming: {', '.join(endless)} never {ends}; rows become visible with each checkpoint"
+    yield f"guarantee: {held.guarantee.value}" + (f", because {held.reason}" if held.reason else "")
+    yield from (f"but: {source.name}: {source.source.caveat}" for source in pipeline.sources if source.source.caveat)
+
+
+def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
+    if schemas is None:
+        where = f" on the machines of {elsewhere}, which was not tried from here" if elsewhere else ""
+        yield f"  schema: known when the data is read{where}"
+        return
+    for schema in schemas:
+        columns = ", ".join(f"{column.name} {type_name(column.type)}" for column in schema.columns)
+        yield f"  {schema.table}: {columns or 'no columns'}"
+
+
+def _checkpoints(job: PlannedJob, engine: EngineConfig) -> str:
+    interval = job.env[CHECKPOINT_INTERVAL]
+    if interval is None and job.mode != STREAMING and job.bounded:
+        return "checkpoints: at the start and at the end only; set checkpoint.interval in env for more"
+    return f"checkpoints: every {interval or engine.options['checkpoint.interval']} ms"

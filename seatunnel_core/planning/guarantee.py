@@ -1,0 +1,71 @@
+"""What a pipeline promises about its rows, and whether that is what its job asks for."""
+
+from attrs import frozen
+
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.job.node import EXACTLY_ONCE
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
+
+_WEAKEST = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.EXACTLY_ONCE)
+
+
+@frozen
+class Promise:
+    """What holds for the rows of one sink, and why not more."""
+
+    guarantee: Guarantee
+    reason: str = ""
+
+
+def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
+    """What one sink of a pipeline promises: no more than the sink, and than the sources behind it."""
+    for source in pipeline.sources:
+        if not source.source.replayable and source.name in upstream(pipeline, sink):
+            kind = source.source.identifier
+            return Promise(
+                Guarantee.AT_LEAST_ONCE, f"the source {source.name!r} ({kind}) cannot read the same rows again"
+            )
+    own = sink.sink.guarantee
+    if own is Guarantee.EXACTLY_ONCE:
+        return Promise(own)
+    usual = "cannot take rows back" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
+    return Promise(own, f"the sink {sink.name!r} ({sink.sink.identifier}) {sink.sink.weakness or usual}")
+
+
+def weakest(pipeline: PlannedPipeline) -> Promise:
+    """What the pipeline as a whole promises: the least of its sinks."""
+    return min((promise(pipeline, sink) for sink in pipeline.sinks), key=lambda each: _WEAKEST.index(each.guarantee))
+
+
+def upstream(pipeline: PlannedPipeline, sink: PlannedSink) -> frozenset[str]:
+    """The names of everything whose rows reach the sink."""
+    inputs = {transform.name: transform.inputs for transform in pipeline.transforms}
+    found: set[str] = set()
+    open_names = list(sink.inputs)
+    while open_names:
+        name = open_names.pop()
+        if name not in found:
+            found.add(name)
+            open_names += inputs.get(name, ())
+    return frozenset(found)
+
+
+def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> None:
+    """Report every sink whose options ask for exactly-once where the pipeline cannot give it."""
+    for sink in pipeline.sinks:
+        if not asks_exactly_once(sink):
+            continue
+        held = promise(pipeline, sink)
+        if held.guarantee is not Guarantee.EXACTLY_ONCE:
+            problems.error(
+                f"the sink {sink.name!r} asks for exactly-once, and its pipeline gives {held.guarantee.value}: "
+                f"{held.reason}",
+                suggestion=f"Use other parts, or set {EXACTLY_ONCE.key} = false",
+            )
+
+
+def asks_exactly_once(sink: PlannedSink) -> bool:
+    """Whether an option of the sink, common or its own, asks for it."""
+    options = sink.sink.options
+    return any(str(options[key]).lower() == "true" for key in (EXACTLY_ONCE.key, "is_exactly_once") if key in options)

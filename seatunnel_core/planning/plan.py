@@ -1,0 +1,162 @@
+"""A job that is planned: what the engine runs."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from seatunnel_core.config.engine import StorageConfig
+from seatunnel_core.config.option import Options
+from seatunnel_core.config.problem import Problem
+from seatunnel_core.connectors.sink import FrameSink, Sink
+from seatunnel_core.connectors.source import FrameSource, Source
+from seatunnel_core.job.binding import Binding
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.bad_rows import OnBadRow
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+Schemas = tuple[TableSchema, ...] | None
+"""``None``: known when the data is read."""
+
+
+@frozen(kw_only=True)
+class PlannedSource:
+    """A source, ready to be planned and read."""
+
+    name: str
+    ordinal: int
+    """Among the sources of its pipeline, from 0; the same for the whole life of the job."""
+
+    source: Source
+    parallelism: int
+    skip_bad_rows: bool = False
+    """``row_error_handle_way = SKIP``: a row that cannot be read is counted and left out."""
+
+    rows_per_second: int | None = None
+    bytes_per_second: int | None = None
+    schemas: Schemas = None
+    """As they look before any task runs; only ``--check`` asks."""
+
+
+@frozen(kw_only=True)
+class PlannedTransform:
+    """A transform, ready to be applied."""
+
+    name: str
+    transform: Transform | DataFrameTransform
+    inputs: tuple[str, ...]
+    """Names of sources and transforms of the same pipeline."""
+
+    views: tuple[str, ...] = ()
+    """What the job calls them, in the same order: their ``plugin_output``, where they have one."""
+
+
+@frozen(kw_only=True)
+class PlannedSink:
+    """A sink, ready to stage and publish."""
+
+    name: str
+    ordinal: int
+    """Among the sinks of its pipeline, from 0; the same for the whole life of the job."""
+
+    sink: Sink
+    inputs: tuple[str, ...]
+    """Names of sources and transforms of the same pipeline."""
+
+    on_bad_row: OnBadRow = OnBadRow.FAIL
+
+    @property
+    def binding(self) -> Binding:
+        """What its committables are bound to."""
+        terms = {"plugin": self.sink.identifier, **self.sink.bound_to}
+        mode = self.sink.save_mode
+        return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
+
+
+@frozen(kw_only=True)
+class PlannedPipeline:
+    """One connected part of the job."""
+
+    id: int
+    """From 1; the same for the whole life of the job."""
+
+    sources: tuple[PlannedSource, ...]
+    transforms: tuple[PlannedTransform, ...]
+    """Each stands behind its inputs."""
+
+    sinks: tuple[PlannedSink, ...]
+    streaming: bool = False
+    """Whether ``job.mode`` is ``STREAMING``."""
+
+    @property
+    def title(self) -> str:
+        """For people: ``flights -> flights_out``."""
+        return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
+
+    @property
+    def on_frames(self) -> bool:
+        """Whether a source, a transform or a sink is planned by Spark."""
+        return (
+            any(isinstance(node.source, FrameSource) for node in self.sources)
+            or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
+            or any(isinstance(node.sink, FrameSink) for node in self.sinks)
+        )
+
+    @property
+    def has_frame_transforms(self) -> bool:
+        """Whether Spark plans a transform, which may want the rows of all splits, or of several sources, together."""
+        return any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
+
+    @property
+    def vertices(self) -> tuple[str, ...]:
+        """The names of its sources and sinks: what has state."""
+        return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return all(node.source.bounded for node in self.sources)
+
+    def source(self, name: str) -> PlannedSource:
+        return next(node for node in self.sources if node.name == name)
+
+    def sink(self, name: str) -> PlannedSink:
+        return next(node for node in self.sinks if node.name == name)
+
+
+@frozen(kw_only=True)
+class PlannedJob:
+    """A job whose every option is valid and whose every name leads somewhere."""
+
+    name: str
+    mode: str
+    """``BATCH`` or ``STREAMING``."""
+
+    env: Options
+    spark_options: Mapping[str, str] = field(repr=False)
+    storage: StorageConfig
+    """The engine's, or the job's own."""
+
+    pipelines: tuple[PlannedPipeline, ...]
+    manifest: Manifest
+    """With a seat for every vertex; to be stored as the next version before anything starts."""
+
+    dropped: tuple[str, ...] = ()
+    """Vertices of the stored job that this one no longer has."""
+
+    warnings: tuple[Problem, ...] = field(default=(), repr=False)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return all(pipeline.bounded for pipeline in self.pipelines)
+
+    @property
+    def bindings(self) -> Mapping[str, Binding]:
+        """By sink: what its committables are bound to."""
+        return {sink.name: sink.binding for pipeline in self.pipelines for sink in pipeline.sinks}
+
+    @property
+    def vertices(self) -> tuple[str, ...]:
+        """The names of all sources and sinks: what has state."""
+        return tuple(name for pipeline in self.pipelines for name in pipeline.vertices)

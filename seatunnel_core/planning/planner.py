@@ -1,0 +1,320 @@
+"""From what a job asks for to what the engine runs: plugins made, names joined, pipelines numbered."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import evolve, frozen
+
+from seatunnel_core.config.document import Block, Scalar
+from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.env import BYTES_PER_SECOND, ENV, JOB_MODE, JOB_NAME, ROWS_PER_SECOND, STREAMING
+from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
+from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.validation import Place, Unknown, Validated, validate
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.tables import source_of
+from seatunnel_core.connectors.task_modules import missing
+from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
+from seatunnel_core.job.columns import Columns, columns_told
+from seatunnel_core.job.graph import Vertex, build_graph
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
+from seatunnel_core.job.pipeline import PipelineShape, connected
+from seatunnel_core.planning.declared_columns import refuse_columns
+from seatunnel_core.planning.guarantee import refuse_more_than_promised
+from seatunnel_core.planning.lost_input import refuse_endless_input, refuse_lost_input
+from seatunnel_core.planning.plan import (
+    PlannedJob,
+    PlannedPipeline,
+    PlannedSink,
+    PlannedSource,
+    PlannedTransform,
+    Schemas,
+)
+from seatunnel_core.planning.save_modes import refuse_mixed_modes
+from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
+from seatunnel_core.spark.bad_rows import OnBadRow
+from seatunnel_core.spark.starting.session import SparkSettings, runs_on_this_machine
+from seatunnel_core.transforms.tables import transform_of, with_tables
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+__all__ = [
+    "PlannedJob",
+    "PlannedPipeline",
+    "PlannedSink",
+    "PlannedSource",
+    "PlannedTransform",
+    "Registry",
+    "plan_job",
+]
+
+
+class Registry(Protocol):
+    """Finds plugins by name, without regard to case; raises a ``SeaTunnelError`` that suggests names."""
+
+    def source(self, identifier: str) -> type[Source]: ...
+
+    def transform(self, identifier: str) -> type[Transform] | type[DataFrameTransform]: ...
+
+    def sink(self, identifier: str) -> type[Sink]: ...
+
+
+@frozen
+class _Made:
+    """A node and the plugin behind it."""
+
+    node: Node
+    plugin: Any
+    """``None`` when something about it is wrong."""
+
+    options: Options
+    written: Block
+    schemas: Schemas = None
+
+
+def plan_job(
+    raw: RawJob,
+    registry: Registry,
+    engine: EngineConfig,
+    *,
+    manifest: Manifest | None = None,
+    name: str | None = None,
+    master: str | None = None,
+    look: bool = False,
+) -> PlannedJob:
+    """Plan a job.
+
+    Args:
+        raw: from ``load_job`` or ``job_from_code``.
+        registry: where plugins are found.
+        engine: supplies the checkpoint storage, unless the job names its own.
+        manifest: of the stored job that is restored; without one, pipelines are numbered from 1.
+        name: overrides the job's name.
+        master: where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
+        look: open files that sources name, to tell their schemas; only ``--check`` does, as data is the tasks'.
+
+    Raises:
+        ConfigError: options are wrong, or a source cannot read what they name; the message lists every problem of the
+            job, also those of its graph.
+        JobError: only the graph is wrong, or it does not fit to ``manifest``.
+    """
+    problems = raw.problems
+    streaming = raw.env[JOB_MODE] == STREAMING
+    made = [_make(block, registry, problems, streaming=streaming) for block in raw.blocks]
+    _introduce(each.plugin for each in made)
+    storage = override_storage(engine, raw.storage, problems)
+    wrong_options = bool(problems.errors)
+    graph_problems = Problems(strict=problems.strict)
+    graph = build_graph([each.node for each in made], graph_problems, complete=not wrong_options)
+    spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
+    here = runs_on_this_machine(spark)
+    if manifest is None and (here or look):
+        made = [_with_input(each, problems, look=look, here=here) for each in made]
+    wrong_options = bool(problems.errors)
+    problems.found += graph_problems.found
+    problems.raise_errors(ConfigError if wrong_options else JobError)
+    shapes = connected(graph)
+    known = manifest or Manifest(job_name=name or raw.env[JOB_NAME])
+    seated, numbers = known.extended(shapes)
+    plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
+    pipelines = tuple(
+        _pipeline(number, shape, plugins, seated, raw.env) for number, shape in zip(numbers, shapes, strict=True)
+    )
+    for pipeline in pipelines:
+        refuse_more_than_promised(pipeline, problems)
+    refuse_lost_input(pipelines, problems)
+    refuse_endless_input(pipelines, problems)
+    refuse_mixed_modes(pipelines, problems)
+    problems.raise_errors(JobError)
+    return PlannedJob(
+        name=name or raw.env[JOB_NAME],
+        mode=raw.env[JOB_MODE],
+        env=raw.env,
+        spark_options=raw.spark_options,
+        storage=storage,
+        pipelines=pipelines,
+        manifest=seated.placed(_target_folders(pipelines))
+        .reading(_read_paths(pipelines))
+        .told_columns(_columns(pipelines)),
+        dropped=known.dropped(shapes),
+        warnings=(*engine.warnings, *problems.warnings),
+    )
+
+
+def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
+    folders = {sink.name: sink.sink.target_folder for pipeline in pipelines for sink in pipeline.sinks}
+    return {name: folder for name, folder in folders.items() if folder is not None}
+
+
+def _columns(pipelines: Sequence[PlannedPipeline]) -> dict[str, Columns]:
+    return {source.name: columns_told(source.source.options) for pipeline in pipelines for source in pipeline.sources}
+
+
+def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
+    paths = {source.name: source.source.read_path for pipeline in pipelines for source in pipeline.sources}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
+def _introduce(plugins: Iterable[Any]) -> None:
+    """Each source to the others of its class."""
+    by_class: dict[type[Source], list[Source]] = {}
+    for plugin in plugins:
+        if isinstance(plugin, Source):
+            by_class.setdefault(type(plugin), []).append(plugin)
+    for kind, sources in by_class.items():
+        kind.meet(sources)
+
+
+def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
+    """Report what a source cannot read, at its path, unless it is read on other machines; ``look`` gives its schemas. A
+    job that goes on has its list of files, and may have read the ones that are gone."""
+    if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written, problems):
+        return each
+    try:
+        if look:
+            return evolve(each, schemas=each.plugin.planned_schemas())
+        each.plugin.require_input()
+    except SourceError as error:
+        if here:
+            path = next((entry.position for entry in each.written if entry.key == "path"), each.node.position)
+            problems.error(f"the source {each.node.identifier}: {error}", path)
+    return each
+
+
+def _lacks_variable(written: Block, problems: Problems) -> bool:
+    """A variable that is not set was reported, and stays as it was written. Placeholders of requests stay, too, and are
+    no problem."""
+    reported = any(problem.message.startswith("the variable ${") for problem in problems.found)
+    return reported and any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
+
+
+def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
+    """The node of a block and its plugin. Of a plugin that nobody knows the node is told by the common options."""
+    plugin_class = _class(block, registry, problems)
+    identifier = plugin_class.identifier if plugin_class else block.identifier
+    what = f"the {block.kind.value} {identifier}"
+    common: dict[str, Option[Any]] = {option.key: option for option in COMMON[block.kind]}
+    own = {option.key: option for option in _own_options(block.kind, plugin_class)}
+    declared = common | own
+    written = evolve(block.block, position=block.position)
+    if plugin_class is None:
+        names = {name for option in common.values() for name in (option.key, *option.aliases)}
+        written = evolve(written, entries=tuple(entry for entry in written if entry.key in names))
+    place = Place(what=what, unknown=Unknown.LENIENT, elsewhere=_ELSEWHERE, noted=PLANNED_OPTIONS)
+    validated = validate(written, tuple(declared.values()), place, problems)
+    options = validated.options
+    wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
+    plugin: Any = None
+    if plugin_class is not None and not wrong - (common.keys() - own.keys()):
+        plugin = _instance(plugin_class, validated, block, problems)
+        if isinstance(plugin, Source):
+            plugin.run_in(streaming=streaming)
+        for remark in plugin.remarks if isinstance(plugin, Source | Sink) else ():
+            problems.warn(f"{what}: {remark}", block.position)
+        if isinstance(plugin, Sink) and options[BAD_ROWS.key] != "FAIL" and not plugin.tells_rows_apart:
+            problems.error(
+                f"{what}: option 'row_error_handle_way': it cannot be told which of its rows this sink cannot take, so "
+                "the first one ends the pipeline; leave the option out, and bad rows with the transform DataValidator",
+                validated.positions.get(BAD_ROWS.key, block.position),
+            )
+    node = Node(
+        kind=block.kind,
+        identifier=identifier,
+        given_name=options[NAME] if declared[NAME.key] is NAME else None,
+        output=options[OUTPUT] if block.kind is not Kind.SINK else None,
+        inputs=options[INPUT] or () if block.kind is not Kind.SOURCE else (),
+        position=block.position,
+    )
+    return _Made(node, plugin, options, written)
+
+
+def _own_options(kind: Kind, plugin_class: Any) -> tuple[Option[Any], ...]:
+    declared: tuple[Option[Any], ...] = plugin_class.declared if plugin_class else ()
+    return with_tables(declared) if kind is Kind.TRANSFORM else declared
+
+
+def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
+    try:
+        found = getattr(registry, block.kind.value)(block.identifier)
+    except SeaTunnelError as error:
+        problems.error(str(error), block.position)
+        return None
+    lacking = missing(found)
+    if lacking is not None:
+        problems.error(lacking, block.position)
+        return None
+    return found
+
+
+def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:
+    try:
+        made = _made(plugin_class, validated.options)
+    except (SeaTunnelError, ValueError) as error:
+        named = re.match(r"option '([^']+)'", str(error))
+        position = validated.positions.get(named[1], block.position) if named else block.position
+        problems.error(f"the {block.kind.value} {plugin_class.identifier}: {error}", position)
+        return None
+    lacking = missing(made)  # what its options ask for, a format for example
+    if lacking is not None:
+        problems.error(lacking, block.position)
+        return None
+    return made
+
+
+def _made(plugin_class: Any, options: Options) -> Any:
+    if issubclass(plugin_class, Source):
+        return source_of(plugin_class, options)
+    if issubclass(plugin_class, Transform | DataFrameTransform):
+        return transform_of(plugin_class, options)
+    return plugin_class(options)
+
+
+def _pipeline(
+    number: int, shape: PipelineShape, plugins: Mapping[str, _Made], manifest: Manifest, env: Options
+) -> PlannedPipeline:
+    def ordinal(vertex: Vertex) -> int:
+        return manifest.seats[vertex.name].ordinal
+
+    return PlannedPipeline(
+        id=number,
+        sources=tuple(
+            PlannedSource(
+                name=vertex.name,
+                ordinal=ordinal(vertex),
+                source=plugins[vertex.name].plugin,
+                parallelism=plugins[vertex.name].options[PARALLELISM] or env[JOB_PARALLELISM],
+                skip_bad_rows=plugins[vertex.name].options[ROW_ERRORS.key] == "SKIP",
+                rows_per_second=env[ROWS_PER_SECOND],
+                bytes_per_second=env[BYTES_PER_SECOND],
+                schemas=plugins[vertex.name].schemas,
+            )
+            for vertex in shape.of(Kind.SOURCE)
+        ),
+        transforms=tuple(
+            PlannedTransform(
+                name=vertex.name,
+                transform=plugins[vertex.name].plugin,
+                inputs=shape.inputs[vertex.name],
+                views=tuple(plugins[name].node.output or name for name in shape.inputs[vertex.name]),
+            )
+            for vertex in shape.of(Kind.TRANSFORM)
+        ),
+        sinks=tuple(
+            PlannedSink(
+                name=vertex.name,
+                ordinal=ordinal(vertex),
+                sink=plugins[vertex.name].plugin,
+                inputs=shape.inputs[vertex.name],
+                on_bad_row=OnBadRow(plugins[vertex.name].options[BAD_ROWS.key]),
+            )
+            for vertex in shape.of(Kind.SINK)
+        ),
+        streaming=env[JOB_MODE] == STREAMING,
+    )
+
+
+_ELSEWHERE = {option.key: "env" for option in ENV if option.key != "parallelism"}

@@ -1,0 +1,198 @@
+"""From a planned pipeline to what its Spark tasks run, once the schemas are known: one program per source, or one for
+all sources whose rows a query looks at together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve
+
+from seatunnel_core.connectors.source import Enumeration
+from seatunnel_core.errors import TransformError
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.program import FramePlanner, Program, Reader, Step, Target, build_program
+from seatunnel_core.transforms.transform import UNIT, DataFrameTransform
+from seatunnel_core.work.split import Split
+
+SEVERAL_INPUTS = "several inputs"
+
+
+def program_of(
+    pipeline: PlannedPipeline,
+    source_name: str,
+    schemas: Sequence[TableSchema],
+    *,
+    job_id: str,
+    beside: Sequence[Reader] = (),
+    frame_plan: FramePlanner | None = None,
+) -> Program:
+    """The program of one source, or of several: the first, and those ``beside`` it.
+
+    Raises:
+        TransformError: a transform cannot be applied to what reaches it.
+        SinkError: a sink cannot write what reaches it.
+    """
+    source = pipeline.source(source_name)
+    return build_program(
+        job_id=job_id,
+        pipeline_id=pipeline.id,
+        source_name=source.name,
+        source_ordinal=source.ordinal,
+        source=source.source,
+        schemas=schemas,
+        steps=[
+            Step(name=node.name, transform=node.transform, inputs=node.inputs, views=node.views)
+            for node in pipeline.transforms
+        ],
+        targets=[
+            Target(
+                name=node.name,
+                ordinal=node.ordinal,
+                sink=node.sink,
+                inputs=node.inputs,
+                on_bad_row=node.on_bad_row,
+            )
+            for node in pipeline.sinks
+        ],
+        skip_bad_rows=source.skip_bad_rows,
+        parallelism=source.parallelism,
+        beside=beside,
+        frame_plan=frame_plan,
+    )
+
+
+def programs_of(
+    pipeline: PlannedPipeline,
+    enumerations: Mapping[str, Enumeration],
+    *,
+    job_id: str,
+    frame_plan: FramePlanner,
+) -> tuple[Program, ...]:
+    """The programs of all sources of a pipeline with DataFrame transforms. Sources whose rows a query looks at together
+    share one, which is the program of the one with the smallest ordinal.
+
+    Raises:
+        TransformError, SinkError: as ``program_of``; or a query looks across rows that never end.
+    """
+    groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
+    while True:
+        programs = [_program(pipeline, group, enumerations, job_id, frame_plan) for group in groups]
+        across = {step.name: step.across for program in programs for step in program.steps if step.across}
+        for name, clause in across.items():
+            refuse_across(pipeline, name, clause)
+        wider = _groups(groups, [roots(pipeline, name) for name in across])
+        if len(wider) == len(groups):
+            return tuple(_as_query(each, enumerations) if _is_query(each) else each for each in programs)
+        groups = wider
+
+
+def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
+    """Raise ``TransformError`` where what looks across rows reads rows that never end."""
+    endless = [name for name in sorted(roots(pipeline, transform)) if not pipeline.source(name).source.bounded]
+    if not pipeline.streaming and not endless:
+        return
+    why = "a streaming job" if pipeline.streaming else f"the source {endless[0]!r}, which never ends,"
+    raise TransformError(
+        f"transform {transform!r} looks across rows, by {clause}: {why} has no last row, so each work unit would be "
+        "summed, sorted or joined by itself. Leave it out, or run a batch job whose sources end; scope = unit says "
+        "that each unit by itself is meant"
+    )
+
+
+def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
+    """The sources whose rows reach a node."""
+    if any(source.name == node for source in pipeline.sources):
+        return {node}
+    transform = next(each for each in pipeline.transforms if each.name == node)
+    return set[str]().union(*(roots(pipeline, name) for name in transform.inputs))
+
+
+def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
+    """Whether a DataFrame transform needs the rows of several sources together, whatever its plan."""
+    frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
+    return frames and len(transform.inputs) > 1 and len(roots(pipeline, transform.name)) > 1
+
+
+def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
+    """The sources whose rows a query may look at together, as far as names tell, which is before Spark is asked."""
+    frames = [
+        each.name
+        for each in pipeline.transforms
+        if isinstance(each.transform, DataFrameTransform) and each.transform.scope != UNIT
+    ]
+    return _groups([{source.name} for source in pipeline.sources], (roots(pipeline, name) for name in frames))
+
+
+def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
+    return [roots(pipeline, each.name) for each in pipeline.transforms if joins(pipeline, each)]
+
+
+def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
+    """The sources in groups, of which those that stand together in a set are one."""
+    found = list(groups)
+    for names in together:
+        touched = [group for group in found if group & names]
+        found = [group for group in found if not group & names] + [set[str]().union(*touched)]
+    return found
+
+
+def _program(
+    pipeline: PlannedPipeline,
+    group: set[str],
+    enumerations: Mapping[str, Enumeration],
+    job_id: str,
+    frame_plan: FramePlanner,
+) -> Program:
+    first, *others = sorted((pipeline.source(name) for name in group), key=lambda source: source.ordinal)
+    beside = [
+        Reader(
+            name=each.name,
+            source=each.source,
+            schemas=enumerations[each.name].schemas,
+            parallelism=each.parallelism,
+            skip_bad_rows=each.skip_bad_rows,
+        )
+        for each in others
+    ]
+    schemas = enumerations[first.name].schemas
+    program = program_of(pipeline, first.name, schemas, job_id=job_id, beside=beside, frame_plan=frame_plan)
+    joining = {each.name for each in pipeline.transforms if joins(pipeline, each)}
+    steps = (
+        evolve(step, across=SEVERAL_INPUTS) if step.name in joining and not step.across else step
+        for step in program.steps
+    )
+    return evolve(program, steps=tuple(steps))
+
+
+def _is_query(program: Program) -> bool:
+    return any(step.across for step in program.steps)
+
+
+def _as_query(program: Program, enumerations: Mapping[str, Enumeration]) -> Program:
+    return evolve(program, splits={reader.name: enumerations[reader.name].splits for reader in program.readers})
+
+
+def emitted_splits(
+    programs: Sequence[Program], enumerations: Mapping[str, Enumeration]
+) -> dict[str, tuple[Split, ...]]:
+    """What each source emits: its splits; or, of a query, the first of its sources one that stands for all that there
+    is to read, and the others none. A single split stands for itself, so that it is the same with a query and
+    without."""
+    emitted = {name: each.splits for name, each in enumerations.items()}
+    for program in programs:
+        if program.splits is None:
+            continue
+        every = [split for splits in program.splits.values() for split in splits]
+        emitted |= dict.fromkeys(program.splits, ())
+        emitted[program.source_name] = (every[0],) if len(every) == 1 and not program.beside else (_all(program),)
+    return emitted
+
+
+def _all(program: Program) -> Split:
+    splits = program.splits or {}
+    every = [split for each in splits.values() for split in each]
+    return Split(
+        index=0,
+        weight_bytes=sum(split.weight_bytes for split in every),
+        rows=max(1, sum(split.rows for split in every)),
+        body={"query_over": {name: len(each) for name, each in splits.items()}},
+    )

@@ -1,0 +1,78 @@
+"""Which sinks of a job share the target of a save mode, and whether one has acted there already (R4)."""
+
+from collections.abc import Callable, Mapping
+
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.config.job_file import Kind
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink
+
+
+def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
+    """One of two sinks would empty what the other one has published already, or not, whichever came first."""
+    at: dict[str, PlannedSink] = {}
+    for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
+        mode = sink.sink.save_mode
+        if mode is None:
+            continue
+        other = at.setdefault(mode.target, sink)
+        others = other.sink.save_mode
+        if others is not None and others.does != mode.does:
+            problems.error(
+                f"the sinks {other.name!r} and {sink.name!r} write into one target, {mode.target}, and say "
+                f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: what it had is dealt with once, "
+                "before either of them writes, so say the same in both (data_save_mode, schema_save_mode)"
+            )
+
+
+def acted_before(
+    job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
+) -> Mapping[int, frozenset[str]]:
+    """By pipeline: the sinks whose targets some sink of the job has written to in an earlier process, so that their
+    save modes must not act any more, though their own states do not say so.
+
+    Args:
+        states_of: reads the latest states of a pipeline; ``None`` where there are none, a text where they cannot be
+            read, because an engine that still ran has followed them by newer ones, or because they are damaged.
+    """
+    acted: dict[int, frozenset[str]] = {}
+    for target, sinks in _shared(job).items():
+        others = _others_of(target, sinks, stored)
+        if len(sinks) + len(others) < 2:
+            continue
+        pending = [(number, name) for number, name in sinks if _is_pending(states_of(number), name) is not False]
+        done = len(pending) < len(sinks) or any(_is_pending(states_of(n), name) is not True for n, name in others)
+        for number, name in pending if done else ():
+            acted[number] = acted.get(number, frozenset()) | {name}
+    return acted
+
+
+def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
+    """By target of a save mode that does something: pipelines and sinks."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for pipeline in job.pipelines:
+        for sink in pipeline.sinks:
+            mode = sink.sink.save_mode
+            if mode is not None and mode.does:
+                found.setdefault(mode.target, []).append((pipeline.id, sink.name))
+    return found
+
+
+def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
+    """The sinks that wrote there once, and do not any more: the job has none of them left, or tells them otherwise."""
+    return [
+        (seat.pipeline, name)
+        for name, seat in stored.seats.items()
+        if seat.kind is Kind.SINK and (seat.pipeline, name) not in sinks
+        if target in seat.targets or any(each.place == target for each in seat.bindings)
+    ]
+
+
+def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
+    """``None`` when the states do not have the sink. Where nobody can read them, it may have acted."""
+    if isinstance(states, str):
+        return False
+    if states is None or sink not in states.sinks:
+        return None
+    return states.sinks[sink].save_mode_pending

@@ -1,0 +1,153 @@
+"""From the options of a job and its engine to what protocol, restarts and Spark are told."""
+
+import io
+import os
+import pickle
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core.checkpoint.decisions.restart import RestartPolicy
+from seatunnel_core.checkpoint.decisions.trigger import PATIENCE_MS, CheckpointPolicy
+from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.config import engine as engine_options
+from seatunnel_core.config import env as env_options
+from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.config.option import Option, Options
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource, PlannedTransform
+from seatunnel_core.planning.programs import possible_groups
+from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
+from seatunnel_core.spark.starting.session import SparkSettings, java_options
+
+
+def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
+    """The job's ``env`` wins over ``seatunnel.yaml``. A batch job that ends by itself has an interval only if its own
+    ``env`` sets one, and without an interval the timeout means nothing, as in SeaTunnel's engine."""
+    interval = job.env[env_options.CHECKPOINT_INTERVAL]
+    if interval is None and (job.mode == env_options.STREAMING or not job.bounded):
+        interval = engine.options[engine_options.CHECKPOINT_INTERVAL]
+    timeout_ms = _chosen(job.env, env_options.CHECKPOINT_TIMEOUT, engine.options, engine_options.CHECKPOINT_TIMEOUT)
+    return CheckpointPolicy(
+        interval_ms=interval,
+        timeout_ms=PATIENCE_MS if interval is None else timeout_ms,
+        min_pause_ms=max(
+            0,
+            _chosen(job.env, env_options.CHECKPOINT_MIN_PAUSE, engine.options, engine_options.CHECKPOINT_MIN_PAUSE),
+        ),
+        max_concurrent=engine.options[engine_options.MAX_CONCURRENT],
+        tolerable_failures=engine.options[engine_options.TOLERABLE_FAILURE],
+    )
+
+
+def _chosen(env: Options, own: Option[int], engine: Options, general: Option[int]) -> int:
+    value = env[own]
+    return int(engine[general] if value is None else value)
+
+
+def restart_policy(job: PlannedJob) -> RestartPolicy:
+    return RestartPolicy(
+        retry_times=job.env[env_options.RETRY_TIMES],
+        retry_interval_ms=job.env[env_options.RETRY_INTERVAL] * 1000,
+    )
+
+
+def topology_of(pipeline: PlannedPipeline) -> Topology:
+    """The shape of the pipeline as the protocol sees it: transforms belong to the tasks of their sources. Where a query
+    may look at the rows of several sources together, the work unit of one of them feeds the sinks of all."""
+    feeds: dict[str, set[str]] = {}
+    nodes: tuple[PlannedTransform | PlannedSink, ...] = (*pipeline.transforms, *pipeline.sinks)
+    for node in nodes:
+        roots = {source.name for source in pipeline.sources} & set(node.inputs)
+        feeds[node.name] = roots.union(*(feeds.get(name, set()) for name in node.inputs))
+    for group in possible_groups(pipeline) if pipeline.has_frame_transforms else ():
+        for roots in feeds.values():
+            roots |= group if roots & group else set()
+    return Topology(
+        sources=tuple(
+            SourceSpec(
+                name=source.name,
+                ordinal=source.ordinal,
+                bounded=source.source.bounded,
+                ordered=source.source.ordered,
+                sinks=tuple(sink.name for sink in pipeline.sinks if source.name in feeds[sink.name]),
+                parallelism=source.parallelism,
+                units_per_slot=_units_per_slot(pipeline, source),
+                splits_apart=source.source.bounded and source.source.waits is not False and not pipeline.on_frames,
+                rows_per_second=source.rows_per_second,
+                bytes_per_second=source.bytes_per_second,
+            )
+            for source in pipeline.sources
+        ),
+        sinks=tuple(
+            SinkSpec(name=sink.name, ordinal=sink.ordinal, retracts=sink.sink.retracts) for sink in pipeline.sinks
+        ),
+    )
+
+
+UNITS_PER_SLOT = 8
+"""So many units of a source that ends are given to Spark for each parallel reader, to share tasks: a task of one unit
+waits as long for the disk and for the next one as it takes to read a quarter of it."""
+
+
+def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
+    """One where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task."""
+    together = source.source.bounded and not source.source.ordered and not pipeline.on_frames
+    return UNITS_PER_SLOT if together else 1
+
+
+_ASKED = 4
+"""So many plugins of each class are asked what they import."""
+
+_DESCRIBED_BYTES = 1 << 20
+
+
+def spark_settings(
+    job: PlannedJob, *, master: str | None, jvm_options: Sequence[str], log_file: Path | None
+) -> SparkSettings:
+    """How Spark is started for the job. ``master`` wins over the job's own ``spark.master``."""
+    options: Mapping[str, str] = job.spark_options
+    if master is not None:
+        options = {**options, "spark.master": master}
+    on_frames = any(pipeline.on_frames for pipeline in job.pipelines)
+    return SparkSettings(
+        app_name=job.name,
+        options=options,
+        java_options=java_options(os.environ, jvm_options),
+        on_frames=on_frames,
+        preloads=_task_modules(job),
+        log_file=log_file,
+    )
+
+
+def _task_modules(job: PlannedJob) -> tuple[str, ...]:
+    """What the tasks of a job import, as far as its plugins tell: by what they are made of, and by their word. Of each
+    kind a few are asked: a job may have ten thousand tables."""
+    found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
+    for plugin in _plugins(job):
+        asked[type(plugin)] += 1
+        if asked[type(plugin)] > _ASKED:
+            continue
+        found.update(dict.fromkeys(plugin.task_modules))
+        pickled = _Description()
+        with suppress(Exception):  # of a script's own class; what cannot travel is told when it has to
+            pickle.dump(plugin, pickled)
+            found.update(dict.fromkeys(sorted(modules_in(pickled.getvalue()))))
+    return tuple(found)
+
+
+class _Description(io.BytesIO):
+    """Takes a plugin that is described by its options. One that carries rows is left before they are copied."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:
+            raise OverflowError("it carries more than options")
+        return super().write(data)
+
+
+def _plugins(job: PlannedJob) -> Iterator[Any]:
+    for pipeline in job.pipelines:
+        yield from (source.source for source in pipeline.sources)
+        yield from (transform.transform for transform in pipeline.transforms)
+        yield from (sink.sink for sink in pipeline.sinks)

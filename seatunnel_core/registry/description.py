@@ -1,0 +1,113 @@
+"""What help and documentation say about a plugin, from what the plugin declares and from its docstrings."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from seatunnel_core.config.option import BOOLEAN, DURATION_MS, FUNCTION, SIZE, STRING, Option
+from seatunnel_core.connectors.sink import Guarantee, Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.transforms.transform import DataFrameTransform
+
+_SINKS = {
+    Guarantee.EXACTLY_ONCE: "exactly-once: rows are staged, and published once with the checkpoint that holds them",
+    Guarantee.IDEMPOTENT: "idempotent: a row that is written again after a failure changes nothing",
+    Guarantee.AT_LEAST_ONCE: "at-least-once: a row may appear again after a failure",
+}
+
+
+def summary(plugin: type) -> str:
+    """What a plugin is, in a sentence or two: how its module begins (``The source ``X``: …``), then how its class does.
+
+    ``""`` when neither says anything.
+    """
+    module = inspect.getdoc(sys.modules[plugin.__module__]) or ""
+    headed = re.match(r"The \w+ ``\w+``: (.*)", " ".join(module.split("\n\n")[0].split()))
+    own = plugin.__dict__.get("__doc__") or ""
+    said = [headed[1] if headed else "", " ".join(inspect.cleandoc(own).split("\n\n")[0].split())]
+    return " ".join(part[:1].upper() + part[1:] for part in said if part).replace("``", "`")
+
+
+def guarantees(plugin: type) -> tuple[str, ...]:
+    """What a plugin promises when work is repeated, a line each."""
+    if issubclass(plugin, Source):
+        if any(option.key == "replayable" for option in plugin.declared):
+            again = "replayable where the job says so, with the option replayable: only who writes it can know"
+        elif plugin.replayable:
+            again = "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
+        else:
+            again = "not replayable: a split that is read again may give other rows, so rows arrive at least once"
+        again += f". {plugin.caveat}" if plugin.caveat else ""
+        return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
+    if issubclass(plugin, Sink):
+        back = ("can take published rows back (--retract)",) if plugin.retracts else ()
+        declared = any(option.key == "idempotent" for option in plugin.declared)
+        said = ("idempotent where the job says so, with the option idempotent: only who writes it can know",)
+        return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)
+    if issubclass(plugin, DataFrameTransform):
+        across = "else once over all rows of its sources, in batch jobs only; inserted rows only"
+        return (f"Spark runs it: over each work unit where its plan works row by row, {across}",)
+    return ("runs where rows are read; a row gives the same result however rows are cut into batches",)
+
+
+def example(kind: str, plugin: type) -> str:
+    """A block of a job file in HOCON: the plugin's own ``example``, else one with the options that it needs."""
+    made: Any = plugin
+    body = made.example or "\n".join(_sample(option) for option in made.declared if option.required)
+    inside = "\n".join(f"    {line}".rstrip() for line in inspect.cleandoc(body).splitlines())
+    block = f"  {made.identifier} {{\n{inside}\n  }}" if inside else f"  {made.identifier} {{ }}"
+    return f"{kind} {{\n{block}\n}}"
+
+
+def names(option: Option[Any]) -> str:
+    """The option's name, and the older ones."""
+    return ", ".join((option.key, *(f"older: {alias}" for alias in option.aliases)))
+
+
+def default(option: Option[Any]) -> str:
+    """The default as one would write it; ``""`` when there is none."""
+    if option.default is None:
+        return ""
+    shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
+    return shown if shown.isprintable() and shown else repr(shown)
+
+
+def type_of(option: Option[Any]) -> str:
+    """The type and its unit."""
+    return option.type.name + (f", {option.unit}" if option.unit else "")
+
+
+def meaning(option: Option[Any]) -> str:
+    """What the option does, and what is special about it."""
+    return (
+        option.doc
+        + (f" No effect: {option.no_effect}." if option.no_effect else "")
+        + (" Secret." if option.secret else "")
+    )
+
+
+def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
+    """For each option, required ones first: its names; its type with default or need; its meaning."""
+    for option in sorted(options, key=lambda each: not each.required):
+        unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
+        need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""
+        yield names(option), ", ".join(part for part in (type_of(option), need) if part), meaning(option)
+
+
+def _sample(option: Option[Any]) -> str:
+    kind = option.type
+    if kind.name.startswith("one of "):
+        value = kind.name.removeprefix("one of ").split(",")[0]
+    elif kind is BOOLEAN or kind is FUNCTION or kind is STRING:
+        value = {BOOLEAN: "true", FUNCTION: '"package.module:name"', STRING: '"…"'}[kind]
+    elif kind is DURATION_MS or kind is SIZE:
+        value = "10s" if kind is DURATION_MS else "128MB"
+    elif kind.name.startswith("list of "):
+        value = "[ … ]"
+    elif kind.nested:
+        value = "{ … }"
+    else:
+        value = "1"
+    return f"{option.key} = {value}"

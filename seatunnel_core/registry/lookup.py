@@ -1,0 +1,178 @@
+"""Finds sources, transforms and sinks by name among the installed packages (entry points).
+
+An entry point's name is the identifier that job files write; it is compared without regard to case. A plugin's module
+is imported when a job names it and not before, so a broken one hurts nobody who does not name it.
+"""
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, distributions, entry_points
+from typing import Any, cast
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.errors import UsageError
+from seatunnel_core.registry.not_yet import not_yet
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+GROUPS = {"source": "seatunnel.source", "transform": "seatunnel.transform", "sink": "seatunnel.sink"}
+"""The entry-point group of each kind of plugin."""
+
+_BASES: dict[str, tuple[type, ...]] = {
+    "source": (Source,),
+    "transform": (Transform, DataFrameTransform),
+    "sink": (Sink,),
+}
+_loading = threading.Lock()
+
+
+@frozen(kw_only=True)
+class Plugin:
+    """What is known about an installed plugin."""
+
+    kind: str
+    """``"source"``, ``"transform"`` or ``"sink"``."""
+
+    identifier: str
+    distribution: str
+    """The name of the package that brought it."""
+
+    version: str
+    state: str
+    """``"ok"``, or why it cannot be used."""
+
+    lacking: tuple[str, ...] = ()
+    """The packages of its extra that are not installed: it can be loaded, and fails when a job uses it."""
+
+    extra: str = ""
+    """The extra of its distribution that brings them."""
+
+    declared: type | None = field(default=None, repr=False)
+    """The class, when it could be loaded."""
+
+
+def source(identifier: str) -> type[Source]:
+    """The source of this name.
+
+    Raises:
+        UsageError: no installed package has it (suggests names), two have it, or it cannot be loaded (says why).
+    """
+    return cast(type[Source], _load("source", identifier))
+
+
+def transform(identifier: str) -> type[Transform] | type[DataFrameTransform]:
+    """The transform of this name. Raises as ``source`` does."""
+    return cast(type[Transform] | type[DataFrameTransform], _load("transform", identifier))
+
+
+def sink(identifier: str) -> type[Sink]:
+    """The sink of this name. Raises as ``source`` does."""
+    return cast(type[Sink], _load("sink", identifier))
+
+
+def plugins() -> Iterator[Plugin]:
+    """Every installed plugin, loaded if it can be, sorted by kind and name."""
+    for kind in GROUPS:
+        for _, points in sorted(_installed(kind).items()):
+            for point in points:
+                yield _describe(kind, point)
+
+
+class Registry:
+    """The functions of this module as one object, for callers that take any registry."""
+
+    source = staticmethod(source)
+    transform = staticmethod(transform)
+    sink = staticmethod(sink)
+    plugins = staticmethod(plugins)
+
+
+def forget() -> None:
+    """Look for installed packages again: something was installed while this process runs."""
+    _load.cache_clear()
+    _installed.cache_clear()
+
+
+def _describe(kind: str, point: EntryPoint) -> Plugin:
+    found: type | None = None
+    state = "ok"
+    try:
+        found = _checked(kind, point)
+    except UsageError as error:
+        state = str(error)
+    return Plugin(
+        kind=kind,
+        identifier=point.name,
+        distribution=point.dist.name if point.dist else "unknown",
+        version=point.dist.version if point.dist else "unknown",
+        state=state,
+        lacking=_lacking(point),
+        extra=", ".join(point.extras),
+        declared=found,
+    )
+
+
+_REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*\bextra *== *['"]([\w.-]+)['"]""")
+
+
+def _lacking(point: EntryPoint) -> tuple[str, ...]:
+    """Return the packages that are not installed, of the extras that an entry point names: ``module:Class [jdbc]``."""
+    required = (_REQUIREMENT.match(each) for each in (point.dist.requires if point.dist else None) or ())
+    wanted = {found[1] for found in required if found is not None and found[2] in point.extras}
+    return tuple(sorted(package for package in wanted if not any(distributions(name=package))))
+
+
+@cache
+def _installed(kind: str) -> dict[str, list[EntryPoint]]:
+    found: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=GROUPS[kind]):
+        same_name = found.setdefault(point.name.lower(), [])
+        if all(point.value != other.value for other in same_name):
+            same_name.append(point)
+    return found
+
+
+@cache
+def _load(kind: str, name: str) -> type:
+    with _loading:
+        points = _installed(kind).get(name.lower(), [])
+    if not points:
+        raise UsageError(unknown((kind,), name))
+    if len(points) > 1:
+        packages = " and ".join(sorted(point.dist.name if point.dist else point.value for point in points))
+        raise UsageError(f"the {kind} {points[0].name!r} is brought by {packages}: uninstall one of them")
+    return _checked(kind, points[0])
+
+
+def unknown(kinds: Sequence[str], name: str) -> str:
+    """The sentence about a name that no plugin of these kinds has, with what may have been meant."""
+    for kind in kinds:
+        elsewhere = not_yet(kind, name)
+        if elsewhere is not None:
+            return elsewhere.told(with_spark="spark" in _installed(kind))
+    known = {each: points[0].name for kind in kinds for each, points in _installed(kind).items()}
+    close = [known[each] for each in get_close_matches(name.lower(), known, n=2)]
+    hint = f"did you mean {' or '.join(close)}?" if close else f"installed are {', '.join(sorted(known.values()))}"
+    return f"there is no {' or '.join(kinds)} {name!r}; {hint}"
+
+
+def _checked(kind: str, point: EntryPoint) -> type:
+    origin = f"the {kind} {point.name!r} of the package {point.dist.name if point.dist else 'unknown'}"
+    try:
+        loaded: Any = point.load()
+    except Exception as error:
+        raise UsageError(f"{origin} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(loaded, type) or not issubclass(loaded, _BASES[kind]):
+        wanted = " or ".join(base.__name__ for base in _BASES[kind])
+        raise UsageError(f"{origin} is not a subclass of {wanted}: {point.value}")
+    identifier = getattr(loaded, "identifier", None)
+    if not isinstance(identifier, str) or identifier.lower() != point.name.lower():
+        raise UsageError(f"{origin} calls itself {identifier!r}: identifier and entry point must have the same name")
+    if not isinstance(getattr(loaded, "declared", None), tuple):
+        raise UsageError(f"{origin} has no tuple `declared` with its options")
+    return loaded

@@ -1,0 +1,164 @@
+"""Names of Apache SeaTunnel's documentation that have no plugin here: whether one is planned, and what to use instead.
+
+A job that names one is told that, rather than that nobody knows the name.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+_BOTH = ("source", "sink")
+_EXPORT = "let the other system write files, and read them with LocalFile"
+_IMPORT = "write files with LocalFile, and load them with the other system's own tool"
+_OWN = "or write a connector (`seatunnel help write-a-connector`)"
+
+PLANNED_OPTIONS = {
+    "schema-changes.": "following changes of columns is planned, and not here yet. The columns of a table stay as they "
+    "are for the whole job; stop with a savepoint, change the job, and go on with -r. See `seatunnel help java-parity`",
+}
+"""What is said of options of SeaTunnel's sources and sinks that no plugin here has, by the beginning of their names."""
+
+
+@frozen(kw_only=True)
+class NotYet:
+    """One name that has no plugin in this version."""
+
+    kind: str
+    """``"source"``, ``"transform"`` or ``"sink"``."""
+
+    name: str
+    """As SeaTunnel's documentation writes it."""
+
+    planned: bool
+    why: str
+    """What it belongs to: ``"change data capture"``."""
+
+    instead: str
+    """What to do until then."""
+
+    spark: str = ""
+    """The format under which a package of Spark reads and writes it."""
+
+    def told(self, *, with_spark: bool) -> str:
+        """The sentence for a person; ``with_spark`` when a connector ``Spark`` is installed."""
+        state = "is planned, and not here yet" if self.planned else "is not here, and not planned"
+        way = self.way(with_spark=with_spark)
+        return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
+
+    def way(self, *, with_spark: bool) -> str:
+        """What to do until then."""
+        if self.spark and with_spark:
+            return f'use Spark {{ format = "{self.spark}" }} with the package that brings this format to Spark'
+        return self.instead
+
+
+def not_yet(kind: str, name: str) -> NotYet | None:
+    """What is known about a name that no installed plugin has. Case, ``-`` and ``_`` do not matter."""
+    return _BY_NAME.get((kind, _folded(name)))
+
+
+def all_of_them() -> tuple[NotYet, ...]:
+    """In the order of the documentation: what is planned first."""
+    return tuple(sorted(_BY_NAME.values(), key=lambda each: not each.planned))
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def _connectors(
+    names: str, why: str, kinds: Iterable[str] = _BOTH, *, planned: bool = False, spark: str = "", instead: str = ""
+) -> Iterator[NotYet]:
+    for name in names.split():
+        for kind in kinds:
+            way = instead or f"{_EXPORT if kind == 'source' else _IMPORT}, {_OWN}"
+            yield NotYet(kind=kind, name=name, planned=planned, why=why, instead=way, spark=spark)
+
+
+def _transform(name: str, why: str, instead: str, *, planned: bool = False) -> NotYet:
+    return NotYet(kind="transform", name=name, planned=planned, why=why, instead=instead)
+
+
+_SOURCE, _SINK = ("source",), ("sink",)
+_HTTP = "HTTP services, as configurations of Http"
+_DATABASE = "a database of its own"
+_SERVICE = "a service of its own"
+_FILES = "files elsewhere"
+_MOUNT = "mount the file system on all machines and use LocalFile"
+
+_ALL: tuple[NotYet, ...] = (
+    *_connectors(
+        "Mysql MariaDB Oracle PostgreSQL SqlServer DB2 Dameng Kingbase Redshift Rds Dsql",
+        "databases, as configurations of Jdbc",
+        planned=True,
+        spark="jdbc",
+    ),
+    *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
+    *_connectors("WooCommerce", _HTTP, kinds=_SOURCE, instead="use Http with its headers"),
+    *_connectors(
+        "MySQL-CDC MariaDB-CDC Postgres-CDC SqlServer-CDC Oracle-CDC MongoDB-CDC TiDB-CDC Opengauss-CDC Dameng-CDC "
+        "DB2-CDC GaussDB-CDC OceanBase-CDC Vitess-CDC",
+        "change data capture",
+        planned=True,
+        kinds=_SOURCE,
+    ),
+    *_connectors("Iceberg", "reading tables of Iceberg", kinds=_SOURCE, spark="iceberg"),
+    *_connectors("Hudi", "a table format", spark="hudi"),
+    *_connectors("Paimon", "a table format", spark="paimon"),
+    *_connectors("Hive HiveJdbc", "a warehouse"),
+    *_connectors("Clickhouse", _DATABASE, spark="clickhouse"),
+    *_connectors("Cassandra", _DATABASE, spark="org.apache.spark.sql.cassandra"),
+    *_connectors("Doris", _DATABASE, spark="doris"),
+    *_connectors("StarRocks", _DATABASE, spark="starrocks"),
+    *_connectors("MongoDB", _DATABASE, spark="mongodb"),
+    *_connectors("Elasticsearch", _DATABASE, spark="org.elasticsearch.spark.sql"),
+    *_connectors("Neo4j", _DATABASE, spark="org.neo4j.spark.DataSource"),
+    *_connectors("Hbase", _DATABASE, spark="org.apache.hadoop.hbase.spark"),
+    *_connectors("Kudu", _DATABASE, spark="kudu"),
+    *_connectors("Redis", _DATABASE, spark="org.apache.spark.sql.redis"),
+    *_connectors("Snowflake", _DATABASE, spark="snowflake"),
+    *_connectors("BigQuery", _DATABASE, spark="bigquery"),
+    *_connectors(
+        "Phoenix Databend Druid DuckDB Easysearch InfluxDB IoTDB IoTDBv2 Maxcompute Milvus OceanBase", _DATABASE
+    ),
+    *_connectors("OpenMldb Qdrant Tablestore TDengine TiDB Typesense Aerospike Fluss Greenplum Cloudberry", _DATABASE),
+    *_connectors("AmazonDynamoDB GoogleFirestore HugeGraph Lance NebulaGraph Pegasus Vertica Access", _DATABASE),
+    *_connectors("GoogleBigtable Firebase", _DATABASE),
+    *_connectors("AmazonDocumentDB AzureCosmosDB", _DATABASE, kinds=_SOURCE),
+    *_connectors("Couchbase DeepLake SingleStore", _DATABASE, kinds=_SINK),
+    *_connectors("ClickhouseFile Datahub S3Redshift SelectDBCloud", _DATABASE, kinds=_SINK),
+    *_connectors("Pulsar", "logs and queues", spark="pulsar"),
+    *_connectors("Rabbitmq RocketMQ Activemq AmazonSqs Socket Mqtt", "logs and queues"),
+    *_connectors("AzureQueueStorage GooglePubSub", "logs and queues"),
+    *_connectors("AzureEventHubs EdgeSocket", "logs and queues", kinds=_SOURCE),
+    *_connectors("Syslog", "logs and queues"),
+    *_connectors("NatsJetStream", "logs and queues", kinds=_SINK),
+    *_connectors("GoogleSheets GraphQL Prometheus Sls Salesforce Linear HubSpot Shopify Web3j", _SERVICE),
+    *_connectors("FacebookAds GoogleAds GoogleAnalytics4 GcpPubSub Emqx", _SERVICE, kinds=_SOURCE),
+    *_connectors("Asana PayPal PostHog", _SERVICE, kinds=_SOURCE),
+    *_connectors("Airtable AzureDataExplorer Email SNMP Splunk", _SERVICE),
+    *_connectors("Sentry SensorsData Timeplus Enterprise-WeChat Mem0", _SERVICE, kinds=_SINK),
+    *_connectors(
+        "FakeSourceStream", "an older name", kinds=_SOURCE, instead="use FakeSource with job.mode = STREAMING"
+    ),
+    *_connectors("PythonSource Python", "a script beside the engine", kinds=_SOURCE, instead=_OWN.removeprefix("or ")),
+    *_connectors("BlackHole", "a sink for nothing", kinds=_SINK, instead="use Console with log.print.data = false"),
+    _transform("DynamicCompile", "Java or Groovy in a job file", "write the function in Python, with Python { … }"),
+    _transform("Calcite", "another dialect of SQL", "use Sql { … }, or SparkSql { … }"),
+    _transform("TextChunk", "pieces of texts", "cut them in a function, with Python { … }"),
+    _transform("SqlUdf", "functions in Java", "write the function in Python, with Python { … } or DataFrame { … }"),
+    _transform("TableMerge", "tables under one name", "rename them with TableRename"),
+    _transform("TableFilter", "choosing tables", "name the tables at the source, or use Python { … }"),
+    _transform("FieldEncrypt", "encrypted columns", "encrypt in a function, with Python { … }"),
+    _transform("Encrypt", "encrypted columns", "encrypt in a function, with Python { … }"),
+    _transform("MultiFieldSplit", "several columns cut at once", "use one Split { … } for each column"),
+    _transform("SimpleSql", "an older name", "use Sql { … }"),
+    _transform("RegexExtract", "parts of a text", "use REGEXP_SUBSTR in Sql { … }, or Python { … }"),
+    _transform("DefineSinkType", "types of columns at the sink", "use CAST in Sql { … }"),
+    _transform("TikaDocument", "texts of documents", "use a library in a function, with Python { … }"),
+    _transform("Pivot", "rows into columns", "use SparkSql { … } in a batch job: SELECT … PIVOT (…)"),
+    _transform("Deduplicate", "rows that came before", "use a sink with a primary key"),
+    _transform("StructEvolution", "schema evolution", "declare the columns at the source", planned=True),
+    _transform("CatalogTableMeta", "names and keys of tables", "set primaryKey in the schema of the source"),
+)
+_BY_NAME = {(each.kind, _folded(each.name)): each for each in _ALL}

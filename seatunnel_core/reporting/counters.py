@@ -1,0 +1,150 @@
+"""What is counted of one pipeline while this process has it, over all its restarts."""
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+
+from attrs import asdict, evolve, fields_dict
+
+from seatunnel_core.checkpoint import commands
+from seatunnel_core.checkpoint.commands import AbortKind
+from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.clock import now_ms
+from seatunnel_core.reporting.metrics import Durations, Moved, PipelineMetrics
+from seatunnel_core.reporting.report import PipelineView
+from seatunnel_core.work.failure import Failure
+
+SAMPLE_S = 5.0
+"""How often the rates take a sample."""
+
+SAMPLES = 12
+"""So many samples are kept: a rate is that of the last minute."""
+
+_MOVED = tuple(fields_dict(Moved))
+
+
+class Flow:
+    """Rows and bytes that never run backwards, and how fast they move. Any thread may read."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._moved = Moved()
+        self._samples: deque[tuple[float, Moved]] = deque(maxlen=SAMPLES)
+
+    def seen(self, progress: PipelineProgress) -> Moved:
+        """What has moved. A pipeline that starts again goes back to its last checkpoint: until it has read again what
+        it had read, nothing new has moved."""
+        with self._lock:
+            had = self._moved
+            self._moved = Moved(**{name: max(getattr(had, name), getattr(progress, name)) for name in _MOVED})
+            return self._moved
+
+    def sample(self, progress: PipelineProgress) -> None:
+        """Remember where it stands. The first one is taken when the restored state is known."""
+        self._samples.append((self._clock(), self.seen(progress)))
+
+    def rest(self) -> None:
+        """Remember that nothing has moved since the last look, without another one: of ten thousand pipelines most wait
+        for their turn."""
+        self._samples.append((self._clock(), self._moved))
+
+    def per_second(self, name: str) -> float:
+        """How fast the figure of ``Moved`` with this name has grown of late; 0 before the first sample."""
+        then, had = next(iter(tuple(self._samples)), (self._clock(), self._moved))
+        seconds = self._clock() - then
+        grown: int = getattr(self._moved, name) - getattr(had, name)
+        return round(grown / seconds, 3) if seconds > 0 else 0.0
+
+
+class Figures:
+    """Counters of one pipeline. The loop's thread writes; any may read, for each figure is replaced as a whole."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.flow = Flow(clock)
+        self.checkpoints_completed = 0
+        self._triggered = 0
+        self._aborted: Counter[AbortKind] = Counter()
+        self._acknowledge = Durations()
+        self._store = Durations()
+        self._commit = Durations()
+        self._bytes = 0
+        self._bytes_total = 0
+        self._completed_ms: int | None = None
+        self._restores = 0
+        self._failures: Counter[str] = Counter()
+        self.units_repeated = 0
+
+    @property
+    def checkpoints_failed(self) -> int:
+        """Those that went wrong; subsumed ones, and those that ended with the pipeline, did not."""
+        return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
+
+    def epoch_started(self, notice: commands.EpochStarted) -> None:
+        """Its restore point, which is a checkpoint of another kind, is durable."""
+        self._restores += notice.base is not None
+        self._completed_ms = now_ms()
+
+    def triggered(self) -> None:
+        self._triggered += 1
+
+    def completed(self, notice: commands.CheckpointCompleted) -> None:
+        self.checkpoints_completed += 1
+        self._acknowledge = self._acknowledge.and_one(notice.acknowledge_ms)
+        self._store = self._store.and_one(notice.store_ms)
+        self._bytes = notice.state_bytes
+        self._bytes_total += notice.state_bytes
+        self._completed_ms = now_ms()
+
+    def published(self, notice: commands.CheckpointPublished) -> None:
+        self._commit = self._commit.and_one(notice.commit_ms)
+
+    def aborted(self, notice: commands.CheckpointAborted) -> None:
+        self._aborted[notice.kind] += 1
+
+    def begun_again(self) -> None:
+        """A work unit, whose rows are written at once, began once more."""
+        self.units_repeated += 1
+
+    def failed(self, failure: Failure) -> None:
+        """The pipeline failed; it may start again."""
+        self._failures[failure.kind.value] += 1
+
+    def metrics(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
+        """``view`` and what is known beside it. ``progress`` is that of the newest epoch."""
+        aborted = dict(self._aborted)
+        age_ms = None if self._completed_ms is None else now_ms() - self._completed_ms
+        metrics = PipelineMetrics(
+            **{name: getattr(view, name) for name in fields_dict(PipelineView)},
+            checkpoints_triggered=self._triggered,
+            checkpoints_expired=aborted.get(AbortKind.EXPIRED, 0),
+            checkpoints_subsumed=aborted.get(AbortKind.SUBSUMED, 0),
+            checkpoints_aborted={kind.value: number for kind, number in aborted.items()},
+            checkpoint_acknowledge=self._acknowledge,
+            checkpoint_store=self._store,
+            checkpoint_commit=self._commit,
+            checkpoint_bytes=self._bytes,
+            checkpoint_bytes_total=self._bytes_total,
+            restores=self._restores,
+            failures=dict(self._failures),
+        )
+        metrics = evolve(metrics, last_checkpoint_age_ms=age_ms)
+        return metrics if progress is None else self._with_progress(metrics, progress)
+
+    def _with_progress(self, metrics: PipelineMetrics, progress: PipelineProgress) -> PipelineMetrics:
+        moved = self.flow.seen(progress)
+        per_second = self.flow.per_second
+        return evolve(
+            metrics,
+            **asdict(moved),
+            epoch=progress.epoch,
+            rows_read_per_second=per_second("rows_read"),
+            bytes_read_per_second=per_second("bytes_read"),
+            rows_written_per_second=per_second("rows_written"),
+            bytes_written_per_second=per_second("bytes_written"),
+            units_in_flight=progress.units_in_flight,
+            units_running=progress.units_running,
+            uncommitted=progress.uncommitted,
+            checkpoints_pending=progress.pending,
+        )

@@ -1,0 +1,110 @@
+"""What is measured of a running job, as plain values: for Python, ``seatunnel --metrics`` and a page of metrics."""
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from seatunnel_core.reporting.report import JobOutcome, PipelineView
+
+STATES = {JobOutcome.FINISHED: "finished", JobOutcome.FAILED: "failed", JobOutcome.STOPPED: "canceled"}
+"""How SeaTunnel calls the state of a job that has ended."""
+
+
+@frozen(kw_only=True)
+class Durations:
+    """How long something took, each time that it was done in this process."""
+
+    times: int = 0
+    total_ms: int = 0
+    last_ms: int = 0
+    longest_ms: int = 0
+
+    def and_one(self, duration_ms: int) -> "Durations":
+        return Durations(
+            times=self.times + 1,
+            total_ms=self.total_ms + duration_ms,
+            last_ms=duration_ms,
+            longest_ms=max(self.longest_ms, duration_ms),
+        )
+
+
+@frozen(kw_only=True)
+class Moved:
+    """Rows and bytes, at one moment."""
+
+    rows_read: int = 0
+    bytes_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+    rows_committed: int = 0
+    bytes_committed: int = 0
+    rows_skipped: int = 0
+
+
+@frozen(kw_only=True)
+class PipelineMetrics(PipelineView):
+    """All that ``PipelineView`` says, and more. Rows and bytes never run backwards while the process lives: those of a
+    pipeline that has been started again stand still until it has read again what it had read."""
+
+    epoch: int | None = None
+    bytes_written: int = 0
+    bytes_committed: int = 0
+    rows_read_per_second: float = 0.0
+    """Of the last minute, like the other rates; of less as long as this process is younger."""
+
+    bytes_read_per_second: float = 0.0
+    rows_written_per_second: float = 0.0
+    bytes_written_per_second: float = 0.0
+    units_in_flight: int = 0
+    """Work units that are put together, queued, running, waiting for a retry, or held back for order."""
+
+    units_running: int = 0
+    """Work units that Spark reads or has at hand."""
+
+    uncommitted: int = 0
+    """What is staged and not yet published, in committables."""
+
+    checkpoints_triggered: int = 0
+    checkpoints_pending: int = 0
+    checkpoints_expired: int = 0
+    """Of the failed ones, those that took longer than their timeout."""
+
+    checkpoints_subsumed: int = 0
+    """Given up because a newer one completed first; no failure."""
+
+    checkpoints_aborted: Mapping[str, int] = field(factory=dict)
+    """All that were triggered and did not complete, by ``seatunnel_core.checkpoint.commands.AbortKind``."""
+
+    checkpoint_acknowledge: Durations = Durations()
+    """From the trigger until every vertex had recorded its state; of completed checkpoints."""
+
+    checkpoint_store: Durations = Durations()
+    """From then until it was durable and no newer engine was seen."""
+
+    checkpoint_commit: Durations = Durations()
+    """From then until every sink had published what it contains."""
+
+    checkpoint_bytes: int = 0
+    """The size of the last one."""
+
+    checkpoint_bytes_total: int = 0
+    restores: int = 0
+    """Starts that had a stored checkpoint to go on from, restarts included."""
+
+    failures: Mapping[str, int] = field(factory=dict)
+    """How often the pipeline failed, whether it started again or not, by the kind of failure."""
+
+
+@frozen(kw_only=True)
+class JobMetrics:
+    """A job, now or at its end."""
+
+    job_id: str
+    name: str
+    started_at: float
+    """Seconds since 1970, when this process began with the job."""
+
+    state: str
+    """``running``, or how it ended: ``finished``, ``failed`` or ``canceled``."""
+
+    pipelines: tuple[PipelineMetrics, ...]

@@ -1,0 +1,105 @@
+"""What the protocol tells beside what it wants done: counted, and logged with job, pipeline and checkpoint."""
+
+import logging
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any
+
+from seatunnel_core.checkpoint import commands
+from seatunnel_core.reporting.counters import Figures
+
+
+class PipelineLog(logging.LoggerAdapter[logging.Logger]):
+    """Every record has the attributes ``job``, ``pipeline`` and ``checkpoint``; the last is ``None`` where it is about
+    no checkpoint."""
+
+    def __init__(self, job_id: str, pipeline_id: int) -> None:
+        fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}
+        super().__init__(logging.getLogger("seatunnel.pipeline"), fixed)
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
+        return msg, kwargs
+
+
+class Notices:
+    """The notices of one epoch. ``handlers`` says, by type, who takes which."""
+
+    def __init__(self, log: PipelineLog, figures: Figures) -> None:
+        self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {
+            commands.CheckpointTriggered: self._checkpoint_triggered,
+            commands.CheckpointCompleted: self._checkpoint_completed,
+            commands.CheckpointPublished: self._checkpoint_published,
+            commands.CheckpointAborted: self._checkpoint_aborted,
+            commands.RowsCommitted: self._rows_committed,
+            commands.Degraded: self._degraded,
+        }
+        self._log = log
+        self._figures = figures
+
+    def epoch_started(self, notice: commands.EpochStarted) -> None:
+        self._figures.epoch_started(notice)
+        base = f"from checkpoint {notice.base}" if notice.base else "from the beginning"
+        self._log.info(
+            "epoch %d started %s: %d work units run again, %d committables commit again",
+            notice.epoch,
+            base,
+            notice.restored_units,
+            notice.restored_committables,
+        )
+
+    def retracted(self, removed: int) -> None:
+        self._log.info("went back: %d published things were taken back", removed)
+
+    def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
+        self._log.warning(
+            "work unit %d of source %s runs again after it had begun: rows that it had written at once to %s may be "
+            "there twice",
+            order.unit.number,
+            order.task,
+            ", ".join(sinks),
+        )
+
+    def warned(self, source: str, warnings: Sequence[str]) -> None:
+        for warning in warnings:
+            self._log.warning("source %s: %s", source, warning)
+
+    def _checkpoint_triggered(self, notice: commands.CheckpointTriggered) -> None:
+        self._figures.triggered()
+        number, kind = notice.checkpoint_id, notice.checkpoint_type.value
+        self._log.debug("checkpoint %d (%s) triggered", number, kind, extra={"checkpoint": number})
+
+    def _checkpoint_completed(self, notice: commands.CheckpointCompleted) -> None:
+        self._figures.completed(notice)
+        self._log.info(
+            "checkpoint %d (%s) completed in %d ms, %d bytes",
+            notice.checkpoint_id,
+            notice.checkpoint_type.value,
+            notice.duration_ms,
+            notice.state_bytes,
+            extra={"checkpoint": notice.checkpoint_id},
+        )
+
+    def _checkpoint_published(self, notice: commands.CheckpointPublished) -> None:
+        self._figures.published(notice)
+        number = notice.checkpoint_id
+        self._log.debug("checkpoint %d published in %d ms", number, notice.commit_ms, extra={"checkpoint": number})
+
+    def _checkpoint_aborted(self, notice: commands.CheckpointAborted) -> None:
+        self._figures.aborted(notice)
+        number = notice.checkpoint_id
+        level = logging.WARNING if notice.kind.is_failure else logging.INFO
+        self._log.log(level, "checkpoint %d aborted: %s", number, notice.reason, extra={"checkpoint": number})
+
+    def savepoint_completed(self, notice: commands.SavepointCompleted) -> None:
+        number = notice.ref.checkpoint_id
+        self._log.info("savepoint %s is checkpoint %s", notice.name, notice.ref, extra={"checkpoint": number})
+
+    def savepoint_failed(self, notice: commands.SavepointFailed) -> None:
+        self._log.warning("savepoint %s was not taken: %s", notice.name, notice.reason)
+
+    def _rows_committed(self, notice: commands.RowsCommitted) -> None:
+        self._log.debug("sink %s committed %d rows, %d in all", notice.sink, notice.rows, notice.total_rows)
+
+    def _degraded(self, notice: commands.Degraded) -> None:
+        if notice.reason:
+            self._log.warning("degraded: %s", notice.reason)

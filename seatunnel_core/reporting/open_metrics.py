@@ -1,0 +1,305 @@
+"""The page of metrics that Prometheus reads: OpenMetrics text, in the part of it that the older Prometheus text format
+and node_exporter's textfile collector take as well, so without info metrics, state sets and timestamps."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.checkpoint.commands import AbortKind
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.reporting.metrics import Durations, JobMetrics, PipelineMetrics
+from seatunnel_core.work.failure import FailureKind
+
+CLUSTER = "seatunnel"
+JOB_STATES = ("created", "running", "finished", "failing", "failed", "cancelling", "canceled")
+
+Labels = Mapping[str, str]
+
+
+@frozen
+class Sample:
+    """One line of the page."""
+
+    family: str
+    suffix: str
+    """What stands behind the family's name: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
+
+    labels: Labels
+    value: float
+
+    def record(self) -> list[Any]:
+        """For JSON."""
+        return [self.family, self.suffix, dict(self.labels), self.value]
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Sample":
+        """Read back what ``record`` gave.
+
+        Raises:
+            StoredValueError: it is no such thing.
+        """
+        match record:
+            case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
+                return cls(family, suffix, {key: stored.text(labels, key) for key in labels}, value)
+        raise StoredValueError(f"expected a family, a suffix, labels and a value, found {ascii(record)[:60]}")
+
+
+Measured = Iterable[tuple[str, Labels, float]]
+"""Suffix, further labels, value."""
+
+
+@frozen(kw_only=True)
+class Family:
+    """All samples of one name."""
+
+    name: str
+    kind: str
+    """``counter``, ``gauge`` or ``summary``."""
+
+    help: str
+    """Without quotes, backslashes and line ends, which the two formats escape in different ways."""
+
+    labels: tuple[str, ...] = ()
+    """Those beside the pipeline's."""
+
+    measure: Callable[[PipelineMetrics], Measured] | None = None
+    """What a pipeline gives; ``None`` for what is of the machine as a whole."""
+
+
+def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> Family:
+    return Family(name=name, kind="counter", help=help, measure=lambda pipeline: [("_total", {}, read(pipeline))])
+
+
+def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
+    """Nothing is said where nothing is known."""
+
+    def measure(pipeline: PipelineMetrics) -> Measured:
+        value = read(pipeline)
+        return [] if value is None else [("", {}, value)]
+
+    return Family(name=name, kind="gauge", help=help, measure=measure)
+
+
+def _counter_by(
+    name: str, help: str, label: str, kinds: type[Enum], read: Callable[[PipelineMetrics], Mapping[str, int]]
+) -> Family:
+    """All kinds are told from the beginning: Prometheus sees no increase where a sample comes into being with 1."""
+
+    def measure(pipeline: PipelineMetrics) -> Measured:
+        counted = read(pipeline)
+        return [("_total", {label: kind.value}, counted.get(kind.value, 0)) for kind in kinds]
+
+    return Family(name=name, kind="counter", help=help, labels=(label,), measure=measure)
+
+
+def _phases(pipeline: PipelineMetrics) -> Mapping[str, Durations]:
+    return {
+        "acknowledge": pipeline.checkpoint_acknowledge,
+        "store": pipeline.checkpoint_store,
+        "commit": pipeline.checkpoint_commit,
+    }
+
+
+def _phase_sums(pipeline: PipelineMetrics) -> Measured:
+    for phase, durations in _phases(pipeline).items():
+        yield "_sum", {"phase": phase}, durations.total_ms / 1000
+        yield "_count", {"phase": phase}, durations.times
+
+
+def _last_phases(pipeline: PipelineMetrics) -> Measured:
+    return [("", {"phase": phase}, each.last_ms / 1000) for phase, each in _phases(pipeline).items() if each.times]
+
+
+def _sizes(pipeline: PipelineMetrics) -> Measured:
+    return [("_sum", {}, pipeline.checkpoint_bytes_total), ("_count", {}, pipeline.checkpoints_completed)]
+
+
+def _age_s(pipeline: PipelineMetrics) -> float | None:
+    return None if pipeline.last_checkpoint_age_ms is None else pipeline.last_checkpoint_age_ms / 1000
+
+
+_PHASES = (
+    "acknowledge is from the trigger until every vertex had recorded its state, store from then until it was durable "
+    "and no newer engine was seen, commit from then until every sink had published what it contains"
+)
+
+FAMILIES: tuple[Family, ...] = (
+    _counter("SourceReceivedCount", "Rows read.", lambda each: each.rows_read),
+    _counter("SourceReceivedBytes", "Bytes read.", lambda each: each.bytes_read),
+    _gauge("SourceReceivedQPS", "Rows read per second, of late.", lambda each: each.rows_read_per_second),
+    _gauge("SourceReceivedBytesPerSeconds", "Bytes read per second, of late.", lambda each: each.bytes_read_per_second),
+    _counter("SinkWriteCount", "Rows staged for sinks; a row that goes to two counts twice.", lambda e: e.rows_written),
+    _counter("SinkWriteBytes", "Bytes staged for sinks.", lambda each: each.bytes_written),
+    _gauge("SinkWriteQPS", "Rows staged per second, of late.", lambda each: each.rows_written_per_second),
+    _gauge("SinkWriteBytesPerSeconds", "Bytes staged per second, of late.", lambda each: each.bytes_written_per_second),
+    _counter("SinkCommittedCount", "Rows published by sinks.", lambda each: each.rows_committed),
+    _counter("SinkCommittedBytes", "Bytes published by sinks.", lambda each: each.bytes_committed),
+    _counter(
+        "seatunnel_rows_skipped",
+        "Bad rows that a source or a transform left out, as its options allow.",
+        lambda e: e.rows_skipped,
+    ),
+    _counter(
+        "seatunnel_units_repeated",
+        "Work units that ran again after they had begun, at sinks that write at once: their rows may be there twice.",
+        lambda each: each.units_repeated,
+    ),
+    Family(
+        name="seatunnel_pipeline_state",
+        kind="gauge",
+        help="1 for the state in which the pipeline is.",
+        labels=("state",),
+        measure=lambda pipeline: [("", {"state": pipeline.phase}, 1)],
+    ),
+    _gauge(
+        "seatunnel_pipeline_degraded",
+        "1 while the pipeline runs and does not move as it should: a sink is at its bound, or no checkpoint has "
+        "completed for three intervals. The reason is in `seatunnel --metrics` and in the log.",
+        lambda each: int(bool(each.degraded)),
+    ),
+    _counter("seatunnel_pipeline_restarts", "Starts after a failure.", lambda each: each.restarts),
+    _counter(
+        "seatunnel_pipeline_restores", "Starts from a stored checkpoint, restarts included.", lambda e: e.restores
+    ),
+    _counter_by(
+        "seatunnel_pipeline_failures",
+        "Failures of the pipeline, whether it started again or not.",
+        "kind",
+        FailureKind,
+        lambda each: each.failures,
+    ),
+    _gauge("seatunnel_splits_done", "Splits that are read to their end.", lambda each: each.splits_done),
+    _gauge("seatunnel_splits", "Splits in all, once they are known.", lambda each: each.splits_total),
+    _gauge("seatunnel_units_in_flight", "Work units that are under way.", lambda each: each.units_in_flight),
+    _gauge("seatunnel_units_running", "Work units that Spark reads or has at hand.", lambda each: each.units_running),
+    _gauge("seatunnel_uncommitted", "Committables that are staged and not published.", lambda each: each.uncommitted),
+    _counter("seatunnel_checkpoints_triggered", "Checkpoints that were begun.", lambda e: e.checkpoints_triggered),
+    _counter("seatunnel_checkpoints_completed", "Checkpoints that are durable.", lambda e: e.checkpoints_completed),
+    _counter(
+        "seatunnel_checkpoints_failed",
+        "Checkpoints that went wrong: expired, not taken by the storage, or not writable.",
+        lambda each: each.checkpoints_failed,
+    ),
+    _counter_by(
+        "seatunnel_checkpoints_aborted",
+        "Checkpoints that were begun and did not complete. Failures are expired, storage and unwritable; subsumed, "
+        "replaced and ended ones were not needed any more.",
+        "reason",
+        AbortKind,
+        lambda each: each.checkpoints_aborted,
+    ),
+    _gauge("seatunnel_checkpoints_pending", "Checkpoints that are being taken.", lambda e: e.checkpoints_pending),
+    _gauge("seatunnel_checkpoint_age_seconds", "Since the last checkpoint completed.", _age_s),
+    Family(
+        name="seatunnel_checkpoint_phase_seconds",
+        kind="summary",
+        help=f"How long completed checkpoints took: {_PHASES}.",
+        labels=("phase",),
+        measure=_phase_sums,
+    ),
+    Family(
+        name="seatunnel_checkpoint_last_phase_seconds",
+        kind="gauge",
+        help="The same of the last one.",
+        labels=("phase",),
+        measure=_last_phases,
+    ),
+    Family(
+        name="seatunnel_checkpoint_size_bytes",
+        kind="summary",
+        help="The size of completed checkpoints.",
+        measure=_sizes,
+    ),
+    _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
+    Family(
+        name="cluster_info",
+        kind="gauge",
+        help="1. There is no cluster in this version: what is told is one user's jobs on one machine.",
+        labels=("cluster", "master"),
+    ),
+    Family(
+        name="cluster_time",
+        kind="gauge",
+        help="The time of this machine, in milliseconds since 1970.",
+        labels=("cluster",),
+    ),
+    Family(name="node_count", kind="gauge", help="Processes that run jobs.", labels=("cluster",)),
+    Family(
+        name="node_state",
+        kind="gauge",
+        help="1 for each process that runs jobs; its number stands where SeaTunnel has the port.",
+        labels=("cluster", "address"),
+    ),
+    Family(name="job_count", kind="gauge", help="Jobs by their state.", labels=("cluster", "type")),
+)
+"""In the order of the page."""
+
+
+def samples(job: JobMetrics) -> list[Sample]:
+    """What a job gives to the page."""
+    found = []
+    for pipeline in job.pipelines:
+        where = {
+            "job_id": job.job_id,
+            "job_name": job.name,
+            "pipeline": str(pipeline.id),
+            "pipeline_name": pipeline.name,
+        }
+        for family in FAMILIES:
+            measured = [] if family.measure is None else family.measure(pipeline)
+            found += [Sample(family.name, suffix, {**where, **more}, value) for suffix, more, value in measured]
+    return found
+
+
+def totals(job: JobMetrics) -> dict[str, float]:
+    """The sums of all pipelines, by the names that SeaTunnel's own API gives to them."""
+    sums: dict[str, float] = {each.name: 0 for each in FAMILIES if each.name.startswith(("Source", "Sink"))}
+    for sample in samples(job):
+        if sample.family in sums:
+            sums[sample.family] += sample.value
+    return sums
+
+
+def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
+    """What is told beside the jobs, of the processes with these numbers and of jobs in these states."""
+    host, cluster = socket.gethostname(), {"cluster": CLUSTER}
+    found = [
+        Sample("cluster_info", "", {**cluster, "master": host}, 1),
+        Sample("cluster_time", "", cluster, int(wall_clock() * 1000)),
+        Sample("node_count", "", cluster, len(set(processes))),
+    ]
+    found += [Sample("node_state", "", {**cluster, "address": f"{host}:{each}"}, 1) for each in sorted(set(processes))]
+    found += [Sample("job_count", "", {**cluster, "type": each}, job_states.count(each)) for each in JOB_STATES]
+    return found
+
+
+def page(found: Iterable[Sample]) -> str:
+    """The samples as a page, its last line end included. What no family knows is left out."""
+    by_family: dict[str, list[Sample]] = {}
+    for sample in found:
+        by_family.setdefault(sample.family, []).append(sample)
+    lines = []
+    for family in FAMILIES:
+        lines += [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+        lines += [_line(sample) for sample in by_family.get(family.name, ())]
+    return "\n".join((*lines, "# EOF", ""))
+
+
+def own_page(job: JobMetrics) -> str:
+    """The page of one job, from the process that runs it."""
+    return page([*samples(job), *machine_samples([os.getpid()], [job.state])])
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join(f'{name}="{_escaped(text)}"' for name, text in sample.labels.items())
+    return f"{sample.family}{sample.suffix}{{{labels}}} {sample.value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,0 +1,157 @@
+"""What a running job shows and what a finished one tells: plain values, for terminal, API and closing table."""
+
+import enum
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import NOTHING, asdict, fields, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.errors import JobError, StoredValueError
+
+
+class JobOutcome(enum.Enum):
+    """How a job ended, in this process."""
+
+    FINISHED = "finished"
+    """Every row of every pipeline is committed."""
+
+    STOPPED = "stopped"
+    """A person stopped it; it can be resumed."""
+
+    FAILED = "failed"
+    """At least one pipeline failed; the others went on to their end and stay committed."""
+
+
+@frozen(kw_only=True)
+class PipelineView:
+    """One pipeline at one moment. Rows, bytes and splits are those of the whole job, earlier processes included;
+    checkpoints and restarts are those of this process."""
+
+    id: int
+    name: str
+    """The names of its sources and sinks, for people: ``flights -> flights_out``."""
+
+    phase: str
+    """The protocol's phase in lower case; ``starting Spark`` while a pipeline needs Spark and it does not run yet;
+    ``waiting`` between a failure and its restart."""
+
+    rows_read: int = 0
+    rows_written: int = 0
+    """Staged for sinks; not all of them are committed yet. A row that goes to two sinks counts twice."""
+
+    bytes_read: int = 0
+    rows_committed: int = 0
+    rows_skipped: int = 0
+    units_repeated: int = 0
+    """Work units that began more than once in this process, or had begun before it, and whose rows tasks write into a
+    target themselves: what they had written may be there twice, and no other figure counts it."""
+
+    splits_done: int = 0
+    bounded: bool = True
+    """Whether it ends by itself."""
+
+    splits_total: int | None = None
+    """``None`` until the source is enumerated, and for sources that never end."""
+
+    last_checkpoint_id: int | None = None
+    last_checkpoint_age_ms: int | None = None
+    checkpoints_completed: int = 0
+    checkpoints_failed: int = 0
+    restarts: int = 0
+    degraded: str = ""
+    """Why the pipeline does not move although it runs; empty when it is well."""
+
+    failure: str = ""
+    """The message that ended the pipeline; empty when none did."""
+
+    code: str = ""
+    """The code of that error, for ``seatunnel help CODE``; empty when it is no error of ours."""
+
+
+@frozen(kw_only=True)
+class JobProgress:
+    job_id: str
+    name: str
+    pipelines: tuple[PipelineView, ...]
+
+
+@frozen(kw_only=True)
+class JobReport:
+    """The closing table, as data."""
+
+    job_id: str
+    name: str
+    outcome: JobOutcome
+    pipelines: tuple[PipelineView, ...]
+    started_at: float
+    """Seconds since 1970, when this process began with the job: a job that was resumed began earlier. Of a job that had
+    ended before, when the process that ended it began."""
+
+    ended_at: float
+    failure: str = ""
+    """What ended the job beyond its pipelines' own failures; empty when nothing did."""
+
+    code: str = ""
+    """The code of that error; empty when it is no error of ours."""
+
+    warnings: tuple[str, ...] = ()
+    log_file: Path | None = None
+    """Where Spark's and Java's output went; ``None`` when they were not started."""
+
+    resumed: bool = False
+    """Whether this process went on with what earlier ones had begun."""
+
+    ended_before: bool = False
+    """Whether the job had ended in an earlier process, so that this one moved no row."""
+
+    def record(self) -> dict[str, Any]:
+        """The part that the job's manifest keeps: JSON values only."""
+        return {
+            "name": self.name,
+            "outcome": self.outcome.value,
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "pipelines": [asdict(view) for view in self.pipelines],
+        }
+
+    @classmethod
+    def from_record(cls, job_id: str, record: Mapping[str, Any]) -> "JobReport":
+        """Read back what ``record`` gave.
+
+        Raises:
+            JobError: it is not a closing table.
+        """
+        try:
+            return cls(
+                job_id=job_id,
+                name=stored.text(record, "name"),
+                outcome=JobOutcome(stored.member(record, "outcome")),
+                started_at=stored.seconds(record, "started_at"),
+                ended_at=stored.seconds(record, "ended_at"),
+                pipelines=tuple(map(_view_from_record, stored.items(record, "pipelines"))),
+                ended_before=True,
+            )
+        except (StoredValueError, ValueError) as error:
+            raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
+
+
+def _number_or_none(record: Mapping[str, Any], key: str) -> int | None:
+    return None if stored.member(record, key) is None else stored.number(record, key)
+
+
+_READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
+    bool: stored.flag,
+    int: stored.number,
+    str: stored.text,
+    int | None: _number_or_none,
+}
+
+
+def _view_from_record(record: Any) -> PipelineView:
+    """Each member as its type says; those that an older version did not write have their defaults."""
+    if not isinstance(record, Mapping):
+        raise StoredValueError("the line of a pipeline is not a block")
+    wanted = [each for each in fields(PipelineView) if each.default is NOTHING or each.name in record]
+    return PipelineView(**{each.name: _READERS[each.type](record, each.name) for each in wanted})

@@ -1,0 +1,81 @@
+"""Which moments rows hold: dates of the years 1 to 9999, and times within one day.
+
+The numbers of Arrow, databases and files reach further. What lies beyond would become another moment or an exception
+somewhere behind its source, so a source refuses it at its row.
+"""
+
+from collections.abc import Callable
+from datetime import date
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+
+_DAY_S = 86_400
+_FIRST_DAY = date.min.toordinal() - date(1970, 1, 1).toordinal()
+_LAST_DAY = date.max.toordinal() - date(1970, 1, 1).toordinal()
+_PARTS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all that rows hold"
+
+
+def beyond(values: pa.Array) -> pa.Array | None:
+    """Whether each value lies outside of what rows hold, as truth values; ``None`` where none does."""
+    limits = _limits(values.type)
+    if limits is None or values.null_count == len(values):
+        return None
+    least, most = limits
+    numbers = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
+    found = pc.min_max(numbers).as_py()
+    if least <= found["min"] and found["max"] <= most:
+        return None
+    return pc.fill_null(pc.or_(pc.less(numbers, least), pc.greater(numbers, most)), False)
+
+
+def shown(value: pa.Scalar) -> str:
+    """A value for a person, also one that Python does not hold."""
+    try:
+        return str(value.as_py())
+    except (ValueError, OverflowError):
+        return str(value.cast(pa.string()))
+
+
+def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
+    """The first value of these types that lies outside, also inside of rows, arrays and maps; ``None`` if none does."""
+    if not _has_limits(values.type):
+        return None
+    if not of.is_nested(values.type):
+        found = beyond(values) if kinds(values.type) else None
+        return None if found is None else values[found.index(True).as_py()]
+    return next((found for part in _parts(values) if (found := first_beyond(part, kinds)) is not None), None)
+
+
+@lru_cache(1024)
+def _has_limits(kind: pa.DataType) -> bool:
+    if of.is_nested(kind):
+        return any(_has_limits(kind.field(part).type) for part in range(kind.num_fields))
+    return _limits(kind) is not None
+
+
+def _parts(values: pa.Array) -> list[pa.Array]:
+    """What the values consist of; what stands behind a null is none of it."""
+    if of.is_map(values.type):
+        pairs = pa.ListArray.from_arrays(values.offsets, pa.StructArray.from_arrays([values.keys, values.items], "ki"))
+        return pairs.filter(values.is_valid()).flatten().flatten()  # type: ignore[no-any-return]
+    found = values.flatten()
+    return found if of.is_struct(values.type) else [found]
+
+
+def _limits(kind: pa.DataType) -> tuple[int, int] | None:
+    """The smallest and the largest number that stands for a value of rows; ``None`` where all do."""
+    if of.is_date32(kind):
+        return _FIRST_DAY, _LAST_DAY
+    if of.is_date64(kind):
+        return _FIRST_DAY * _DAY_S * 1_000, _LAST_DAY * _DAY_S * 1_000
+    if of.is_timestamp(kind):
+        parts = _PARTS[kind.unit]
+        return _FIRST_DAY * _DAY_S * parts, (_LAST_DAY + 1) * _DAY_S * parts - 1
+    if of.is_time(kind):
+        return 0, _DAY_S * _PARTS[kind.unit] - 1
+    return None

@@ -1,0 +1,231 @@
+"""Reads JSON objects, one per line, with Arrow's parser, wherever that gives what ``json`` and ``rows.values`` give.
+
+Arrow's parser is ten times as fast, and differs: two objects on a line are two rows, one over two lines is a row,
+bytes that are no UTF-8 are taken, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z`` behind a local
+time is left out, and a line ``null`` ends the process. What it could take differently is not given to it, or is looked
+for in what it found; the text is then left to the careful reader, which also names bad rows.
+"""
+
+import decimal
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as arrow_json
+
+from seatunnel_core.rows.values import Converter, plain
+
+_BOM = b"\xef\xbb\xbf"
+_INF = re.compile(rb"Inf(?=[\s,}\]])")
+_COLUMN = re.compile(r"JSON parse error: Column\(/([^/]*).*\) (?:changed|was specified)")
+_AS_THEY_ARE = {
+    pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32(), pa.float64(), pa.string()
+}  # fmt: skip
+_AS_TEXT = (pa.types.is_date32, pa.types.is_time64, pa.types.is_timestamp, pa.types.is_binary)
+_DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
+
+_DECODER = json.JSONDecoder(parse_float=decimal.Decimal)
+_scan = _DECODER.scan_once  # type: ignore[attr-defined]
+
+Converters = Callable[[pa.DataType], Converter]
+
+
+def parsed(text: bytes) -> Any:
+    """The JSON value that a text is. Its decimals keep their digits, its integers are as large as they are written.
+
+    Raises:
+        ValueError: it is none; says where.
+    """
+    try:
+        return _DECODER.decode(text.decode(json.detect_encoding(text)))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+class NativeJson:
+    """Reads objects into some columns. Remembers which of them Arrow's parser does not read in this data."""
+
+    def __init__(self, columns: pa.Schema, converters: Converters) -> None:
+        """``converters`` gives, for the type of a column, how the careful reader makes its values from what ``json``
+        gives; that may raise ``ValueError``."""
+        self._columns = columns
+        self._converters = converters
+        self._native = {column.name for column in columns if _parsed_type(column.type) is not None}
+        """The columns that are left to Arrow's parser. The others are made one value after the other."""
+
+    def rows(self, text: bytes) -> pa.RecordBatch | None:
+        """The rows of whole lines, or ``None`` when they have to be read with care."""
+        lines = _lines_of_objects(text)
+        return self._rows(lines, self._native) if lines is not None else None
+
+    def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
+        """With ``native`` left to Arrow's parser; less than that where it says that a column is of another kind."""
+        if not native:
+            return None
+        try:
+            found = self._batch(lines, native)
+        except (pa.ArrowException, ValueError, ArithmeticError, RecursionError) as error:
+            named = _COLUMN.match(str(error))
+            return self._rows(lines, native - {named[1]}) if named and named[1] in native else None
+        self._native = native
+        return found
+
+    def _batch(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
+        decoded = lines.decode()
+        asked = [(column.name, _parsed_type(column.type)) for column in self._columns if column.name in native]
+        table = _table(lines, pa.schema(asked))
+        rows = lines.count(b"\n") + 1
+        if table.num_rows != rows:
+            return None
+        documents = [] if len(native) == len(self._columns) else _documents(decoded)
+        arrays = []
+        for column in self._columns:
+            if column.name in native:
+                array = self._built(table.column(column.name), column.type)
+            else:
+                convert, name = self._converters(column.type), column.name
+                array = pa.array([convert(document.get(name)) for document in documents], column.type)
+            if array.null_count and not column.nullable:
+                return None
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._columns)
+
+    def _built(self, found: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+        array = found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
+        try:
+            return _built(array, kind)
+        except (pa.ArrowException, ValueError, OverflowError):
+            if not pa.types.is_string(array.type):
+                raise
+            # A date or time in another form, for which there may be an option.
+            return pa.array(map(self._converters(kind), array.to_pylist()), kind)
+
+
+def _lines_of_objects(text: bytes) -> bytes | None:
+    """The text without a last line end, when it is certain that each line begins and ends with an object's brace.
+
+    A closing and an opening brace side by side are the end of one object and the beginning of the next one: so no
+    object lies on two lines, and as many rows as lines mean that no line has two.
+    """
+    text = text.removeprefix(_BOM)
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    text = text.removesuffix(b"\n")
+    if text[:1] != b"{" or text[-1:] != b"}" or b"\r" in text or text.count(b"}\n{") != text.count(b"\n"):
+        return None
+    if b"-NaN" in text or (b"Inf" in text and _INF.search(text)):
+        return None
+    return text
+
+
+def _table(lines: bytes, columns: pa.Schema) -> pa.Table:
+    return arrow_json.read_json(
+        pa.BufferReader(lines),
+        arrow_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        arrow_json.ParseOptions(explicit_schema=columns, newlines_in_values=False, unexpected_field_behavior="ignore"),
+    )
+
+
+def _documents(lines: str) -> list[dict[str, Any]]:
+    found = []
+    for line in lines.split("\n"):
+        document, end = _scan(line, 0)
+        if end != len(line):
+            raise ValueError("a line has more than an object")
+        found.append(document)
+    return found
+
+
+# -- the types that are asked for -------------------------------------------------------------------------------------
+
+
+def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
+    """As what Arrow's parser reads values of a type, ``None`` for those that it cannot read."""
+    if kind in _AS_THEY_ARE:
+        return kind
+    if pa.types.is_float32(kind):
+        return pa.float64()  # as Python has it on the way: there are numbers that are rounded differently at once
+    if pa.types.is_decimal(kind):
+        return _parsed_decimal(kind)
+    if any(matches(kind) for matches in _AS_TEXT):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        parts = [(part.name, _parsed_type(part.type)) for part in kind]
+        return pa.struct(parts) if all(parsed is not None for _, parsed in parts) else None
+    if pa.types.is_list(kind) or (pa.types.is_fixed_size_list(kind) and kind.value_type != pa.uint16()):
+        element = _parsed_type(kind.value_type)
+        return pa.list_(element) if element is not None else None
+    return None
+
+
+def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
+    """Wide enough for all digits that the parser lets pass, before they are moved behind the point: it does not look
+    whether that overflows."""
+    digits = kind.precision + kind.scale
+    if digits > _DIGITS_OF_256:
+        return None
+    return pa.decimal256(kind.precision, kind.scale) if digits > _DIGITS_OF_128 else kind
+
+
+# -- the values that are wanted ---------------------------------------------------------------------------------------
+
+
+def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    """What Arrow's parser found, as the type that is wanted.
+
+    Raises:
+        ValueError, OverflowError, pa.ArrowException: a value is none, or could be another one for the careful reader.
+    """
+    if pa.types.is_floating(kind):
+        return _floating(found, kind)
+    if pa.types.is_decimal(kind):
+        return _decimal(found, kind)
+    if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        return _moment(found, kind)
+    if pa.types.is_time64(kind) or pa.types.is_binary(kind):
+        return pa.array([plain(text, kind) for text in found.to_pylist()], kind)
+    if pa.types.is_struct(kind):
+        parts = [_built(found.field(number), part.type) for number, part in enumerate(kind)]
+        return pa.Array.from_buffers(kind, len(found), found.buffers()[:1], found.null_count, children=parts)
+    if pa.types.is_list(kind):
+        elements = _built(found.values, kind.value_type)
+        return pa.Array.from_buffers(kind, len(found), found.buffers()[:2], found.null_count, children=[elements])
+    return _vector(found, kind) if pa.types.is_fixed_size_list(kind) else found
+
+
+def _floating(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    values = np.frombuffer(found.buffers()[1], np.float64)
+    if (np.signbit(values) & (values == 0)).any():
+        raise ValueError("-0 is 0.0, and -0.0 is another number")
+    if np.isinf(values).any():
+        raise ValueError("infinity, or a number that is too large")
+    cast = found.cast(kind)
+    if kind != found.type and not pc.is_finite(cast).equals(pc.is_finite(found)):
+        raise ValueError("a number is too large for 32 bits")
+    return cast
+
+
+def _decimal(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    least, most = pc.min_max(found).as_py().values()
+    bound = decimal.Decimal(1).scaleb(kind.precision - kind.scale)
+    if least is not None and not -bound < least <= most < bound:
+        raise ValueError("a decimal has too many digits")
+    return found.cast(kind)
+
+
+def _moment(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    cast = found.cast(kind)
+    pc.min_max(cast.cast(pa.timestamp("us"))).as_py()  # raises OverflowError where Python has no such moment
+    return cast
+
+
+def _vector(found: pa.Array, kind: pa.DataType) -> pa.Array:
+    elements = found.values
+    lengths = pc.list_value_length(found)
+    if found.null_count or elements.null_count or not pc.all(pc.equal(lengths, kind.list_size)).as_py():
+        raise ValueError("a vector has as many numbers as its type says")
+    return pa.FixedSizeListArray.from_arrays(_built(elements, kind.value_type), type=kind)

@@ -1,0 +1,96 @@
+"""How far the rows of a pipeline are published, told to those of its sources that tell it on (R11)."""
+
+import logging
+import threading
+from collections.abc import Collection, Sequence
+
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.work.split import Split
+from seatunnel_storage_api.state import PipelineState
+
+_log = logging.getLogger(__name__)
+
+
+class Acknowledgements:
+    """The sources of a pipeline that say ``acknowledges``; false when there are none, and nothing is kept for them.
+
+    Any thread may call: ``published`` tells of one checkpoint after the other. Of two that were told beside each other,
+    the older could have the last word, and who goes on there tomorrow would read again what was published.
+    """
+
+    def __init__(self, planned: PlannedPipeline) -> None:
+        self._pipeline_id = planned.id
+        self._sources = [source for source in planned.sources if source.source.acknowledges]
+        self._splits: dict[str, Sequence[Split]] = {}
+        """Of the enumerations."""
+
+        self._first: dict[str, str] = {}
+        """Of sources that are read by one query: the one whose state says whether it has ended."""
+
+        self._lock = threading.Lock()
+        """Guards what follows."""
+
+        self._states: dict[int, bytes] = {}
+        """Of the checkpoints that may be told of, by their ids."""
+
+        self._published = 0
+        """The newest checkpoint whose rows are all published."""
+
+        self._told = 0
+        """The last that was told of, or is now."""
+
+        self._telling = False
+
+    def __bool__(self) -> bool:
+        return bool(self._sources)
+
+    def enumerated(self, source_name: str, splits: Sequence[Split]) -> None:
+        if any(source.name == source_name for source in self._sources):
+            self._splits[source_name] = splits
+
+    def read_together(self, first: str, sources: Collection[str]) -> None:
+        """The splits of these sources are one work unit of the first."""
+        self._first |= dict.fromkeys(sources, first)
+
+    def stored(self, state: PipelineState) -> None:
+        if self:
+            with self._lock:
+                self._states[state.ref.checkpoint_id] = state.states
+
+    def published(self, checkpoint_id: int) -> None:
+        """All rows of a checkpoint are published: the sources are told, now or by the thread that tells already. What
+        goes wrong is logged: what is read next does not depend on it."""
+        with self._lock:
+            self._published = max(self._published, checkpoint_id)
+            if self._telling:
+                return
+            self._telling = True
+        while (newest := self._next()) is not None:
+            try:
+                self._tell(newest)
+            except Exception as error:
+                _log.warning("pipeline %d: %s", self._pipeline_id, error)
+
+    def _next(self) -> int | None:
+        with self._lock:
+            self._telling = self._told < self._published
+            self._told = self._published
+            return self._told if self._telling else None
+
+    def _tell(self, checkpoint_id: int) -> None:
+        with self._lock:
+            encoded = self._states.get(checkpoint_id)
+            self._states = {each: state for each, state in self._states.items() if each > checkpoint_id}
+        if encoded is None:
+            return
+        states = codec.decode(encoded)
+        for source in self._sources:
+            state, planned = states.sources[source.name], self._splits.get(source.name, ())
+            held = [split for unit in states.tasks[source.name].units for split in unit.unit.splits]
+            unread = (*held, *planned[state.cursor :], *state.waiting)
+            first = self._first.get(source.name)
+            if first is not None:
+                ended = states.sources[first].cursor and not states.tasks[first].units
+                unread = () if ended else tuple(planned)
+            source.source.acknowledge(planned, unread, state.memory or {})

@@ -1,0 +1,397 @@
+"""The threads of a job and the pipelines that live on its loop."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cached_property
+from pathlib import Path
+
+from attrs import evolve
+
+from seatunnel_core.checkpoint.commands import Outcome
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.claiming.claim import Claim
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE, EngineConfig
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.planning.settings import checkpoint_policy, restart_policy, topology_of
+from seatunnel_core.reporting.execution_info import execution_info
+from seatunnel_core.reporting.metrics import PipelineMetrics
+from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.pipeline_run import PipelineRun
+from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.runtime.slots import Reservation
+from seatunnel_core.runtime.thread_pool import ThreadPool
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.packing import ShareMode, longest_packet_ms
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.session import runs_on_this_machine
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_storage_api.storage import CheckpointStorage
+
+logger = logging.getLogger("seatunnel.job")
+
+STORAGE_THREADS = 16
+PLACE_THREADS = 16
+"""They wait, for disks and servers; a disk that sixteen ask at a time needs a tenth for each of what one waits for
+alone. A thousand small tables took 18 s instead of 23."""
+
+
+class JobThreads:
+    """The threads of a job and the pipelines that live on its loop."""
+
+    def __init__(
+        self,
+        *,
+        job_id: str,
+        claim: Claim,
+        engine: EngineConfig,
+        storage: CheckpointStorage,
+        plane: SparkPlane,
+        on_begun: Callable[[], None] | None,
+        on_end: Callable[[JobReport], None],
+        restored: bool,
+        slots: Reservation | None = None,
+    ) -> None:
+        """``slots`` bounds the work units that run at once, and the job begins when it has some; without it Spark's own
+        slots do."""
+        self._job_id = job_id
+        self._claim = claim
+        self._engine = engine
+        self._storage = storage
+        self._plane = plane
+        self._on_begun = on_begun
+        self._on_end = on_end
+        self._restored = restored
+        self._slots = slots
+        self._started_at = wall_clock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run_loop, name="seatunnel-loop", daemon=True)
+        self._spark_starter = threading.Thread(target=self._start_spark, name="seatunnel-spark", daemon=True)
+        self._storage_pool = ThreadPool(STORAGE_THREADS, "seatunnel-storage")
+        self._place_pool = ThreadPool(PLACE_THREADS, "seatunnel-places")
+        self._spark: asyncio.Future[UnitDispatcher] = self._loop.create_future()
+        self._shares_disk = runs_on_this_machine(plane.settings)
+        self._manifest = ManifestWriter(storage, job_id, claim)
+        self._savepoints = JobSavepoints(self._manifest, self._storage_pool)
+        self._runs: list[PipelineRun] = []
+        self._ended = 0
+        self._begun = False
+        self._broken: Failure | None = None
+        """What ended the job beyond its pipelines' own failures."""
+        self._recorded = False
+        """Whether the manifest says that the job has ended."""
+        self._closed = False
+        self._deaf = False
+        """Whether the loop is about to end: what is asked now would never be heard."""
+        self._asking = threading.Lock()
+
+    def start(self) -> None:
+        self._thread.start()
+        self._call(self._make_pipelines)
+        if self._slots is None:
+            self._begin()
+        else:
+            self._slots.when_granted(self._begin)
+
+    def _begin(self) -> None:
+        self._spark_starter.start()
+        self._call(self._start_pipelines)
+
+    def _start_pipelines(self) -> None:
+        for run in self._runs:
+            if run.outcome is None:  # it was not stopped while the job waited for slots
+                run.start()
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.set_exception_handler(
+            lambda _loop, context: self._break(context.get("exception") or RuntimeError(context["message"]))
+        )
+        self._loop.run_forever()
+
+    def _start_spark(self) -> None:
+        try:
+            self._plane.start()
+            mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
+            slots = None if self._slots is None else self._slots.slots
+            dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(self._checkpoints.interval_ms))
+        except Exception as error:
+            self._call(self._spark.set_exception, error)
+        else:
+            logger.debug("Spark runs %d tasks at a time", self._plane.slots, extra={"job": self._job_id})
+            self._call(self._spark.set_result, dispatcher)
+
+    def _make_pipelines(self) -> None:
+        shared = SharedResources(
+            loop=self._loop, storage_pool=self._storage_pool, place_pool=self._place_pool, spark=self._spark
+        )
+        restarts = restart_policy(self._claim.job)
+        save_modes = SaveModes()
+        for planned in self._claim.job.pipelines:
+            work = PipelineIO(
+                job_id=self._job_id,
+                planned=planned,
+                storage=self._storage,
+                plane=self._plane,
+                shares_disk=self._shares_disk,
+                settled_below=self._claim.job.manifest.settled_below,
+                requires_known=self._restored and self._request(planned).rewind is Rewind.REFUSED,
+                save_modes=save_modes,
+            )
+            self._runs.append(
+                PipelineRun(
+                    work=work,
+                    shared=shared,
+                    protocol_of=self._protocols(planned),
+                    restart_policy=restarts,
+                    owner=self,
+                    log=PipelineLog(self._job_id, planned.id),
+                )
+            )
+        self._tell_now_and_then()
+
+    def _tell_now_and_then(self) -> None:
+        def tell() -> None:
+            slots = self._plane.slots if self._spark.done() and self._spark.exception() is None else None
+            logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
+            self._tell_now_and_then()
+
+        self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], tell)
+
+    @cached_property
+    def _checkpoints(self) -> CheckpointPolicy:
+        """Of all pipelines of the job."""
+        return checkpoint_policy(self._claim.job, self._engine)
+
+    def _request(self, planned: PlannedPipeline) -> RestoreRequest:
+        return self._claim.restores.get(planned.id, RestoreRequest())
+
+    def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
+        topology, limits = topology_of(planned), Limits().within(self._checkpoints.interval_ms)
+
+        def protocol(restarts: int) -> PipelineProtocol:
+            return PipelineProtocol(
+                job_id=self._job_id,
+                pipeline_id=planned.id,
+                epoch_minimum=self._claim.epoch_minimum(restarts),
+                topology=topology,
+                policy=self._checkpoints,
+                limits=limits,
+                restore=evolve(self._request(planned), since=self._claim.epoch_minimum(0)),
+            )
+
+        return protocol
+
+    # -- what pipelines tell ----------------------------------------------------------------------------------------
+
+    def pipeline_begun(self, _run: PipelineRun) -> None:
+        if not self._begun:
+            self._begun = True
+            if self._on_begun is not None:
+                self._on_begun()
+
+    def pipeline_ended(self, run: PipelineRun) -> None:
+        self._ended += 1
+        if run.outcome is Outcome.FENCED:
+            for other in self._runs:
+                other.abandon()
+        elif run.failure is not None and run.failure.kind is FailureKind.JOB:
+            for other in self._runs:
+                other.stop()
+        if self._ended == len(self._runs):
+            self._storage_pool.submit(self._conclude)
+
+    def _conclude(self) -> None:
+        try:
+            self._savepoints.conclude()
+            report = self._report()
+            if report.outcome is not JobOutcome.FINISHED:
+                self._on_end(report)
+                return
+            self._manifest.write(lambda manifest: manifest.closed(report.record()))
+            self._recorded = True
+            self._call(self._clear, report)
+        except Exception as error:
+            self._break(error)
+
+    def _clear(self, report: JobReport) -> None:
+        """What the pipelines leave behind, of many of them at a time; then the job has ended."""
+        left = len(self._runs)
+
+        def cleared() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._on_end(report)
+
+        def clear(run: PipelineRun) -> None:
+            try:
+                run.clear()
+            except Exception as error:
+                self._break(error)
+            else:
+                self._call(cleared)
+
+        for run in self._runs:
+            self._place_pool.submit(clear, run)
+
+    def _break(self, error: BaseException) -> None:
+        """A job never waits for ever: what nobody expected ends it."""
+        failure = failure_of(error)
+        logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
+        logger.debug("%s", failure.detail, extra={"job": self._job_id})
+        self._broken = failure = self._broken or failure  # before the last pipeline ends, and the job is concluded
+        for run in self._runs:
+            run.abandon()
+        try:
+            report = self._report()
+        except Exception:  # what broke may be the report itself
+            now = wall_clock()
+            report = JobReport(
+                job_id=self._job_id,
+                name=self._claim.job.name,
+                outcome=JobOutcome.FAILED,
+                pipelines=(),
+                started_at=now,
+                ended_at=now,
+                failure=failure.message,
+                code=failure.code,
+            )
+        self._on_end(report)
+
+    def _report(self) -> JobReport:
+        outcomes = {run.outcome for run in self._runs}
+        if self._broken or outcomes & {Outcome.FAILED, Outcome.FENCED}:
+            outcome = JobOutcome.FAILED
+        else:
+            outcome = JobOutcome.STOPPED if Outcome.STOPPED in outcomes else JobOutcome.FINISHED
+        log_file = self._plane.log_file
+        return JobReport(
+            job_id=self._job_id,
+            name=self._claim.job.name,
+            outcome=outcome,
+            pipelines=tuple(run.view() for run in self._runs),
+            started_at=self._started_at,
+            ended_at=wall_clock(),
+            failure=self._broken.message if self._broken else "",
+            code=self._broken.code if self._broken else "",
+            warnings=tuple(str(problem) for problem in self._claim.job.warnings),
+            log_file=Path(log_file) if log_file else None,
+            resumed=self._restored,
+        )
+
+    # -- what the face asks -------------------------------------------------------------------------------------------
+
+    def views(self) -> tuple[PipelineView, ...]:
+        return tuple(run.view() for run in tuple(self._runs))
+
+    def metrics(self) -> tuple[PipelineMetrics, ...]:
+        return tuple(run.metrics() for run in tuple(self._runs))
+
+    def stop(self) -> None:
+        self._call(self._on_each, PipelineRun.stop)
+
+    def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
+        """``name`` is the next number when it is ``None``.
+
+        Raises:
+            UsageError: the job is being closed.
+        """
+        taken: Future[JobSavepoint] = Future()
+
+        def take() -> None:
+            self._savepoints.take(name, stop=stop, drain=drain, pipelines=self._runs, taken=taken)
+
+        with self._asking:
+            if self._deaf:
+                raise UsageError(f"the job {self._job_id} has ended, so no savepoint can be taken of it")
+            self._call(take)
+        return taken
+
+    def kill(self) -> None:
+        self._call(self._on_each, PipelineRun.abandon)
+
+    def _on_each(self, action: Callable[[PipelineRun], None]) -> None:
+        for run in self._runs:
+            action(run)
+
+    def close(self, *, last: bool = False) -> None:
+        """``last`` says that the process ends with it: where all is done and committed, nobody waits for Spark."""
+        if self._closed:
+            return
+        self._closed = True
+        self._kill_and_wait()
+        self._place_pool.close()
+        self._storage_pool.close()
+        self._plane.give_up()
+        if self._spark_starter.ident is not None:
+            self._spark_starter.join()  # a Spark that is half started cannot be stopped
+        started = self._spark.done() and self._spark.exception() is None
+        if started:
+            self._spark.result().close()
+        late = self._recorded and started and self._spark.result().lost_packets
+        done = self._recorded and not late and all(run.outcome is Outcome.FINISHED for run in self._runs)
+        if last and done:
+            self._plane.leave()
+        else:
+            self._plane.stop()
+        if late or self._ended_elsewhere():
+            self._clear_late_staging()
+        with self._asking:
+            self._deaf = True
+            self._call(self._loop.stop)
+        self._thread.join(timeout=30)
+        self._loop.close()
+        self._savepoints.close()
+
+    def _kill_and_wait(self) -> None:
+        """Until no pipeline gives the pools any more work: what is still given when they are shut would be an error."""
+        killed: Future[None] = Future()
+
+        def kill() -> None:
+            try:
+                for run in self._runs:
+                    run.abandon()
+            finally:
+                killed.set_result(None)
+
+        self._call(kill)
+        if self._thread.is_alive():
+            killed.result()
+
+    def _ended_elsewhere(self) -> bool:
+        """Whether another process has taken the job over and to its end: nothing that was staged here is wanted."""
+        if all(run.outcome is not Outcome.FENCED for run in self._runs):
+            return False
+        try:
+            return self._manifest.job_has_ended()
+        except Exception as error:
+            logger.debug("what this process staged stays: %s", error, extra={"job": self._job_id})
+            return False
+
+    def _clear_late_staging(self) -> None:
+        """A task of a lost packet is told to stop, and may go on to stage for seconds: past the last sweep (R9).
+
+        Now that Spark is gone, nothing stages any more.
+        """
+        for run in self._runs:
+            try:
+                run.clear()
+            except Exception as error:  # the job is done; what is left is left to `gc`
+                logger.debug("what late tasks staged stays: %s", error, extra={"job": self._job_id})
+
+    def _call(self, function: Callable[..., object], *arguments: object) -> None:
+        self._loop.call_soon_threadsafe(function, *arguments)

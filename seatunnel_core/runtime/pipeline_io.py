@@ -1,0 +1,414 @@
+"""What a pipeline's commands amount to outside the loop: blocking calls to the checkpoint storage, sinks and sources.
+
+Each method is called from a pool's thread, returns plain values and raises what went wrong; it knows no events.
+"""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+
+from attrs import define, evolve, field
+
+from seatunnel_core.checkpoint.decisions.retracting import retractions
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.progress import PipelineProgress
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
+from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning, Source
+from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.planning.programs import emitted_splits, program_of, programs_of
+from seatunnel_core.planning.settings import topology_of
+from seatunnel_core.quantity import pick
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.runtime.acknowledging import Acknowledgements
+from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.program import Program
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.retraction import Retraction
+from seatunnel_core.work.split import Split
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.errors import (
+    CheckpointCorruptedError,
+    CheckpointStorageError,
+    StaleEpochError,
+    UnsupportedFormatError,
+)
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
+
+logger = logging.getLogger("seatunnel.job")
+
+
+@define
+class PipelineIO:
+    """The blocking side of one pipeline."""
+
+    job_id: str
+    planned: PlannedPipeline
+    storage: CheckpointStorage = field(repr=False)
+    plane: SparkPlane = field(repr=False)
+    shares_disk: bool
+    """Whether tasks run on this machine, so that there is nothing to prove about what they see."""
+
+    settled_below: int = 0
+    """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
+
+    requires_known: bool = False
+    """Whether the targets are asked for what the newest checkpoint does not know: the job was restored, and nobody said
+    what becomes of that."""
+
+    save_modes: SaveModes = field(factory=SaveModes, repr=False)
+    """Of all pipelines of the process."""
+
+    _saves_later: bool = field(default=False, init=False)
+    """Whether a save mode waits for its tables to be known."""
+
+    upstream: Acknowledgements = field(init=False, repr=False)
+    _newest: CheckpointRef | None = field(init=False, default=None)
+    """Of the checkpoints that this process has stored."""
+
+    def __attrs_post_init__(self) -> None:
+        self.upstream = Acknowledgements(self.planned)
+
+    # -- checkpoint storage ---------------------------------------------------------------------------------------
+
+    def claim_epoch(self, minimum: int) -> int:
+        return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
+
+    def require_own(self, epoch: int) -> None:
+        """Look whether ``epoch`` still is the newest.
+
+        Raises:
+            StaleEpochError: another engine took the pipeline over, or the job was deleted.
+        """
+        newest = self.storage.newest_epoch(self.job_id, self.planned.id)
+        if newest != epoch:
+            reason = "its marker is gone" if newest is None else f"epoch {newest} was claimed since"
+            raise StaleEpochError(
+                f"another engine runs pipeline {self.planned.id} of job {self.job_id!r}, or the job was deleted: this "
+                f"one has epoch {epoch}, and {reason}"
+            )
+
+    def list_checkpoints(self) -> PipelineListing:
+        """Raises ``CheckpointStorageError`` when what this process stored last is gone, and nothing newer there."""
+        listing = self.storage.scan(self.job_id, self.planned.id)
+        latest = lineage.latest(listing.checkpoints)
+        if self._newest is not None and (latest is None or latest.ref < self._newest):
+            raise CheckpointStorageError(
+                f"checkpoint {self._newest} of pipeline {self.planned.id}, which this process has stored, is gone: "
+                "somebody removed it. What was published since the one before would be published again"
+            )
+        return listing
+
+    def load(self, ref: CheckpointRef) -> PipelineState:
+        state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
+        if state is None:
+            raise CheckpointStorageError(f"checkpoint {ref} of pipeline {self.planned.id} was listed and is gone")
+        if ref.epoch >= self.settled_below:
+            return state
+        return evolve(state, states=codec.encode(codec.decode(state.states).without_staged()))
+
+    def newest_intact(self) -> CheckpointRef | None:
+        """Of the live ones; ``None`` when all of them are damaged."""
+        try:
+            state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
+        except CheckpointCorruptedError:
+            return None
+        return state.ref if state is not None else None
+
+    def store(self, state: PipelineState) -> None:
+        if self.requires_known and self._newest is None:
+            self._require_known(state)
+        self.storage.store_checkpoint(state)
+        self._newest = max(state.ref, self._newest or state.ref)
+        self.upstream.stored(state)
+
+    def _require_known(self, restore_point: PipelineState) -> None:
+        """Before a restored pipeline stores anything: what its targets show to be published has to be known to its
+        base. Else newer checkpoints were there, and are gone: their rows would come twice.
+
+        Raises:
+            UsageError: says what was found, and which commands go on.
+        """
+        states, base = codec.decode(restore_point.states), restore_point.base
+        if states.retracting is not None or restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT:
+            return
+        epoch, base_epoch = restore_point.epoch, 0 if base is None else base.epoch
+        known = retractions(states, topology_of(self.planned), epoch=epoch, base_epoch=base_epoch)
+        for sink in self.planned.sinks:
+            found = sink.sink.published(self._place(sink, epoch))
+            missed = sorted({each for each in found if known[sink.name].misses(each)})
+            if missed:
+                raise UsageError(_missed(self.job_id, sink.name, missed, base))
+
+    # -- sinks ----------------------------------------------------------------------------------------------------
+
+    def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
+        """Make the targets ready, and prove that what a task writes there is what the driver sees."""
+        for sink in self.planned.sinks:
+            sink.sink.prepare(self._place(sink, epoch))
+        if not self.shares_disk:
+            self._prove(epoch)
+        pending = [sink for sink in self.planned.sinks if sink.name in save_mode_pending]
+        acting = [sink.sink for sink in pending if (mode := sink.sink.save_mode) is not None and mode.does]
+        if acting:
+            self.require_own(epoch)  # behind what a newer engine takes away, and before the target changes
+        self._saves_later = any(sink.saves_later for sink in acting)
+        for sink in pending:
+            self.save_modes.apply(sink.sink, self._place(sink, epoch))
+
+    def _prove(self, epoch: int) -> None:
+        token = uuid.uuid4().hex
+        places = [(sink.sink, self._place(sink, epoch)) for sink in self.planned.sinks]
+        self.plane.probe(places, token)
+        for sink, place in places:
+            sink.prove(place, token)
+
+    def commits_on_spark(self, sink_name: str) -> bool:
+        return isinstance(self.planned.sink(sink_name).sink, FrameSink)
+
+    def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
+        planned = self.planned.sink(sink_name)
+        sink, place = planned.sink, self._place(planned, epoch)
+        if isinstance(sink, FrameSink):
+            self.plane.publish(sink, committables, place, again=again)
+        else:
+            sink.commit(committables, place, again=again)
+
+    def show(self, shown: Mapping[str, Sequence[str]]) -> None:
+        """Hand what a unit that has ended wants to show to its sinks."""
+        for name, texts in shown.items():
+            self.planned.sink(name).sink.show(texts)
+
+    def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
+        """R9. A sink that forgets what it committed is told what older live checkpoints name too; while one of them
+        cannot be read, it is not asked to."""
+        sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
+        removed = sum(sink.sink.sweep(self._place(sink, epoch), keep, final=final) for sink in sinks)
+        forgetting = [sink for sink in self.planned.sinks if sink not in sinks]
+        named = self._named_by_live() if forgetting else None
+        if named is not None:
+            removed += sum(sink.sink.sweep(self._place(sink, epoch), keep | named, final=False) for sink in forgetting)
+        return removed
+
+    def _named_by_live(self) -> frozenset[str] | None:
+        """The committables of all live checkpoints; ``None`` when one of them cannot be read."""
+        infos = self.list_checkpoints().checkpoints
+        alive = lineage.live(infos)
+        try:
+            states = [self.storage.load(info) for info in infos if info.ref in alive]
+            return frozenset(
+                committable.id
+                for state in states
+                if state is not None
+                for committable in codec.decode(state.states).committables()
+            )
+        except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
+            logger.warning("what was staged before is not swept now: %s", error, extra={"job": self.job_id})
+            return None
+
+    def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
+        return sum(sink.sink.retract(self._place(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
+
+    @property
+    def concludes(self) -> bool:
+        """Whether a sink has something to say in the end."""
+        return any(type(each.sink).conclude is not Sink.conclude for each in self.planned.sinks)
+
+    def conclude(self, progress: PipelineProgress) -> None:
+        for sink_name, rows in progress.rows_committed_by_sink.items():
+            self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
+
+    def clear(self, epoch: int) -> None:
+        """After the job is recorded as ended: take away what came late, and what its sinks no longer need."""
+        for sink in self.planned.sinks:
+            sink.sink.clear(self._place(sink, epoch))
+
+    # -- sources --------------------------------------------------------------------------------------------------
+
+    @property
+    def on_frames(self) -> bool:
+        """Whether a source, a transform or a sink is planned by Spark."""
+        return self.planned.on_frames
+
+    def is_limited(self, source_name: str) -> bool:
+        """Whether a speed limit holds for the source."""
+        source = self.planned.source(source_name)
+        return source.rows_per_second is not None or source.bytes_per_second is not None
+
+    def discover(self, source_name: str) -> Sequence[Item]:
+        """What tasks have to look into before the source can be enumerated."""
+        source = self.planned.source(source_name)
+        return source.source.discover(_planning(source))
+
+    def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
+        """The frozen enumeration of a source, and the name of the attachment that holds it (R12).
+
+        Needs Spark when there are discovered ``items``.
+        """
+        source = self.planned.source(source_name)
+        if attachment is not None:
+            enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
+            self.upstream.enumerated(source_name, enumeration.splits)
+            return enumeration, attachment
+        planning = _planning(source)
+        inspected = self.plane.inspect(source.source, items, planning) if items else ()
+        if isinstance(source.source, FrameSource):
+            enumeration = _one_split(self.plane.source_schema(source.source))
+        else:
+            enumeration = source.source.enumerate(inspected, planning)
+        self.upstream.enumerated(source_name, enumeration.splits)
+        return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
+
+    def open_source(self, source_name: str, *, restored: bool) -> None:
+        """Let a source take hold of what its tasks share."""
+        self.planned.source(source_name).source.open(restored=restored)
+
+    @property
+    def holds_sources(self) -> bool:
+        """Whether a source has something to let go of."""
+        return any(type(each.source).close is not Source.close for each in self.planned.sources)
+
+    def close_sources(self) -> None:
+        """The pipeline has ended, however it did."""
+        for source in self.planned.sources:
+            source.source.close()
+
+    def look(self, source_name: str, memory: Item) -> News:
+        """What an unbounded source has more than it remembers."""
+        source = self.planned.source(source_name)
+        return source.source.look(memory, _planning(source))
+
+    def splits_of(self, source_name: str, news: News, next_index: int) -> tuple[Split, ...]:
+        """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
+        if not news.items:
+            return ()
+        source = self.planned.source(source_name)
+        planning = _planning(source)
+        items = self.plane.inspect(source.source, news.items, planning) if news.inspect else news.items
+        found = source.source.enumerate(items, planning).splits
+        return tuple(evolve(split, index=next_index + split.index) for split in found)
+
+    @property
+    def sources(self) -> int:
+        """How many there are."""
+        return len(self.planned.sources)
+
+    @property
+    def plans_together(self) -> bool:
+        """Whether programs are made when all sources are enumerated: ``programs`` in place of ``program``."""
+        return self.planned.has_frame_transforms
+
+    def program(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> Program:
+        """What the tasks of one source run, once its schemas are known; its sinks' tables are there then."""
+        program = program_of(self.planned, source_name, schemas, job_id=self.job_id)
+        self._create_tables(program, epoch)
+        return program
+
+    def programs(
+        self, enumerations: Mapping[str, Enumeration], frozen: Mapping[str, int], epoch: int
+    ) -> tuple[dict[str, Program], dict[str, tuple[Split, ...]]]:
+        """As ``program``, for all sources of a pipeline together, by source; and what each source emits: where a query
+        looks across rows, all its splits as one.
+
+        Args:
+            enumerations: by source.
+            frozen: how many splits each of the sources emits that an earlier start enumerated.
+        """
+        programs = programs_of(
+            self.planned,
+            enumerations,
+            job_id=self.job_id,
+            frame_plan=lambda transform, arriving: self.plane.frame_plan(transform, arriving),
+        )
+        emitted = emitted_splits(programs, enumerations)
+        for program in programs:
+            if program.splits is not None:
+                self.upstream.read_together(program.source_name, program.splits)
+                _refuse_new(program, frozenset(frozen))
+        for name, splits in emitted.items():
+            require_same_splits(name, frozen.get(name), splits)
+        for program in programs:
+            self._create_tables(program, epoch)
+        return {program.source_name: program for program in programs}, emitted
+
+    def _create_tables(self, program: Program, epoch: int) -> None:
+        if self._saves_later:
+            self.require_own(epoch)
+        for target in program.targets:
+            place = self._place(self.planned.sink(target.name), epoch)
+            if isinstance(target.sink, FrameSink):
+                self.plane.begin(target.sink, target.schemas, place)
+            else:
+                target.sink.create_tables(target.schemas, place)
+
+    def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:
+        return SinkPlace(
+            job_id=self.job_id,
+            pipeline_id=self.planned.id,
+            sink_ordinal=sink.ordinal,
+            epoch=epoch,
+            process=epoch // EPOCHS_PER_VERSION,
+        )
+
+
+def _missed(job_id: str, sink: str, committables: Sequence[str], base: CheckpointRef | None) -> str:
+    units = ", ".join(committables[:3]) + (", …" if len(committables) > 3 else "")
+    found = (
+        f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
+        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} knows nothing")
+        + ": newer checkpoints were there, and somebody removed them. Their rows would be published a second time. "
+    )
+    if base is None:
+        return f"{found}Put the checkpoints back from a copy, or empty the target and begin again under a new id"
+    again = f"-r {job_id} --restore-with-checkpoint {base}"
+    return (
+        f"{found}Put them back from a copy; or write `{again} --retract`, which takes those rows back first where the "
+        f"sink can do that, or `{again} --accept-duplicates`, which leaves them there"
+    )
+
+
+def _forgets(sink: Sink) -> bool:
+    return sink.forgets and type(sink).sweep is not Sink.sweep
+
+
+def _refuse_new(query: Program, restored: frozenset[str]) -> None:
+    """A source whose rows the query of an earlier start has not seen would be left out of it."""
+    names = [reader.name for reader in query.readers]
+    new = [name for name in names if name not in restored]
+    if new and len(new) < len(names):
+        raise UsageError(
+            f"the query over {', '.join(names)} began without {', '.join(new)}, and "
+            "may have ended without: leave what is new out, or begin a new job"
+        )
+
+
+def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
+    """Raise ``UsageError`` when a source would emit other splits than when the job began.
+
+    That is so where a query looks across rows, which has all splits as one, and did not then, or the other way round.
+    """
+    if frozen in (None, len(splits)):
+        return
+    raise UsageError(
+        f"source {source!r} began with {frozen} splits and would go on with {len(splits)}: a transform that looks "
+        "across rows, and so reads all splits in one query, was added, changed or taken away. Put the transforms back "
+        "as they were, or begin a new job"
+    )
+
+
+def _one_split(schema: TableSchema) -> Enumeration:
+    """Of a source that Spark reads."""
+    return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
+
+
+def _planning(source: PlannedSource) -> Planning:
+    return Planning(
+        parallelism=source.parallelism,
+        rows_per_second=source.rows_per_second,
+        bytes_per_second=source.bytes_per_second,
+    )

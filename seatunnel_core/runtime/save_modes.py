@@ -1,0 +1,35 @@
+"""The save mode acts once for a job and a target, before any of the job's pipelines publishes there (R4)."""
+
+import threading
+from collections import defaultdict
+
+from attrs import define, field
+
+from seatunnel_core.connectors.sink import Sink, SinkPlace
+
+
+@define
+class SaveModes:
+    """Those of the pipelines of one process."""
+
+    _guard: threading.Lock = field(factory=lambda: threading.Lock())
+    _locks: dict[str, threading.Lock] = field(factory=lambda: defaultdict(lambda: threading.Lock()))
+    _acted: set[str] = field(factory=set)
+    """The targets on which one has acted in this process."""
+
+    def apply(self, sink: Sink, place: SinkPlace) -> None:
+        """Let the sink act, unless another one of the job has; who comes meanwhile waits.
+
+        Raises:
+            SinkError: it cannot be done.
+        """
+        mode = sink.save_mode
+        if mode is None or sink.saves_later:
+            sink.apply_save_mode(place)
+            return
+        with self._guard:
+            lock = self._locks[mode.target]
+        with lock:
+            if mode.target not in self._acted:
+                sink.apply_save_mode(place)
+                self._acted.add(mode.target)

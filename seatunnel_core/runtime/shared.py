@@ -1,0 +1,30 @@
+"""What all pipelines of a job share."""
+
+import asyncio
+
+from attrs import field, frozen
+
+from seatunnel_core.runtime.thread_pool import Inbox, Pool
+from seatunnel_core.spark.dispatch import UnitDispatcher
+
+
+@frozen(kw_only=True)
+class SharedResources:
+    """What all pipelines of a job share: the loop, the pools and Spark."""
+
+    loop: asyncio.AbstractEventLoop
+    storage_pool: Pool
+    """For the checkpoint storage."""
+
+    place_pool: Pool
+    """For sources and sinks: listing, planning, preparing, committing, sweeping."""
+
+    spark: "asyncio.Future[UnitDispatcher]"
+    """Done when Spark runs, or could not be started."""
+
+    inbox: Inbox = field(init=False)
+    """For what is to be done on the loop."""
+
+    @inbox.default
+    def _of_the_loop(self) -> Inbox:
+        return Inbox(self.loop)

@@ -1,0 +1,127 @@
+"""Has the sources of a pipeline enumerated, and what their tasks run worked out, at the start of an epoch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from attrs import frozen
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.connectors.source import Enumeration, Item
+from seatunnel_core.runtime.pipeline_io import PipelineIO, require_same_splits
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.program import Program
+from seatunnel_core.work.split import Split
+
+Then = Callable[[], None]
+"""What is done on the loop."""
+
+
+@frozen
+class _Enumerated:
+    """What came of one command."""
+
+    command: commands.Enumerate
+    enumeration: Enumeration
+    attachment: str
+
+    def event(self, splits: Sequence[Split], now: int) -> Event:
+        return events.Enumerated(
+            now_ms=now, source=self.command.source, splits=tuple(splits), attachment=self.attachment
+        )
+
+
+class Planner:
+    """Lists in a thread of the pool, and where tasks have to look into what was found, goes on when Spark runs.
+
+    A source is planned by itself, and the protocol told at once. Only where Spark plans a transform the program depends
+    on all sources of the pipeline: a query may look at the rows of several, and reads all their splits as one.
+    """
+
+    def __init__(
+        self,
+        work: PipelineIO,
+        shared: SharedResources,
+        epoch: Callable[[], int],
+        take_programs: Callable[[Mapping[str, Program]], None],
+        deliver: Callable[[Callable[[int], Event]], None],
+        when_spark_runs: Callable[[Then], None],
+    ) -> None:
+        """
+        Args:
+            take_programs: takes programs, on the loop, by the source whose work units run them.
+            deliver: takes an answer, on the loop, as a function of the time; drops those that come too late.
+        """
+        self._work = work
+        self._shared = shared
+        self._epoch = epoch
+        self._take_programs = take_programs
+        self._deliver = deliver
+        self._when_spark_runs = when_spark_runs
+        self._waiting: dict[str, _Enumerated] = {}
+        """By source, until all sources of the pipeline are enumerated; only where they are planned together."""
+
+    def enumerate(self, command: commands.Enumerate) -> None:
+        """At once, while Spark still starts; where tasks have to look into the source first, when Spark runs."""
+        self._in_pool(partial(self._discover, command))
+
+    def _discover(self, command: commands.Enumerate) -> Then:
+        items = self._work.discover(command.source) if command.attachment is None else ()
+        if items or self._work.on_frames:
+            return partial(self._on_spark, partial(self._plan, command, items))
+        tell = self._plan(command, items)
+        if self._work.is_limited(command.source):  # what flowed while Spark starts would be read at once when it runs
+            return partial(self._when_spark_runs, tell)
+        return tell
+
+    def _plan(self, command: commands.Enumerate, items: Sequence[Item]) -> Then:
+        source, attachment = command.source, command.attachment
+        enumeration, stored = self._work.enumerate(source, attachment, items)
+        self._work.open_source(source, restored=attachment is not None)
+        done = _Enumerated(command, enumeration, stored)
+        if self._work.on_frames and self._work.plans_together:
+            return partial(self._wait_for_others, done)
+        require_same_splits(source, command.total, enumeration.splits)
+        program = self._work.program(source, enumeration.schemas, self._epoch())
+        return partial(self._tell, {source: program}, [(done, enumeration.splits)])
+
+    def _wait_for_others(self, done: _Enumerated) -> None:
+        self._waiting[done.command.source] = done
+        if len(self._waiting) == self._work.sources:
+            every, self._waiting = self._waiting, {}
+            self._on_spark(partial(self._plan_together, every))
+
+    def _plan_together(self, every: dict[str, _Enumerated]) -> Then:
+        enumerations = {name: done.enumeration for name, done in every.items()}
+        frozen = {name: done.command.total for name, done in every.items() if done.command.total is not None}
+        programs, splits = self._work.programs(enumerations, frozen, self._epoch())
+        return partial(self._tell, programs, [(done, splits[name]) for name, done in every.items()])
+
+    def _tell(self, programs: dict[str, Program], every: Sequence[tuple[_Enumerated, Sequence[Split]]]) -> None:
+        self._take_programs(programs)
+        for done, splits in every:
+            self._deliver(partial(done.event, splits))
+
+    def _on_spark(self, work: Callable[[], Then]) -> None:
+        def run() -> Then:
+            self._shared.spark.result()
+            return work()
+
+        self._when_spark_runs(partial(self._in_pool, run))
+
+    def _in_pool(self, work: Callable[[], Then]) -> None:
+        """Do the work in a thread, and what it returns on the loop; what it raises is the answer."""
+
+        def run() -> None:
+            try:
+                then = work()
+            except Exception as error:
+                then = partial(self._deliver, partial(_failed, error))
+            self._shared.inbox.put(then)
+
+        self._shared.place_pool.submit(run)
+
+
+def _failed(error: Exception, now: int) -> Event:
+    return events.PlaceFailed(now_ms=now, failure=failure_of(error))

@@ -1,0 +1,259 @@
+"""The line between a task and the driver: a task asks before it begins a work unit, and says at once what became of it.
+
+Spark itself says nothing of a task before it has ended. So without the line a unit's result waits for its neighbours in
+the packet, and of a task that is killed nobody knows what it had begun (protocol rule R15).
+
+The task says ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"end": NUMBER, "result": {…}}``, each in a
+line that is answered by one byte. Whoever does not know the packet's key is not listened to.
+"""
+
+import json
+import logging
+import secrets
+import socket
+import socketserver
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from attrs import asdict, define, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.spark.work import Address, UnitResult
+from seatunnel_core.work.committable import committable_json, read_committable
+from seatunnel_core.work.failure import Failure, FailureKind
+
+logger = logging.getLogger("seatunnel.spark")
+
+_YES, _NO = b"+", b"-"
+_KEY_BYTES = 200
+"""The longest first line: who sends more knows no key."""
+
+_PATIENCE_S = 20.0
+"""How long a task tries to reach the driver."""
+
+
+class Hearing(Protocol):
+    """The driver's side of one packet. Called from threads of their own."""
+
+    def reached(self) -> None:
+        """A task of the packet is there."""
+
+    def begins(self, number: int) -> bool:
+        """Whether a work may begin; it has begun when this returns true."""
+
+    def ended(self, number: int, result: UnitResult) -> None:
+        """What became of it."""
+
+
+@define(eq=False)
+class _Call:
+    """One packet that is on the line."""
+
+    hearing: Hearing
+    tasks: int = 0
+    """How many are connected."""
+
+
+class Exchange:
+    """The driver's end of all lines."""
+
+    def __init__(self, host: str, bind: str) -> None:
+        """``host`` is where tasks find the driver, ``bind`` its own address of that."""
+        self._host = host
+        self._calls: dict[str, _Call] = {}
+        self._changed = threading.Condition()
+        self._server = _Server((bind, 0), _Handler)
+        self._server.exchange = self
+        threading.Thread(target=self._server.serve_forever, name="seatunnel-line", daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @contextmanager
+    def listening(self, hearing: Hearing) -> Iterator[Address]:
+        """Listen to the tasks of one packet."""
+        key = secrets.token_hex(16)
+        with self._changed:
+            self._calls[key] = _Call(hearing)
+        try:
+            yield Address(self._host, self._server.server_address[1], key)
+        finally:
+            with self._changed:
+                del self._calls[key]
+
+    def is_silent(self, address: Address) -> bool:
+        """Whether no task of the packet is connected: the processes of those that were have ended."""
+        with self._changed:
+            return not self._calls[address.key].tasks
+
+    def serve(self, connection: socket.socket) -> None:
+        """Listen to one task until it hangs up."""
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        with connection.makefile("rb") as lines:
+            call = self._called(lines.readline(_KEY_BYTES))
+            if call is None:
+                return
+            try:
+                connection.sendall(_YES)
+                call.hearing.reached()
+                for line in lines:
+                    if line.endswith(b"\n"):  # one that was cut off is of a task that was killed
+                        _heed(call.hearing, stored.parse(line), connection)
+            except OSError as error:
+                logger.debug("a task's line broke: %s", error)
+            finally:
+                with self._changed:
+                    call.tasks -= 1
+
+    def _called(self, line: bytes) -> _Call | None:
+        try:
+            key = stored.text(stored.parse(line), "packet")
+        except Exception:
+            return None
+        with self._changed:
+            call = self._calls.get(key)
+            if call is not None:
+                call.tasks += 1
+            return call
+
+
+def _heed(hearing: Hearing, said: Any, connection: socket.socket) -> None:
+    if "begin" in said:
+        connection.sendall(_YES if hearing.begins(stored.number(said, "begin")) else _NO)
+        return
+    try:
+        result = _read_result(stored.below(said, "result"))
+    except Exception as error:  # Spark brings it when the task ends
+        logger.debug("a result could not be read: %s", error)
+        connection.sendall(_NO)
+    else:
+        hearing.ended(stored.number(said, "end"), result)
+        connection.sendall(_YES)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 128
+    exchange: Exchange
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        try:
+            self.server.exchange.serve(self.request)
+        except Exception:
+            logger.exception("what a task said could not be understood")
+
+
+class Line:
+    """A task's end. Several threads may use it."""
+
+    def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
+        """Where the driver cannot be reached, works begin all the same; but where each may begin only ``once``, not if
+        the task was attempted before (``again``), and not behind a line that broke: somebody else may have them. A task
+        of which the driver does not know any more begins nothing."""
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._may_go_on = not (once and again)
+        if address is not None and (reached := _reached(address)) is not None:
+            self._may_go_on = not once and reached.is_wanted
+            self._socket = reached.connection
+            if not reached.is_wanted:
+                self._hang_up()
+
+    def close(self) -> None:
+        with self._lock:
+            self._hang_up()
+
+    def may_begin(self, number: int) -> bool:
+        answer = self._ask({"begin": number})
+        return self._may_go_on if answer is None else answer == _YES
+
+    def tell(self, number: int, result: UnitResult) -> bool:
+        """Say what became of a work; false when nobody hears it."""
+        return self._ask({"end": number, "result": _result_json(result)}) == _YES
+
+    def _ask(self, said: Mapping[str, Any]) -> bytes | None:
+        """The answer; ``None`` when nobody is on the line."""
+        text = json.dumps(said).encode() + b"\n"
+        with self._lock:
+            if self._socket is None:
+                return None
+            try:
+                self._socket.sendall(text)
+                answer = self._socket.recv(1)
+            except OSError:
+                answer = b""
+            if not answer:
+                self._hang_up()
+            return answer or None
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+@frozen
+class _Reached:
+    connection: socket.socket
+    is_wanted: bool
+    """Whether the driver still knows the packet."""
+
+
+def _reached(address: Address) -> _Reached | None:
+    """``None`` when the driver cannot be reached, because of a firewall for example."""
+    try:
+        made = socket.create_connection((address.host, address.port), timeout=_PATIENCE_S)
+    except OSError:
+        return None
+    try:
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.sendall(json.dumps({"packet": address.key}).encode() + b"\n")
+        answer = made.recv(1)
+        made.settimeout(None)
+    except OSError:
+        answer = b""
+    return _Reached(made, answer == _YES)
+
+
+def _result_json(result: UnitResult) -> dict[str, Any]:
+    told = asdict(result, recurse=False)
+    failure = result.failure
+    told["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
+    told["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
+    return told
+
+
+def _read_result(told: Mapping[str, Any]) -> UnitResult:
+    failure = None if stored.member(told, "failure") is None else _read_failure(stored.below(told, "failure"))
+    committables, shown = stored.below(told, "committables"), stored.below(told, "shown")
+    return UnitResult(
+        job_id=stored.text(told, "job_id"),
+        pipeline_id=stored.number(told, "pipeline_id"),
+        source=stored.text(told, "source"),
+        unit=stored.number(told, "unit"),
+        epoch=stored.number(told, "epoch"),
+        attempt=stored.number(told, "attempt"),
+        failure=failure,
+        rows_read=stored.number(told, "rows_read"),
+        rows_skipped=stored.number(told, "rows_skipped"),
+        bytes_read=stored.number(told, "bytes_read"),
+        wall_ms=stored.seconds(told, "wall_ms"),
+        busy_ms=stored.seconds(told, "busy_ms"),
+        committables={sink: read_committable(one) for sink, one in committables.items()},
+        shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
+        notes=tuple(stored.items(told, "notes")),
+    )
+
+
+def _read_failure(told: Mapping[str, Any]) -> Failure:
+    words = {name: str(stored.member(told, name)) for name in ("message", "code", "detail")}  # of any characters
+    return Failure(kind=FailureKind(stored.text(told, "kind")), **words)

@@ -1,0 +1,246 @@
+"""Tells by Spark's analysed plan whether a DataFrame transform works row by row, or looks across rows.
+
+Row by row is what a plan of known operators is, in which each row of the result comes of one row of the input, and of
+nothing that depends on where rows lie. Whatever is not known to be so looks across rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from seatunnel_core.errors import TransformError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
+"""What cannot be read, in the driver and at once."""
+
+_SPARK = "org.apache.spark.sql."
+_SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
+
+_ROW_BY_ROW = frozenset(
+    {
+        "CTERelationDef",
+        "Expand",
+        "Filter",
+        "Generate",
+        "LateralJoin",  # what is joined is a subquery, and judged as one
+        "PipeOperator",
+        "Project",
+        "RebalancePartitions",
+        "Repartition",
+        "RepartitionByExpression",
+        "ResolvedHint",
+        "SubqueryAlias",
+        "View",
+        "WithCTE",
+    }
+)
+
+_ONE_SIDE = {
+    True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
+    False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
+}
+"""Kinds of joins with something that is no input, by whether the input is the left side: each of its rows is joined
+with the same rows, whatever other rows there are."""
+
+_CLAUSES = {
+    "Aggregate": "GROUP BY or an aggregate function",
+    "AttachDistributedSequence": "a row number",
+    "CollectMetrics": "observe",
+    "Deduplicate": "dropDuplicates",
+    "Distinct": "DISTINCT",
+    "Except": "EXCEPT",
+    "GlobalLimit": "LIMIT",
+    "Intersect": "INTERSECT",
+    "LocalLimit": "LIMIT",
+    "Offset": "OFFSET",
+    "Sample": "a sample",
+    "ScriptTransformation": "TRANSFORM … USING",
+    "Tail": "tail",
+    "UnionLoop": "WITH RECURSIVE",
+    "Window": "a window function (OVER)",
+}
+
+_NO_INPUT = "a result that is not made of the input's rows"
+
+_PLAIN_PYTHON = (100, 101)
+"""Spark's numbers for functions that are called with the values of one row; all others see batches or groups."""
+
+
+@frozen
+class Look:
+    """What a plan looks at."""
+
+    clauses: tuple[str, ...]
+    """What looks across rows, in the words of the query; empty when all works row by row."""
+
+    unread: tuple[int, ...]
+    """The inputs that the plan does not read."""
+
+
+def plan_only(spark: "SparkSession", columns: "StructType") -> "DataFrame":
+    """A frame to plan with: whoever asks it for rows gets an error that ``asked_for_rows`` knows."""
+    nothing = spark.sparkContext.textFile(_NOWHERE).map(lambda line: line)
+    return spark.createDataFrame(nothing, columns, verifySchema=False)
+
+
+def asked_for_rows(error: BaseException | None) -> bool:
+    """Whether it is the error of a frame of ``plan_only``."""
+    while error is not None:
+        if _NOWHERE.rpartition("/")[2] in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@contextmanager
+def judging(what: str) -> "Iterator[None]":
+    """Say what to do where a function asks a frame of ``plan_only`` for rows."""
+    try:
+        yield
+    except Exception as error:
+        if not asked_for_rows(error):
+            raise
+        raise TransformError(
+            f"{what} asks its frame for rows (count, collect, toPandas, isEmpty …) while it plans, so nobody can tell "
+            "whether it works row by row. Write scope = all, and its frame has the rows of all splits (batch jobs "
+            "only), or scope = unit, and it is called for each work unit with the rows of that"
+        ) from None
+
+
+def look(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> Look:
+    """Judge the plan of a frame that was made of ``inputs``, which are frames of ``plan_only``."""
+    ids = [_analysed(each).rdd().id() for each in inputs]
+    plan = _Plan(frame.sparkSession, ids)
+    if not plan.reads(_analysed(frame)):
+        plan.clauses[_NO_INPUT] = None
+    unread = tuple(number for number, each in enumerate(ids) if each not in plan.seen)
+    return Look(tuple(plan.clauses), unread)
+
+
+def _analysed(frame: "DataFrame") -> Any:
+    return frame._jdf.queryExecution().analyzed()
+
+
+class _Plan:
+    """One walk through a plan of Spark's, whose nodes and expressions are objects of the JVM."""
+
+    def __init__(self, spark: "SparkSession", inputs: Sequence[int]) -> None:
+        self.clauses: dict[str, None] = {}
+        self.seen: set[int] = set()
+        self._gateway = spark.sparkContext._gateway
+        self._inputs = frozenset(inputs)
+        self._named: dict[int, bool] = {}
+        """Whether what WITH names reads an input, by its id."""
+        self._subqueries: dict[str, bool] = {}
+        """Which classes of expressions are subqueries."""
+
+    def reads(self, plan: Any) -> bool:
+        """Whether a plan reads an input; what in it looks across the input's rows goes to ``clauses``."""
+        kind = _kind(plan)
+        if kind in ("LogicalRDD", "ExternalRDD"):
+            return self._comes_of_input(plan.rdd())
+        if kind == "CTERelationRef":
+            return self._named.get(plan.cteId(), True)
+        sides = [self.reads(child) for child in _each(plan.children())]
+        if kind == "CTERelationDef":
+            self._named[plan.id()] = sides[0]
+        found: dict[str, None] = {}
+        asks = [self._asks(expression, found) for expression in _each(plan.expressions())]
+        if not any(sides) and not any(asks):
+            return False
+        clause = self._clause(kind, plan, sides)
+        self.clauses |= {clause: None, **found} if clause else found
+        return True
+
+    def _comes_of_input(self, rdd: Any) -> bool:
+        """Also over RDDs, whose functions nobody can judge."""
+        if rdd.id() in self._inputs:
+            self.seen.add(rdd.id())
+            return True
+        above = {rdd.id(): rdd}
+        known: set[int] = set()
+        while above:
+            number, each = above.popitem()
+            if number in self._inputs:
+                self.seen.add(number)
+                self.clauses["an RDD of the input"] = None
+                return True
+            known.add(number)
+            above |= {up.id(): up for up in (to.rdd() for to in _each(each.dependencies())) if up.id() not in known}
+        return False
+
+    def _clause(self, kind: str, plan: Any, sides: Sequence[bool]) -> str:
+        """What the operator does across the rows of its input, in the words of the query; empty: nothing."""
+        if kind in _ROW_BY_ROW:
+            return ""
+        if kind == "Union":
+            return "" if all(sides) else "UNION ALL with rows that are not the input's"
+        if kind == "Join":
+            return self._join(plan.joinType().sql(), sides)
+        if kind == "Sort":
+            return "ORDER BY" if getattr(plan, "global")() else "SORT BY"
+        return _CLAUSES.get(kind) or f"{kind[:1].lower()}{kind[1:]}"
+
+    def _join(self, joined: str, sides: Sequence[bool]) -> str:
+        if all(sides):
+            return "JOIN"
+        return "" if joined in _ONE_SIDE[sides[0]] else f"{joined} JOIN"
+
+    def _asks(self, expression: Any, found: dict[str, None]) -> bool:
+        """Whether an expression has a subquery that reads an input; what depends on more than the row goes to
+        ``found``."""
+        asks = False
+        children = list(_each(expression.children()))
+        if self._is_subquery(expression) and self.reads(expression.plan()):
+            found["a subquery over the input"] = None
+            asks = True
+        clause = _beyond_the_row(expression, children)
+        if clause:
+            found[clause] = None
+        return any([asks, *(self._asks(child, found) for child in children)])
+
+    def _is_subquery(self, expression: Any) -> bool:
+        from py4j.java_gateway import is_instance_of
+
+        kind = expression.getClass().getName()
+        if kind not in self._subqueries:
+            self._subqueries[kind] = is_instance_of(self._gateway, expression, _SUBQUERY)
+        return self._subqueries[kind]
+
+
+def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
+    """What an expression asks beyond the values of its row; empty: nothing, or only chance."""
+    kind = _kind(expression)
+    if kind == "PythonUDF":
+        return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
+    if "UDTF" in kind:
+        return "a table function in Python or Hive"
+    if expression.deterministic() or not all(child.deterministic() for child in children):
+        return ""
+    if kind in ("Uuid", "StaticInvoke", "Invoke", "ScalaUDF") or _drawn_anew(expression):
+        return ""
+    return f"{expression.prettyName().lower()}()"
+
+
+def _drawn_anew(expression: Any) -> bool:
+    """A random number without a seed of the query's, which would give each work unit the same numbers."""
+    try:
+        return bool(expression.hideSeed())
+    except Exception:
+        return False
+
+
+def _kind(node: Any) -> str:
+    """The name of Spark's class; of another's with its package, which no list here knows."""
+    name: str = node.getClass().getName()
+    return name.rpartition(".")[2] if name.startswith(_SPARK) else name
+
+
+def _each(sequence: Any) -> Iterator[Any]:
+    return (sequence.apply(number) for number in range(sequence.size()))

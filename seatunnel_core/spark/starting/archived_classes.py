@@ -1,0 +1,102 @@
+"""Where the archive of Java's classes lies that Spark's JVM loads at every start. ``class_archive`` makes it."""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.spark.starting.java import Java
+
+FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
+"""Of the environment: the folder of archives, instead of the user's cache folder; ``off`` makes and uses none."""
+
+CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
+"""Flags of users who see to archives themselves."""
+
+_TRIED_AGAIN_AFTER_S = 3600.0
+"""Not much later: a JVM that was killed while it started took its archive with it, without being its fault."""
+
+CHECKED = "-XX:+VerifySharedSpaces"
+_JAVA = 17
+_EDITION = 1
+"""Counted up when the maker loads other classes."""
+
+_MAKER = "seatunnel_core.spark.starting.class_archive"
+
+
+@frozen
+class ClassArchive:
+    """Where the archive for one Java and one PySpark lies, or is to lie."""
+
+    file: Path
+
+    def flags(self) -> tuple[str, ...]:
+        """For a JVM; none as long as there is no archive. It compares checksums before it uses one: a wrong bit on the
+        disk would become a wrong class."""
+        if not self.file.exists():
+            return ()
+        with contextlib.suppress(OSError):
+            os.utime(self.file)  # when it was used last: old ones are found by it
+        return (CHECKED, "-Xshare:auto", f"-XX:SharedArchiveFile={self.file}")
+
+    @property
+    def log(self) -> Path:
+        """What was said when it was made; without an archive beside it, why there is none."""
+        return self.file.with_suffix(".log")
+
+
+def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassArchive | None:
+    """The archive for a Java and the PySpark of this process; ``None`` where there is to be none.
+
+    There is one for Java 17 only. Spark's launcher names one jar twice in the class path; Java 21 forgets the second
+    when it makes an archive, and then refuses that for being made with another path.
+    """
+    chosen = environ.get(FOLDER, "")
+    folder = Path(chosen) if chosen else cache
+    spark = _spark_home(environ)
+    if java.major != _JAVA or chosen == "off" or ":" in str(folder) or spark is None:
+        return None
+    identity = repr((_EDITION, java.version, _stamp(java.home / "lib" / "modules"), _stamp(spark / "jars")))
+    return ClassArchive(folder / f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.jsa")
+
+
+def make_in_background(archive: ClassArchive) -> None:
+    """Leave a process behind that makes it, unless it is there or could not be made a short while ago."""
+    folder = archive.file.parent
+    if archive.file.exists() or not os.access(folder, os.W_OK):
+        return
+    with contextlib.suppress(OSError):
+        if time.time() - archive.log.stat().st_mtime < _TRIED_AGAIN_AFTER_S:
+            return
+    maker = subprocess.Popen(
+        [sys.executable, "-m", _MAKER],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    maker.returncode = 0  # nobody waits for it, and Popen need not warn that it still runs
+
+
+def _spark_home(environ: Mapping[str, str]) -> Path | None:
+    """As PySpark looks for it."""
+    if environ.get("SPARK_HOME"):
+        return Path(environ["SPARK_HOME"])
+    pyspark = find_spec("pyspark")
+    return Path(pyspark.origin).parent if pyspark is not None and pyspark.origin else None
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return str(path), 0, 0
+    return str(path), stat.st_size, stat.st_mtime_ns

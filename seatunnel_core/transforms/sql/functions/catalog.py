@@ -1,0 +1,52 @@
+"""All functions: importing this module registers those that are built in."""
+
+from collections.abc import Iterable
+
+from seatunnel_core.errors import UsageError
+from seatunnel_core.transforms.sql.call import FUNCTIONS, Function
+from seatunnel_core.transforms.sql.functions import (
+    choices,
+    ciphers,
+    encodings,
+    lists,
+    moment_texts,
+    moments,
+    murmur,
+    numbers,
+    patterns,
+    texts,
+)
+from seatunnel_core.transforms.sql.functions.user_defined import user_defined
+
+__all__ = [
+    "FUNCTIONS",
+    "choices",
+    "ciphers",
+    "encodings",
+    "find",
+    "lists",
+    "moment_texts",
+    "moments",
+    "murmur",
+    "names",
+    "numbers",
+    "patterns",
+    "texts",
+]
+
+
+def find(name: str) -> Function | None:
+    """The function of this name, in upper case: one that is built in, or of an installed package.
+
+    Raises:
+        UsageError: there are two, or the package's cannot be loaded.
+    """
+    built_in, own = FUNCTIONS.get(name), user_defined().get(name)
+    if built_in is not None and own is not None:
+        raise UsageError(f"the function {name} of {own.origin} is built in; give it another name there")
+    return built_in if own is None else own.loaded()
+
+
+def names() -> Iterable[str]:
+    """Of all functions."""
+    return (*FUNCTIONS, *user_defined())

@@ -1,0 +1,75 @@
+"""The functions that choose between values, and UUID."""
+
+from functools import reduce
+from typing import Any
+
+import pyarrow.compute as pc
+
+from seatunnel_core.transforms.sql.call import MANY, Call, function
+from seatunnel_core.transforms.sql.casts import cast, exactly
+from seatunnel_core.transforms.sql.conditions import case, compared
+from seatunnel_core.transforms.sql.kinds import common, compared_as
+from seatunnel_core.transforms.sql.value import (
+    BOOLEAN,
+    NULL,
+    STRING,
+    Value,
+    among,
+    nothing,
+)
+
+
+@function("COALESCE", most=MANY)
+def coalesce(call: Call) -> Value:
+    return _first_known(call)
+
+
+@function("IFNULL", least=2)
+def ifnull(call: Call) -> Value:
+    return _first_known(call)
+
+
+def _first_known(call: Call) -> Value:
+    """Of the type of the first argument; a number that would lose digits in it is an error."""
+    kind = next((each.type for each in call.args if each.type != NULL), NULL)
+    values = [exactly(call.functions, each, kind, call.what) for each in call.args]
+    if len(values) == 1:
+        return values[0]
+    if kind == NULL:
+        return nothing()
+    if not any(each.fails for each in values[1:]):
+        return call.make(_coalesced, kind, values, fails=False)
+    known = [Value(sql=f"({each.sql} IS NOT NULL)", type=BOOLEAN, fails=each.fails) for each in values[:-1]]
+    return case(known, values[:-1], values[-1])
+
+
+def _coalesced(*columns: Any) -> Any:
+    return pc.coalesce(*columns)
+
+
+@function("NULLIF", least=2)
+def nullif(call: Call) -> Value:
+    if NULL in (call.args[0].type, call.args[1].type):
+        return call.args[0]
+    one, other = among(call.args)
+    kind = compared_as(one.type, other.type, call.at)
+    same = compared("=", *(cast(call.functions, each, kind, call.what) for each in (one, other)))
+    first = call.args[0]
+    return case([same], [nothing(first.type)], first)
+
+
+@function("MULTI_IF", least=3, most=MANY)
+def multi_if(call: Call) -> Value:
+    """Conditions and values in turns, and last the value for when none holds."""
+    pairs = len(call.args) // 2
+    conditions = [call.cast(2 * at, BOOLEAN) for at in range(pairs)]
+    default = call.args[-1] if len(call.args) % 2 else nothing()
+    branches = among([default, *(call.args[2 * at + 1] for at in range(pairs))])
+    kind = reduce(lambda one, other: common(other, one, call.at), (each.type for each in branches))
+    default, *others = (exactly(call.functions, each, kind, call.what) for each in branches)
+    return case(conditions, others, default)
+
+
+@function("UUID", least=0)
+def uuid(call: Call) -> Value:
+    return Value(sql="uuid()", type=STRING)

@@ -1,0 +1,112 @@
+"""The functions of base64, JSON and MD5."""
+
+import base64
+import codecs
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from seatunnel_core.transforms.sql.call import Call, function
+from seatunnel_core.transforms.sql.casts import java_text
+from seatunnel_core.transforms.sql.engine_function import by_row
+from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
+
+
+@function("TO_BASE64", most=2)
+def to_base64(call: Call) -> Value:
+    """Of bytes, or of a text in UTF-8 or the charset that the second argument names."""
+    if call.args[0].type == BYTES and len(call.args) == 1:
+        return call.make(by_row(lambda value: base64.b64encode(value).decode(), STRING), STRING, fails=False)
+    charset = _charset(call)
+    return call.make(by_row(lambda text: base64.b64encode(text.encode(charset)).decode(), STRING), STRING, _text(call))
+
+
+@function("FROM_BASE64", most=2)
+def from_base64(call: Call) -> Value:
+    charset = _charset(call)
+    return call.make(
+        by_row(lambda text: base64.b64decode(text, validate=True).decode(charset), STRING), STRING, _text(call)
+    )
+
+
+@function("MD5")
+def md5(call: Call) -> Value:
+    """As 32 hexadecimal digits."""
+
+    def digest(value: bytes) -> str:
+        return hashlib.md5(value, usedforsecurity=False).hexdigest()
+
+    if call.args[0].type == BYTES:
+        return call.make(by_row(digest, STRING), STRING, fails=False)
+    return call.make(by_row(lambda text: digest(text.encode()), STRING), STRING, _text(call), fails=False)
+
+
+@function("GET_JSON_OBJECT", least=2)
+def get_json_object(call: Call) -> Value:
+    """A part of a JSON text as a text; null where there is none, and for what is no JSON."""
+    return call.make(by_row(_part, STRING), STRING, [call.text(0), call.text(1)], fails=False)
+
+
+def _text(call: Call) -> list[Value]:
+    return [call.text(0)]
+
+
+def _charset(call: Call) -> str:
+    name = call.known(1, "the name of a charset", "UTF-8")
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise SqlError(f"Sql: {call.what}: {name} is not a charset that is known here") from None
+
+
+_STEP = re.compile(r"""\.([^.\[]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*"([^"]*)"\s*\]""")
+
+
+def _part(text: str, path: str) -> str | None:
+    steps = _steps(path)
+    if steps is None:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    for step in steps:
+        found = step(found)
+        if found is None:
+            return None
+    return _shown(found)
+
+
+def _steps(path: str) -> list[Callable[[Any], Any]] | None:
+    """``$.a[0]['b c']``; ``None`` for what is no such path."""
+    at, steps = 1, []
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None:
+            return None
+        field, index, *quoted = found.groups()
+        steps.append(
+            _field(next((each for each in (field, *quoted) if each is not None), ""))
+            if index is None
+            else _element(int(index))
+        )
+        at = found.end()
+    return steps if path.startswith("$") else None
+
+
+def _field(name: str) -> Callable[[Any], Any]:
+    return lambda value: value.get(name) if isinstance(value, dict) else None
+
+
+def _element(at: int) -> Callable[[Any], Any]:
+    return lambda value: value[at] if isinstance(value, list) and at < len(value) else None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return java_text(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

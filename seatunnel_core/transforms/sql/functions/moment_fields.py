@@ -1,0 +1,87 @@
+"""The units and fields of moments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.transforms.sql.value import BIGINT, INT
+
+OF_DATES = {"MILLENNIUM": 12_000, "CENTURY": 1200, "DECADE": 120, "YEAR": 12, "QUARTER": 3, "MONTH": 1}
+"""Units that differ in length, in months."""
+
+_SECOND_US = 1_000_000
+STEPS_US = {
+    "WEEK": 7 * 86_400 * _SECOND_US,
+    "DAY": 86_400 * _SECOND_US,
+    "HOUR": 3600 * _SECOND_US,
+    "MINUTE": 60 * _SECOND_US,
+    "SECOND": _SECOND_US,
+    "MILLISECOND": 1000,
+    "MICROSECOND": 1,
+}
+"""The others, in microseconds."""
+
+OF_TIMES = tuple(name for name, step in STEPS_US.items() if step < STEPS_US["DAY"])
+"""Those that a time of day has, and a date has not."""
+
+
+def _since(years: int) -> Callable[[Any], Any]:
+    """Which century or millennium: the first one began with the year 1."""
+    return lambda moments: pc.add(pc.divide(pc.subtract(pc.year(moments), 1), years), 1)
+
+
+def _week(moments: Any) -> Any:
+    """The ISO week, counted in the calendar's own year: from 0, where the year before goes on, to 53."""
+    days = pc.subtract(pc.day_of_year(moments), pc.day_of_week(moments))
+    return pc.divide(pc.add(days, 9), 7)
+
+
+def _second_micros(moments: Any) -> Any:
+    """The fraction of the second."""
+    return pc.subtract(pc.cast(moments, BIGINT), pc.cast(pc.floor_temporal(moments, unit="second"), BIGINT))
+
+
+def _seconds_times(factor: int) -> Callable[[Any], Any]:
+    def run(moments: Any) -> Any:
+        micros = pc.add(pc.multiply(pc.cast(pc.second(moments), BIGINT), _SECOND_US), _second_micros(moments))
+        return pc.divide(micros, _SECOND_US // factor)
+
+    return run
+
+
+def _epoch(moments: Any) -> Any:
+    """Whole seconds since 1970."""
+    return pc.divide(pc.cast(pc.floor_temporal(moments, unit="second"), BIGINT), _SECOND_US)
+
+
+FIELDS: dict[str, tuple[Callable[[Any], Any], pa.DataType, bool]] = {
+    "YEAR": (pc.year, INT, False),
+    "ISOYEAR": (pc.iso_year, INT, False),
+    "ISO_YEAR": (pc.iso_year, INT, False),
+    "DECADE": (lambda moments: pc.divide(pc.year(moments), 10), INT, False),
+    "CENTURY": (_since(100), INT, False),
+    "MILLENNIUM": (_since(1000), INT, False),
+    "QUARTER": (pc.quarter, INT, False),
+    "MONTH": (pc.month, INT, False),
+    "WEEK": (_week, INT, False),
+    "ISO_WEEK": (pc.iso_week, INT, False),
+    "DAY": (pc.day, INT, False),
+    "DOY": (pc.day_of_year, INT, False),
+    "DAYOFYEAR": (pc.day_of_year, INT, False),
+    "DAY_OF_YEAR": (pc.day_of_year, INT, False),
+    "DOW": (lambda moments: pc.day_of_week(moments, week_start=7), INT, False),
+    "DAYOFWEEK": (lambda moments: pc.day_of_week(moments, week_start=7), INT, False),
+    "ISODOW": (lambda moments: pc.day_of_week(moments, count_from_zero=False), INT, False),
+    "ISO_DAY_OF_WEEK": (lambda moments: pc.day_of_week(moments, count_from_zero=False), INT, False),
+    "HOUR": (pc.hour, INT, True),
+    "MINUTE": (pc.minute, INT, True),
+    "SECOND": (pc.second, INT, True),
+    "MILLISECOND": (_seconds_times(1000), INT, True),
+    "MILLISECONDS": (_seconds_times(1000), INT, True),
+    "MICROSECOND": (_seconds_times(1_000_000), INT, True),
+    "MICROSECONDS": (_seconds_times(1_000_000), INT, True),
+    "EPOCH": (_epoch, BIGINT, True),
+}
+"""What computes a field from timestamps, its type, and whether a time of day has it."""

@@ -1,0 +1,343 @@
+"""The functions of texts and bytes. A text's characters are counted and cut as Unicode's code points."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_core.transforms.sql.call import MANY, Call, function
+from seatunnel_core.transforms.sql.engine_function import ArrowFunction, by_row, rows
+from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, Value, constant
+
+
+@function("ASCII")
+def ascii(call: Call) -> Value:
+    return call.make(by_row(lambda text: ord(text[0]) if text else None, INT), INT, [call.text(0)], fails=False)
+
+
+@function("CHAR_LENGTH", "LENGTH")
+def char_length(call: Call) -> Value:
+    if call.args[0].type == BYTES:
+        return call.make(pc.binary_length, BIGINT, fails=False)
+    return call.make(pc.utf8_length, BIGINT, [call.text(0)], fails=False)
+
+
+@function("OCTET_LENGTH")
+def octet_length(call: Call) -> Value:
+    return call.make(pc.binary_length, BIGINT, [_bytes(call)], fails=False)
+
+
+@function("BIT_LENGTH")
+def bit_length(call: Call) -> Value:
+    def bits(values: Any) -> Any:
+        return pc.multiply(pc.cast(pc.binary_length(values), BIGINT), 8)
+
+    return call.make(bits, BIGINT, [_bytes(call)], fails=False)
+
+
+def _bytes(call: Call) -> Value:
+    return call.args[0] if call.args[0].type == BYTES else call.text(0)
+
+
+@function("CHAR", "CHR")
+def char(call: Call) -> Value:
+    return call.make(by_row(chr, STRING), STRING, [call.whole(0)])
+
+
+@function("CONCAT", most=MANY)
+def concat(call: Call) -> Value:
+    """Null counts as an empty text."""
+    parts = [f"coalesce({call.text(at).sql}, '')" for at in range(len(call.args))]
+    if len(parts) == 1:
+        return Value(sql=parts[0], type=STRING, fails=call.args[0].fails)
+    return Value(sql=f"({' || '.join(parts)})", type=STRING, fails=any(each.fails for each in call.args))
+
+
+@function("CONCAT_WS", least=2, most=MANY)
+def concat_ws(call: Call) -> Value:
+    """Nulls are left out; a separator that is null is an empty text."""
+
+    def joined(*columns: Any) -> Any:
+        separator, *parts = columns
+        if not isinstance(separator, pa.Scalar):
+            return every_row(_joined, STRING)(*columns)
+        # An empty text at the end, cut off again: Arrow drops the rows in which all parts are null.
+        sign = separator.as_py() or ""
+        texts = pc.binary_join_element_wise(*parts, "", sign, null_handling="skip")
+        return pc.utf8_slice_codeunits(texts, start=0, stop=-len(sign)) if sign else texts
+
+    return call.make(joined, STRING, [call.text(at) for at in range(len(call.args))], fails=False)
+
+
+def _joined(separator: str | None, *parts: str | None) -> str:
+    return (separator or "").join(part for part in parts if part is not None)
+
+
+@function("HEXTORAW")
+def hextoraw(call: Call) -> Value:
+    """Four hexadecimal digits make a character."""
+
+    def decoded(text: str) -> str:
+        if len(text) % 4:
+            raise ValueError("four hexadecimal digits make a character")
+        return bytes.fromhex(text).decode("utf-16-be")
+
+    return call.make(by_row(decoded, STRING), STRING, [call.text(0)])
+
+
+@function("RAWTOHEX")
+def rawtohex(call: Call) -> Value:
+    """Two digits for a byte, four for a character of a text."""
+    if call.args[0].type == BYTES:
+        return call.make(by_row(bytes.hex, STRING), STRING, fails=False)
+    return call.make(by_row(lambda text: text.encode("utf-16-be").hex(), STRING), STRING, [call.text(0)], fails=False)
+
+
+@function("INSERT", least=4)
+def insert(call: Call) -> Value:
+    def inserted(text: str | None, start: int | None, length: int | None, added: str | None) -> str | None:
+        if text is None or added is None:
+            return text if text is not None else added
+        if start is None or length is None or not 1 <= start <= len(text) + 1 or length <= 0 or not added:
+            return text
+        return text[: start - 1] + added + text[start - 1 + length :]
+
+    args = [call.text(0), call.whole(1), call.whole(2), call.text(3)]
+    return call.make(every_row(inserted, STRING), STRING, args, fails=False)
+
+
+def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
+    """Like ``by_row``, with nulls handed to the Python function."""
+    return lambda *columns: pa.array((made(*row) for row in rows(columns)), kind)
+
+
+@function("LOWER", "LCASE")
+def lower(call: Call) -> Value:
+    return call.make(_cased(pc.ascii_lower, str.lower), STRING, [call.text(0)], fails=False)
+
+
+@function("UPPER", "UCASE")
+def upper(call: Call) -> Value:
+    return call.make(_cased(pc.ascii_upper, str.upper), STRING, [call.text(0)], fails=False)
+
+
+def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
+    """Arrow knows single characters only, and ß becomes two."""
+    slow = by_row(of_any, STRING)
+    return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
+
+
+@function("LEFT", least=2)
+def left(call: Call) -> Value:
+    return _cut(call, lambda text, count: text[: max(count, 0)], lambda count: (0, max(count, 0)))
+
+
+@function("RIGHT", least=2)
+def right(call: Call) -> Value:
+    return _cut(call, lambda text, count: text[-count:] if count > 0 else "", lambda count: (-count, None), least=1)
+
+
+def _cut(
+    call: Call,
+    cut: Callable[..., str],
+    bounds: Callable[[int], tuple[int, int | None]],
+    least: int = -(2**31),
+) -> Value:
+    """Arrow's slice where the number is the same in all rows."""
+    slow = by_row(cut, STRING)
+
+    def run(texts: Any, count: Any) -> Any:
+        if isinstance(count, pa.Scalar) and count.is_valid and count.as_py() >= least:
+            start, stop = bounds(count.as_py())
+            return pc.utf8_slice_codeunits(texts, start=start, stop=stop)
+        return slow(texts, count)
+
+    return call.make(run, STRING, [call.text(0), call.whole(1)], fails=False)
+
+
+@function("SUBSTRING", "SUBSTR", least=2, most=3)
+def substring(call: Call) -> Value:
+    slow = by_row(_substring, STRING)
+
+    def run(texts: Any, start: Any, *length: Any) -> Any:
+        known = [each.as_py() for each in (start, *length) if isinstance(each, pa.Scalar)]
+        if len(known) <= len(length) or None in known or known[0] < 0 or (length and known[1] < 0):
+            return slow(texts, start, *length)
+        first = max(known[0], 1) - 1
+        found = pc.utf8_slice_codeunits(texts, start=first, stop=first + known[1] if length else None)
+        return pc.if_else(pc.equal(found, ""), pa.scalar(None, STRING), found)
+
+    numbers = [call.whole(at) for at in range(1, len(call.args))]
+    return call.make(run, STRING, [_shown(call), *numbers], fails=False)
+
+
+def _shown(call: Call) -> Value:
+    """What SUBSTRING cuts: of a timestamp its date and its time with a blank between them, to the second."""
+    value = call.args[0]
+    if not pa.types.is_timestamp(value.type):
+        return call.text(0)
+    return call.make(lambda moments: pc.cast(pc.cast(moments, pa.timestamp("s"), safe=False), STRING), STRING, [value])
+
+
+def _substring(text: str, start: int, length: int | None = None) -> str | None:
+    """Null where nothing is left."""
+    if start < 0:
+        start += len(text) + 1
+    elif start == 0:
+        start = 1
+    stop = len(text) + 1 if length is None else start + length
+    return text[max(start, 1) - 1 : max(stop, 1) - 1] or None
+
+
+@function("LOCATE", least=2, most=3)
+def locate(call: Call) -> Value:
+    return _found(call, call.text(0), call.text(1))
+
+
+@function("INSTR", least=2, most=3)
+def instr(call: Call) -> Value:
+    return _found(call, call.text(1), call.text(0))
+
+
+@function("POSITION", least=2)
+def position(call: Call) -> Value:
+    return _found(call, call.text(0), call.text(1))
+
+
+def _found(call: Call, wanted: Value, text: Value) -> Value:
+    start = call.whole(2) if len(call.args) > 2 else constant(pa.scalar(1, INT))
+    return call.make(every_row(_position, INT), INT, [wanted, text, start], fails=False)
+
+
+def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
+    """From 1; 0 for not found, and in a text that is null. A start below 0 counts from the end, and goes backwards."""
+    if text is None or wanted is None or start is None:
+        return 0 if text is None else None
+    if start < 0:
+        return text.rfind(wanted, 0, max(len(text) + start + len(wanted), 0)) + 1
+    return text.find(wanted, max(start - 1, 0)) + 1
+
+
+@function("LPAD", least=2, most=3)
+def lpad(call: Call) -> Value:
+    return _padded(call, lambda text, padding: padding + text)
+
+
+@function("RPAD", least=2, most=3)
+def rpad(call: Call) -> Value:
+    return _padded(call, lambda text, padding: text + padding)
+
+
+def _padded(call: Call, joined: Callable[[str, str], str]) -> Value:
+    """Only the first character of the third argument fills, as in H2."""
+
+    def padded(text: str, length: int, sign: str) -> str:
+        missing = length - len(text)
+        return joined(text, (sign[:1] or " ") * missing) if missing > 0 else text[: max(length, 0)]
+
+    sign = _or_else(call, 2, " ")
+    return call.make(by_row(padded, STRING), STRING, [call.text(0), call.whole(1), sign], fails=False)
+
+
+@function("TRIM", most=2)
+def trim(call: Call) -> Value:
+    return _trimmed(call, pc.utf8_trim, str.strip)
+
+
+@function("LTRIM", most=2)
+def ltrim(call: Call) -> Value:
+    return _trimmed(call, pc.utf8_ltrim, str.lstrip)
+
+
+@function("RTRIM", most=2)
+def rtrim(call: Call) -> Value:
+    return _trimmed(call, pc.utf8_rtrim, str.rstrip)
+
+
+def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Value:
+    """Only the first character of the second argument is cut off; without one, blanks."""
+    slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
+
+    def run(texts: Any, signs: Any) -> Any:
+        known = isinstance(signs, pa.Scalar) and signs.is_valid
+        return of_all(texts, characters=signs.as_py()[:1] or " ") if known else slow(texts, signs)
+
+    return call.make(run, STRING, [call.text(0), _or_else(call, 1, " ")], fails=False)
+
+
+def _or_else(call: Call, at: int, default: str) -> Value:
+    """An argument that may be left out, or be null."""
+    if at >= len(call.args):
+        return constant(pa.scalar(default))
+    value = call.text(at)
+    return (
+        value
+        if value.constant is not None and value.constant.is_valid
+        else call.make(lambda texts: pc.fill_null(texts, default), STRING, [value], fails=False)
+    )
+
+
+@function("REPEAT", least=2)
+def repeat(call: Call) -> Value:
+    return call.make(by_row(lambda text, count: text * count, STRING), STRING, [call.text(0), call.whole(1)])
+
+
+@function("SPACE")
+def space(call: Call) -> Value:
+    return call.make(by_row(lambda count: " " * count, STRING), STRING, [call.whole(0)])
+
+
+@function("REPLACE", least=2, most=3)
+def replace(call: Call) -> Value:
+    slow = by_row(lambda text, old, new: text.replace(old, new) if old else text, STRING)
+
+    def run(texts: Any, old: Any, new: Any) -> Any:
+        known = [each.as_py() for each in (old, new) if isinstance(each, pa.Scalar)]
+        if len(known) == 2 and None not in known and known[0]:
+            return pc.replace_substring(texts, pattern=known[0], replacement=known[1])
+        return slow(texts, old, new)
+
+    return call.make(run, STRING, [call.text(0), call.text(1), _or_else(call, 2, "")], fails=False)
+
+
+@function("TRANSLATE", least=3)
+def translate(call: Call) -> Value:
+    """A character that has no counterpart stays."""
+
+    def translated(text: str, old: str, new: str) -> str:
+        table: dict[int, str] = {}
+        for sign, other in zip(old, new, strict=False):
+            table.setdefault(ord(sign), other)
+        return text.translate(table)
+
+    args = [call.text(0), call.text(1), _or_else(call, 2, "")]
+    return call.make(by_row(translated, STRING), STRING, args, fails=False)
+
+
+_SOUNDS = {
+    sign: str(number) for number, signs in enumerate(("BFPV", "CGJKQSXZ", "DT", "L", "MN", "R"), 1) for sign in signs
+}
+
+
+@function("SOUNDEX")
+def soundex(call: Call) -> Value:
+    return call.make(by_row(_soundex, STRING), STRING, [call.text(0)], fails=False)
+
+
+def _soundex(text: str) -> str:
+    """Letters between vowels count again; H and W do not part two letters of one sound."""
+    code, last = "", ""
+    for sign in text.upper():
+        if not ("A" <= sign <= "Z"):
+            continue
+        sound = _SOUNDS.get(sign, "")
+        if not code:
+            code = sign
+        elif sound and sound != last:
+            code += sound
+        if sign not in "HW":
+            last = sound
+        if len(code) == 4:
+            break
+    return code.ljust(4, "0")

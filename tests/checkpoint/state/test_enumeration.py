@@ -1,0 +1,41 @@
+"""The splits of a frozen enumeration are read without the source that made it."""
+
+import json
+
+import pytest
+
+from seatunnel_core.checkpoint.errors import StateFormatError
+from seatunnel_core.checkpoint.state.enumeration import FORMAT_VERSION, document_of, splits_of
+
+
+def test_splits_are_numbered_in_order() -> None:
+    stored = json.dumps({"version": FORMAT_VERSION, "schemas": [], "splits": [[10, 2, {"a": 1}], [20, 4, {"a": 2}]]})
+    splits = splits_of(document_of(stored.encode()))
+    assert [(split.index, split.weight_bytes, split.rows, split.body["a"]) for split in splits] == [
+        (0, 10, 2, 1),
+        (1, 20, 4, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stored", "says"),
+    [(b'{"version": 2}', "format version 2"), (b"[]", "not one"), (b"{}", "not one"), (b"\xff", "not one")],
+)
+def test_what_is_no_enumeration_is_refused(stored: bytes, says: str) -> None:
+    with pytest.raises(StateFormatError, match=says):
+        document_of(stored)
+
+
+@pytest.mark.parametrize(
+    ("splits", "says"),
+    [
+        ({}, "'splits' must be a list, not a block"),
+        ([7], "split 0 is not a list of weight_bytes, rows, body"),
+        ([[1, 1, {}], [1, 1]], "split 1 is not a list"),
+        ([[1, -1, {}]], "'rows' must be a whole number"),
+        ([[1, 1, None]], "'body' must be a block, not None"),
+    ],
+)
+def test_what_stands_in_the_place_of_splits_is_refused(splits: object, says: str) -> None:
+    with pytest.raises(StateFormatError, match=says):
+        splits_of({"version": FORMAT_VERSION, "splits": splits})

@@ -1,0 +1,209 @@
+"""Sources that never end by themselves: what they find while they run, and what a checkpoint remembers of it."""
+
+import re
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.commands import Outcome
+from seatunnel_core.checkpoint.decisions.matching import fitted
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_id import VertexId
+from seatunnel_core.checkpoint.state.vertex_state import SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.transitions import Phase
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.split import Split
+from seatunnel_storage_api.state import PipelineState
+from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played
+
+ASKED = CheckpointPolicy(interval_ms=None, timeout_ms=5_000)
+
+
+class Endless(Played):
+    """With a source that finds what ``found`` says."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(ENDLESS, policy=ASKED, **options)
+
+    def found(self, count: int, *, first: int = 0, again_ms: int | None = 100, memory: int = 1) -> None:
+        splits = tuple(
+            Split(index=index, weight_bytes=10, rows=1, body={"n": index}) for index in range(first, first + count)
+        )
+        event = events.Found(now_ms=0, source="in", splits=splits, memory={"look": memory}, again_ms=again_ms)
+        self.tell(event)
+
+    @property
+    def look(self) -> commands.Look:
+        return self.only(commands.Look)
+
+
+def source(state: PipelineState) -> SourceState:
+    return codec.decode(state.states).sources["in"]
+
+
+class TestPolling:
+    def test_it_looks_when_nothing_is_left_to_emit_and_numbers_what_it_finds_on(self) -> None:
+        played = Endless()
+        played.run(0)
+        assert played.look == commands.Look(source="in", memory={}, next_index=0)
+        played.found(2)
+        assert played.running == [1, 2]
+        assert not played.get(commands.Look), "its pause is not over"
+        played.at(100).fire("look:in")
+        assert played.look == commands.Look(source="in", memory={"look": 1}, next_index=2)
+        assert played.protocol.progress().splits_total is None
+
+    def test_what_was_frozen_is_emitted_first(self) -> None:
+        played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
+        played.run(2)
+        assert played.running == [1]
+        assert not played.get(commands.Look)
+        played.finish(1)
+        assert played.look.next_index == 2
+
+    def test_it_does_not_look_while_something_waits_for_a_credit(self) -> None:
+        played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
+        played.run(0)
+        played.found(2)
+        played.at(100).fire("look:in")
+        assert not played.get(commands.Look)
+        played.finish(1)
+        assert played.look.next_index == 2
+
+    def test_without_a_pause_it_looks_at_once(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.found(0, again_ms=0, memory=7)
+        assert played.look.memory == {"look": 7}
+
+    def test_it_need_not_look_again(self) -> None:
+        """A ``FakeSource`` has given all of its rows, and waits."""
+        played = Endless()
+        played.run(0)
+        played.found(1, again_ms=None)
+        assert not played.get(commands.Look)
+        assert not played.get(commands.SetTimer)
+        assert played.checkpoint()
+
+    def test_a_look_that_may_work_later_is_repeated_after_a_pause_that_grows(self) -> None:
+        played = Endless()
+        played.run(0)
+        for pause_ms in (500, 1_000, 2_000):
+            played.tell(events.LookFailed(now_ms=0, source="in", failure=PASSING))
+            assert played.only(commands.SetTimer) == commands.SetTimer(key="look:in", at_ms=played.now_ms + pause_ms)
+            played.at(played.now_ms + pause_ms).fire("look:in")
+            assert played.look.memory == {}
+        played.found(0, again_ms=0)
+        played.tell(events.LookFailed(now_ms=0, source="in", failure=PASSING))
+        assert played.only(commands.SetTimer).at_ms == played.now_ms + 500
+
+    def test_a_look_that_cannot_work_fails_the_pipeline(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.tell(events.LookFailed(now_ms=0, source="in", failure=LASTING))
+        assert played.only(commands.EndPipeline) == commands.EndPipeline(outcome=Outcome.FAILED, failure=LASTING)
+
+    def test_who_asks_what_it_does_hears_no_total(self) -> None:
+        played = Endless()
+        played.run(0)
+        assert played.protocol._doing(VertexId.source("in")) == ("has emitted 0 splits", 0)
+
+
+class TestState:
+    def test_what_is_found_and_what_is_remembered_enter_the_state_together(self) -> None:
+        played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
+        played.run(0)
+        taken = played.checkpoint()
+        played.stored(taken.checkpoint_id)
+        before = source(taken)
+        assert (before.cursor, before.waiting, before.memory) == (0, (), {})
+        played.found(3)
+        after = source(played.checkpoint())
+        assert (after.cursor, [split.index for split in after.waiting], after.memory) == (1, [1, 2], {"look": 1})
+
+    def test_a_start_goes_on_with_what_waits_and_then_looks_with_what_it_remembers(self) -> None:
+        played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
+        played.run(1)
+        played.finish(1)
+        played.found(2, first=1)
+        state = played.checkpoint()
+        again = Endless(limits=Limits(target_unit_rows=1, credits_per_source=2), epoch=2)
+        again.run(1, stored=state)
+        assert [command.unit.splits[0].index for command in again.ever(commands.RunUnit)] == [1, 2]
+        assert again.look == commands.Look(source="in", memory={"look": 1}, next_index=3)
+
+    def test_what_is_found_after_the_last_barrier_is_found_again_by_the_next_start(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.tell(events.StopRequested(now_ms=0))
+        state = played.only(commands.StoreCheckpoint).state
+        played.found(1)
+        assert played.said == ()
+        again = Endless(epoch=2)
+        again.run(0, stored=state)
+        assert again.look == commands.Look(source="in", memory={}, next_index=0)
+
+    def test_a_look_that_fails_after_the_last_barrier_changes_nothing(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.tell(events.StopRequested(now_ms=0))
+        played.tell(events.LookFailed(now_ms=0, source="in", failure=LASTING))
+        assert played.said == ()
+
+    def test_a_drain_stops_looking_and_keeps_what_waits_for_the_next_start(self) -> None:
+        played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
+        played.run(0)
+        played.found(2)
+        played.tell(events.SavepointRequested(now_ms=0, name="end", drain=True))
+        played.at(100).fire("look:in")
+        assert not played.get(commands.Look)
+        played.finish(1)
+        last = played.only(commands.StoreCheckpoint).state
+        assert played.protocol.phase is Phase.STOPPING
+        assert [split.index for split in source(last).waiting] == [1]
+        assert codec.decode(last.states).tasks["in"].units == ()
+
+
+class TestMistakes:
+    def test_nobody_asked(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.found(0)
+        with pytest.raises(IllegalEventError, match="was not asked for more"):
+            played.found(0)
+
+    def test_a_bounded_source_is_not_asked(self) -> None:
+        played = Played()
+        played.run(1)
+        with pytest.raises(IllegalEventError, match="was not asked for more"):
+            played.tell(events.Found(now_ms=0, source="in", splits=(), memory={}, again_ms=None))
+
+    def test_a_gap(self) -> None:
+        played = Endless()
+        played.run(0)
+        with pytest.raises(IllegalEventError, match="must be numbered from 0"):
+            played.found(1, first=1)
+
+    @pytest.mark.parametrize(
+        ("was_bounded", "told"),
+        [
+            (True, "source 'in' ended and now never ends by itself"),
+            (False, "source 'in' never ended by itself and now ends"),
+        ],
+    )
+    def test_a_source_that_ended_and_one_that_never_does_know_nothing_of_each_other(
+        self, was_bounded: bool, told: str
+    ) -> None:
+        """It would read again all that it had read, or nothing any more."""
+        memory = None if was_bounded else {}
+        states = VertexStates(
+            sources={"in": SourceState(attachment="frozen", total=0, memory=memory)}, tasks={"in": TaskState()}
+        )
+        spec = evolve(ENDLESS.sources[0], bounded=not was_bounded)
+        with pytest.raises(RestoreRefusedError, match=re.escape(told)):
+            fitted(states, evolve(ENDLESS, sources=(spec,)))
+        fitted(states, evolve(ENDLESS, sources=(evolve(spec, bounded=was_bounded),)))

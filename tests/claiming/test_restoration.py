@@ -1,0 +1,624 @@
+"""What a restore refuses before anything starts, with what to write instead, and what it remembers until it is done."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field
+
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, claim_again, claim_new
+from seatunnel_core.claiming.handover import ForeignSavepoint, claim_with_savepoint
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors.filesystems.staged_name import staging_folder
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import Asked, ChosenCheckpoint, Restore, SavepointName
+from seatunnel_core.job.savepoint import JobSavepoint
+from seatunnel_core.planning.plan import PlannedJob
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.report import JobOutcome, JobReport
+from seatunnel_core.work.committable import Committable
+from seatunnel_storage_api.memory import MemoryStorage, MemoryStorageFactory
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
+
+JOB = "job-1"
+FIRST = EPOCHS_PER_VERSION
+ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
+
+
+def at(*checkpoints: str, **how: Any) -> Restore:
+    return Restore(checkpoints=tuple(map(ChosenCheckpoint.parse, checkpoints)), **how)
+
+
+@define
+class Played:
+    """A job of tables, each from a FakeSource to a sink, and its storage."""
+
+    folder: Path
+    storage: MemoryStorage = field(factory=lambda: MemoryStorageFactory().create({"max-retained": "99"}))
+
+    def text(self, *tables: str, sink: str = "LocalFile", targets: str = "out") -> str:
+        sources = "".join(
+            f"FakeSource {{ plugin_output = {name}, row.num = 9, schema {{ fields {{ a = int }} }} }}\n"
+            for name in tables
+        )
+        where = {name: f'path = "{self.folder}/{targets}/{name}", file_format_type = csv' for name in tables}
+        sinks = "".join(
+            f"{sink} {{ plugin_input = {name}, name = {name}_out, {where[name] if sink == 'LocalFile' else ''} }}\n"
+            for name in tables
+        )
+        return f"env {{ job.name = tables }}\nsource {{ {sources} }}\nsink {{ {sinks} }}"
+
+    def planner(self, text: str) -> Any:
+        def plan(manifest: Manifest | None) -> PlannedJob:
+            problems = Problems()
+            raw = read_job(parse(text, "job.conf", Variables({}, {}), problems), "job.conf", problems)
+            return plan_job(raw, lookup, ENGINE, manifest=manifest)
+
+        return plan
+
+    def begin(self, *tables: str) -> Claim:
+        claim = claim_new(self.storage, JOB, self.planner(self.text(*tables)))
+        for pipeline in claim.job.pipelines:
+            self.storage.acquire_epoch(JOB, pipeline.id, FIRST)
+        return claim
+
+    def store(
+        self,
+        checkpoint_id: int,
+        rows: int,
+        *,
+        table: str = "a",
+        pipeline: int = 1,
+        epoch: int = FIRST,
+        kind: CheckpointType = CheckpointType.CHECKPOINT,
+        base: CheckpointRef | None = None,
+        uncommitted: int = 0,
+        retracting: CheckpointRef | None = None,
+    ) -> CheckpointRef:
+        waiting = tuple(
+            Committable(id=f"0-{epoch}-{unit}", epoch=epoch, unit=unit, source=table, rows=1, bytes=1, body={})
+            for unit in range(1, 1 + uncommitted)
+        )
+        states = VertexStates(
+            sources={table: SourceState(attachment=self.frozen, cursor=rows, total=9)},
+            tasks={table: TaskState(next_unit=rows + 1)},
+            sinks={f"{table}_out": SinkState(save_mode_pending=False, rows_committed=rows, uncommitted=waiting)},
+            retracting=retracting,
+        )
+        state = PipelineState(
+            job_id=JOB, pipeline_id=pipeline, epoch=epoch, checkpoint_id=checkpoint_id, checkpoint_type=kind,
+            states=codec.encode(states), base=base,
+        )  # fmt: skip
+        self.storage.store_checkpoint(state)
+        return state.ref
+
+    @property
+    def frozen(self) -> str:
+        return self.storage.store_attachment(JOB, b"frozen")
+
+    def manifest(self, job_id: str = JOB) -> Manifest:
+        stored = self.storage.get_manifest(job_id)
+        assert stored is not None
+        return Manifest.from_bytes(stored.body)
+
+    def write(self, **changes: Any) -> None:
+        stored = self.storage.get_manifest(JOB)
+        assert stored is not None
+        changed = evolve(Manifest.from_bytes(stored.body), **changes)
+        self.storage.put_manifest(JOB, stored.version + 1, changed.to_bytes())
+
+    def savepoint(self, name: str, refs: Mapping[int, CheckpointRef], *, stopped: bool = False) -> None:
+        taken = JobSavepoint(name=name, taken_at=1.0, stopped=stopped, pipelines=refs)
+        self.write(savepoints=(*self.manifest().savepoints, taken))
+
+    def restore(self, restore: Restore, *tables: str, **text: str) -> Claim:
+        claim = claim_again(self.storage, JOB, self.planner(self.text(*(tables or ("a",)), **text)), restore)
+        assert isinstance(claim, Claim)
+        return claim
+
+    def refusal(self, restore: Restore, *tables: str, **text: str) -> str:
+        before = dict(self.storage.blobs) if hasattr(self.storage, "blobs") else self.storage.get_manifest(JOB)
+        with pytest.raises(UsageError) as raised:
+            self.restore(restore, *tables, **text)
+        after = dict(self.storage.blobs) if hasattr(self.storage, "blobs") else self.storage.get_manifest(JOB)
+        assert after == before, "refused, and yet something was written"
+        return str(raised.value)
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Played:
+    """One table with the checkpoints 1, 2 and 3."""
+    played = Played(tmp_path)
+    played.begin("a")
+    for number in (1, 2, 3):
+        played.store(number, 2 * number)
+    return played
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Played:
+    played = Played(tmp_path)
+    played.begin("a", "b")
+    for pipeline, table in ((1, "a"), (2, "b")):
+        for number in (1, 2):
+            played.store(number, number, table=table, pipeline=pipeline)
+    return played
+
+
+def test_without_a_wish_each_pipeline_goes_on_from_its_latest(two: Played) -> None:
+    claim = two.restore(Restore(), "a", "b")
+    assert set(claim.restores.values()) == {RestoreRequest()}
+    assert claim.told == ()
+
+
+@pytest.mark.parametrize("written", ["2", "100000-2", "100000/2", "1:2"])
+def test_a_checkpoint_is_chosen_as_it_is_shown(one: Played, written: str) -> None:
+    claim = one.restore(at(written, retract=True))
+    assert claim.restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 2), rewind=Rewind.RETRACTED)
+    assert claim.told == (
+        "Pipeline 1 (a -> a_out) goes back to 100000-2: up to 2 rows are taken back and moved again.",
+    )
+
+
+def test_one_that_is_not_there_is_answered_with_those_that_are(one: Played) -> None:
+    said = one.refusal(at("7"))
+    assert said == "7: pipeline 1 has no such checkpoint; it has 100000-1, 100000-2, 100000-3"
+
+
+def test_one_that_a_restore_went_back_behind_is_void(one: Played) -> None:
+    one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
+    one.store(4, 4, epoch=2 * FIRST, base=CheckpointRef(FIRST, 2), kind=CheckpointType.RESTORE_POINT)
+    said = one.refusal(at("3", accept_duplicates=True))
+    assert "3: this checkpoint of pipeline 1 is void, because a restore went back behind it" in said
+    assert "it has 100000-1, 100000-2, 200000-4" in said
+
+
+def test_a_rewind_says_what_would_be_doubled_and_both_ways_out(one: Played) -> None:
+    one.store(4, 8, uncommitted=1)
+    said = one.refusal(at("2"))
+    assert "Pipeline 1 (a -> a_out) has 2 newer checkpoints than 100000-2" in said
+    assert "publishes up to 5 rows a second time" in said, "8 that are, one that is about to be, 4 that were"
+    assert "--retract" in said
+    assert "--accept-duplicates" in said
+
+
+def test_the_latest_itself_is_no_rewind(one: Played) -> None:
+    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+
+
+def test_a_checkpoint_whose_savepoint_is_the_latest_is_no_rewind(one: Played) -> None:
+    one.store(4, 6, kind=CheckpointType.SAVEPOINT)
+    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-4, its latest.",)
+
+
+def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
+    """Seen in a message that told one checkpoint more than a person counts who looks at the list."""
+    one.store(4, 6, kind=CheckpointType.SAVEPOINT)
+    one.store(5, 8)
+    assert "has 1 newer checkpoint than 100000-3: going back publishes up to 2 rows" in one.refusal(at("3"))
+
+
+def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:
+    said = one.refusal(at("2", retract=True), sink="Console")
+    assert "'a_out' cannot take rows back. With --accept-duplicates up to 2 rows come twice there" in said
+    assert one.restore(at("2", accept_duplicates=True), sink="Console").restores[1].rewind is Rewind.ACCEPTED
+
+
+def test_a_damaged_one_is_refused_and_a_damaged_latest_hides_only_the_number(one: Played) -> None:
+    played = Played(one.folder, _Damaged(one.storage, 2))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"checkpoint 100000-2 of pipeline 1 .* cannot be restored: flipped"):
+        claim_again(played.storage, JOB, played.planner(played.text("a")), at("2", retract=True))
+    played = Played(one.folder, _Damaged(one.storage, 3))  # type: ignore[arg-type]
+    claim = claim_again(played.storage, JOB, played.planner(played.text("a")), at("2", retract=True))
+    assert isinstance(claim, Claim)
+    assert "up to an unknown number of rows" in claim.told[0]
+
+
+class _Damaged:
+    """A storage one of whose checkpoints cannot be read."""
+
+    def __init__(self, storage: MemoryStorage, damaged: int) -> None:
+        self._storage, self._damaged = storage, damaged
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    def load(self, info: Any) -> Any:
+        from seatunnel_storage_api.errors import CheckpointCorruptedError
+
+        if info.checkpoint_id == self._damaged:
+            raise CheckpointCorruptedError("flipped")
+        return self._storage.load(info)
+
+
+# -- several pipelines
+
+
+def test_of_several_pipelines_each_is_named(two: Played) -> None:
+    said = two.refusal(at("1"), "a", "b")
+    assert said == ("1: the job has 2 pipelines, so write PIPELINE:1 with one of 1 (a -> a_out), 2 (b -> b_out)")
+    assert "the job has no pipeline 3; it has 1 (a -> a_out), 2 (b -> b_out)" in two.refusal(at("3:1"), "a", "b")
+    assert "a second checkpoint for pipeline 1" in two.refusal(at("1:1", "1:2"), "a", "b")
+
+
+def test_all_that_is_wrong_is_said_at_once(two: Played) -> None:
+    said = two.refusal(at("1:1", "2:9", "3:1"), "a", "b")
+    assert "Pipeline 1 (a -> a_out) has 1 newer checkpoint than 100000-1" in said
+    assert "2:9: pipeline 2 has no such checkpoint" in said
+    assert "3:1: the job has no pipeline 3" in said
+
+
+def test_pipelines_that_are_not_named_go_on(two: Played) -> None:
+    claim = two.restore(at("2:1", accept_duplicates=True), "a", "b")
+    assert claim.restores == {
+        1: RestoreRequest(),
+        2: RestoreRequest(ref=CheckpointRef(FIRST, 1), rewind=Rewind.ACCEPTED),
+    }
+
+
+# -- savepoints of the job
+
+
+def test_a_savepoint_is_that_of_all_pipelines(two: Played) -> None:
+    two.savepoint("mine", {1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 2)})
+    claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
+    assert {number: request.ref for number, request in claim.restores.items()} == {
+        1: CheckpointRef(FIRST, 1),
+        2: CheckpointRef(FIRST, 2),
+    }
+    assert "has no savepoint other; it has mine" in two.refusal(Restore(savepoint="other"), "a", "b")
+
+
+def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Played) -> None:
+    two.savepoint("mine", {1: CheckpointRef(FIRST, 2)})
+    claim = two.restore(Restore(savepoint="mine"), "a", "b")
+    assert claim.restores[2] == RestoreRequest()
+    assert claim.told[0] == "Not in the savepoint mine, so it goes on where it is: b -> b_out"
+
+
+def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
+    """Its part was its final checkpoint, and the next start had one of its own: only the newest of them is kept, and
+    the savepoint could not be restored any more. Simulated jobs found it."""
+    two.write(savepoints=(JobSavepoint(name="mine", taken_at=1.0, stopped=False, finished=frozenset({2}), pipelines={
+        1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 77)}),))  # fmt: skip
+    two.store(9, 9, table="b", pipeline=2, kind=CheckpointType.COMPLETED_POINT)
+    claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
+    assert claim.restores[1].ref == CheckpointRef(FIRST, 1)
+    assert claim.restores[2] == RestoreRequest()
+    assert "Finished in the savepoint mine and ever since, so it stays as it is: b -> b_out" in claim.told
+
+
+def test_a_pipeline_that_had_finished_and_has_gone_back_since_is_not_finished(two: Played) -> None:
+    two.write(savepoints=(JobSavepoint(name="mine", taken_at=1.0, stopped=False, finished=frozenset({2}), pipelines={
+        1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 77)}),))  # fmt: skip
+    assert "checkpoint 100000-77 is not there" in two.refusal(Restore(savepoint="mine", retract=True), "a", "b")
+
+
+# -- until it is done
+
+
+def test_a_process_that_is_killed_before_it_went_back_leaves_that_to_the_next(one: Played) -> None:
+    one.restore(at("2", retract=True))
+    claim = one.restore(Restore())
+    assert claim.restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 2), rewind=Rewind.RETRACTED)
+    one.storage.acquire_epoch(JOB, 1, 3 * FIRST)
+    one.store(4, 4, epoch=3 * FIRST, base=CheckpointRef(FIRST, 2), kind=CheckpointType.RESTORE_POINT)
+    claim = one.restore(Restore())
+    assert claim.restores[1] == RestoreRequest()
+    assert one.manifest().asked == {}
+
+
+def test_who_asked_for_the_latest_and_was_killed_asked_for_nothing_that_lasts(one: Played) -> None:
+    """The engine that was taken over stored one more: from then on every restore was refused, for going back unasked,
+    with advice that did not help. Simulated jobs found it."""
+    one.restore(at("3"))
+    one.store(4, 5)
+    assert one.restore(Restore()).restores[1] == RestoreRequest()
+    one.write(asked={1: Asked(ref=CheckpointRef(FIRST, 3), rewind="refused", since=9 * FIRST)})
+    assert one.restore(Restore()).restores[1] == RestoreRequest()
+
+
+def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -> None:
+    """An engine that still ran pruned the checkpoint before the process that was asked for it had a restore point: from
+    then on every plain restore was refused, although it was the command that the failure printed."""
+    one.restore(at("1", retract=True))
+    one.storage.delete_checkpoint(JOB, 1, 1)
+    claim = one.restore(Restore())
+    assert claim.restores[1] == RestoreRequest()
+    assert claim.told == (
+        "Pipeline 1 (a -> a_out) does not go back to 100000-1, which an earlier start was asked for and did not come "
+        "to: that checkpoint is gone. It goes on from its latest",
+    )
+    assert one.manifest().asked == {}
+    one.restore(at("2", retract=True))
+    one.storage.delete_checkpoint(JOB, 1, 2)
+    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+
+
+def test_what_is_asked_now_replaces_what_was_asked_before(one: Played) -> None:
+    one.restore(at("1", retract=True))
+    assert one.restore(at("3")).restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 3))
+
+
+def test_a_job_that_has_ended_goes_back_and_needs_nothing_of_its_staging(one: Played) -> None:
+    report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
+    one.write(ended=report.record())
+    assert isinstance(claim_again(one.storage, JOB, one.planner(one.text("a"))), JobReport)
+    assert "--retract" in one.refusal(at("2"))
+    assert one.manifest().ended is not None
+    one.restore(at("2", retract=True))
+    assert one.manifest().ended is None
+    assert one.manifest().settled_below == 3 * EPOCHS_PER_VERSION
+    one.restore(Restore())
+    assert one.manifest().settled_below == 3 * EPOCHS_PER_VERSION, "the next process must know it too"
+
+
+@pytest.mark.parametrize(
+    ("tables", "text", "said"),
+    [
+        (("b",), {}, "it names 'b', 'b_out', which that job did not have; it lacks 'a', 'a_out'"),
+        (("a", "b"), {}, "it names 'b', 'b_out', which that job did not have."),
+        (("a",), {"targets": "elsewhere"}, "'a_out' writes to {folder}/elsewhere/a, and wrote to {folder}/out/a"),
+    ],
+)
+def test_another_file_for_a_job_that_has_ended_is_refused(
+    one: Played, tables: tuple[str, ...], text: dict[str, str], said: str
+) -> None:
+    """It printed the closing table of the job that had ended, with the exit code 0: as if the new rows were there."""
+    report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
+    one.write(ended=report.record())
+    refusal = one.refusal(Restore(), *tables, **text)
+    assert refusal.startswith("the job job-1 (tables) has ended, and this job file is not the one that it ended with: ")
+    assert said.format(folder=one.folder) in refusal
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("a = int", ""),
+        ("a = bigint", '\'{{"fields": {{"a": "int"}}}}\' and is \'{{"fields": {{"a": "bigint"}}}}\''),
+        ("b = int", '"b"'),
+        ("a = int, b = string", '"b"'),
+        ("b = string, a = int", '"b"'),
+    ],
+)
+def test_a_source_whose_columns_are_told_otherwise_is_refused_before_a_row_moves(
+    one: Played, fields: str, said: str
+) -> None:
+    """A column less ended in KeyError, another type left two types in one target, and one more was ignored."""
+    text = one.text("a").replace("a = int", fields)
+    restored = partial(claim_again, one.storage, JOB, one.planner(text), Restore())
+    if not said:
+        assert isinstance(restored(), Claim)
+        return
+    with pytest.raises(UsageError) as refused:
+        restored()
+    assert "the source 'a' has other columns than when it was first read: its schema was " in str(refused.value)
+    assert said.format() in str(refused.value)
+    assert "give the source another name" in str(refused.value)
+
+
+def test_the_order_of_columns_counts(one: Played) -> None:
+    """A line of text has its values by their places."""
+    before = one.manifest().seats
+    one.write(seats={**before, "a": evolve(before["a"], columns={"schema": '{"fields": {"b": "int", "a": "int"}}'})})
+    with pytest.raises(UsageError, match="has other columns"):
+        claim_again(one.storage, JOB, one.planner(one.text("a").replace("a = int", "a = int, b = int")), Restore())
+
+
+def test_what_an_older_version_did_not_write_down_is_not_missed(one: Played) -> None:
+    one.write(seats={name: evolve(seat, columns=None) for name, seat in one.manifest().seats.items()})
+    assert isinstance(claim_again(one.storage, JOB, one.planner(one.text("a")), Restore()), Claim)
+
+
+# -- what has no state, or no vertex
+
+
+def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) -> None:
+    said = two.refusal(Restore(), "a")
+    assert "the stored job job-1 also has 'b', 'b_out', which this job file does not name" in said
+    assert "--allow-non-restored-state" in said
+    claim = two.restore(Restore(allow_non_restored_state=True), "a")
+    assert claim.told == ("matched by name: 2; dropped, with what is stored of them: b, b_out",)
+    assert two.restore(Restore(), "a").told == ()
+    assert two.restore(Restore(), "a", "b").told == (), "it came back, to its own number"
+    assert "also has 'b'" in two.refusal(Restore(), "a")
+
+
+def test_a_table_that_is_new_takes_no_word_and_is_named(one: Played) -> None:
+    assert one.restore(Restore(), "a", "b").told == ("matched by name: 2; new, and begin: b, b_out",)
+
+
+def test_rows_that_wait_for_their_commit_are_not_given_up(two: Played) -> None:
+    two.store(3, 3, table="b", pipeline=2, uncommitted=1)
+    folder = Path(staging_folder(str(two.folder / "out" / "b"), JOB, 2, FIRST))
+    folder.mkdir(parents=True)
+    staged = folder / f"{JOB}-p2-s0-o0-e{FIRST}-u1-a1-7-0.csv"
+    staged.touch()
+    said = two.refusal(Restore(allow_non_restored_state=True), "a")
+    assert f"pipeline 2 has 1 file staged and not published yet, such as {staged}" in said
+    staged.unlink()
+    two.restore(Restore(allow_non_restored_state=True), "a")
+
+
+# -- into a new job
+
+
+def move(played: Played, name: str = "mine", job_id: str = "new", text: str = "", **how: Any) -> Claim:
+    begin_with = ForeignSavepoint(savepoint=SavepointName(job_id=JOB, name=name), **how)
+    return claim_with_savepoint(played.storage, job_id, played.planner(text or played.text("a")), begin_with)
+
+
+@pytest.fixture
+def stopped(one: Played) -> Played:
+    one.savepoint("mine", {1: one.store(4, 6, kind=CheckpointType.SAVEPOINT)}, stopped=True)
+    return one
+
+
+def began_with(played: Played, job_id: str = "new") -> VertexStates:
+    """The state of the new job's first pipeline before its first process begins."""
+    state = played.storage.get_latest_checkpoint(job_id, 1)
+    assert state is not None
+    assert state.checkpoint_type is CheckpointType.SAVEPOINT
+    assert state.epoch < FIRST
+    return codec.decode(state.states)
+
+
+def test_a_stopped_job_is_moved_and_never_resumed(stopped: Played) -> None:
+    claim = move(stopped)
+    assert claim.version == 1
+    assert began_with(stopped).sources["a"].cursor == 6
+    assert stopped.storage.get_attachment("new", stopped.frozen) == b"frozen"
+    assert stopped.manifest().moved_to == "new"
+    assert stopped.storage.newest_epoch(JOB, 1) == 3 * EPOCHS_PER_VERSION, "whoever still runs it is fenced off"
+    assert "was moved to new" in stopped.refusal(Restore())
+    assert "matched by name: 2" in claim.told[0]
+    assert "marked as moved to new" in claim.told[1]
+
+
+def test_what_the_old_job_took_back_is_not_taken_back_again(one: Played) -> None:
+    """A finished pipeline that had gone back keeps its restore point as its last checkpoint, and so as its part of the
+    savepoint. The new job would ask its sinks to take rows back, and fail where they cannot."""
+    one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
+    owing = one.store(4, 4, epoch=2 * FIRST, kind=CheckpointType.COMPLETED_POINT, retracting=CheckpointRef(FIRST, 2))
+    one.savepoint("mine", {1: owing}, stopped=True)
+    move(one)
+    assert began_with(one).retracting is None
+
+
+def test_a_new_job_that_was_killed_before_it_began_is_resumed_like_any_other(stopped: Played) -> None:
+    move(stopped)
+    again = claim_again(stopped.storage, "new", stopped.planner(stopped.text("a")))
+    assert isinstance(again, Claim)
+    assert again.restores[1] == RestoreRequest()
+    assert began_with(stopped).sources["a"].cursor == 6
+
+
+def test_a_move_that_was_interrupted_goes_on_under_the_same_id(stopped: Played) -> None:
+    """Killed after the old job was told, and before the new one was there."""
+    stopped.write(moved_to="new")
+    with pytest.raises(UsageError, match=r"Give the sinks other targets"):
+        move(stopped, job_id="third")
+    assert move(stopped).version == 1
+    with pytest.raises(UsageError, match="the job new exists already"):
+        move(stopped)
+
+
+def test_a_job_that_went_on_is_not_doubled(stopped: Played) -> None:
+    stopped.store(5, 8)
+    with pytest.raises(UsageError) as raised:
+        move(stopped)
+    assert "the job job-1 went on after it: pipeline 1 has checkpoint 100000-5, and 'a_out'" in str(raised.value)
+    assert "-r job-1 --restore-with-savepoint mine --retract" in str(raised.value)
+    assert stopped.storage.get_manifest("new") is None
+    move(stopped, text=stopped.text("a", targets="elsewhere"))
+    assert began_with(stopped).sources["a"].cursor == 6
+    assert stopped.manifest().moved_to is None, "the old job goes on, and so may the new one"
+    assert "may be published twice" in " ".join(move(stopped, job_id="twice", accept_duplicates=True).told)
+
+
+def test_a_savepoint_that_was_taken_with_a_final_checkpoint_does_not_go_on_after_it(one: Played) -> None:
+    """A pipeline finishes while one savepoint is taken; the one that stops the job later names its final checkpoint,
+    behind which the first savepoint lies, with the same cut."""
+    final = one.store(4, 9, kind=CheckpointType.COMPLETED_POINT)
+    one.savepoint("first", {1: one.store(5, 9, kind=CheckpointType.SAVEPOINT)})
+    one.savepoint("mine", {1: final}, stopped=True)
+    move(one)
+    assert one.manifest().moved_to == "new"
+
+
+def test_a_savepoint_of_a_job_that_went_on_at_once_is_no_proof(one: Played) -> None:
+    one.savepoint("mine", {1: one.store(4, 6, kind=CheckpointType.SAVEPOINT)})
+    with pytest.raises(UsageError, match="the job job-1 went on after it, and 'a_out' may write where it wrote"):
+        move(one)
+
+
+def test_what_is_not_there_is_answered_with_what_is(stopped: Played) -> None:
+    with pytest.raises(UsageError, match="the job job-1 has no savepoint other; it has mine"):
+        move(stopped, "other")
+    begin_with = ForeignSavepoint(savepoint=SavepointName(job_id="nobody", name="1"))
+    with pytest.raises(UsageError, match=r"there is no job nobody in .*; it has job-1"):
+        claim_with_savepoint(stopped.storage, "new", stopped.planner(stopped.text("a")), begin_with)
+
+
+def test_names_that_do_not_fit_are_told(stopped: Played) -> None:
+    with pytest.raises(
+        UsageError, match=r"no source or sink of this job has a name of the savepoint, which has a, a_out"
+    ):
+        move(stopped, text=stopped.text("x"))
+
+
+def test_a_table_that_stays_behind_takes_a_word(two: Played) -> None:
+    refs = {
+        1: two.store(3, 2, kind=CheckpointType.SAVEPOINT),
+        2: two.store(3, 2, table="b", pipeline=2, kind=CheckpointType.SAVEPOINT),
+    }
+    two.savepoint("mine", refs, stopped=True)
+    with pytest.raises(UsageError, match="the savepoint also has 'b', 'b_out'"):
+        move(two)
+    claim = move(two, allow_non_restored_state=True)
+    assert set(claim.job.manifest.seats) == {"a", "a_out"}
+    assert set(two.storage.scan_job("new")) == {1}
+
+
+def test_an_enumeration_that_is_missing_is_told_before_anything_is_stored(two: Played) -> None:
+    """What a refused move had stored for another pipeline would be where a job starts that is given the id later."""
+    states = VertexStates(
+        sources={"b": SourceState(attachment="0" * 64, cursor=1, total=9)},
+        tasks={"b": TaskState()},
+        sinks={"b_out": SinkState(save_mode_pending=False)},
+    )
+    two.storage.store_checkpoint(
+        PipelineState(
+            job_id=JOB, pipeline_id=2, epoch=FIRST, checkpoint_id=3, checkpoint_type=CheckpointType.SAVEPOINT,
+            states=codec.encode(states),
+        )
+    )  # fmt: skip
+    parts = {1: two.store(3, 2, kind=CheckpointType.SAVEPOINT), 2: CheckpointRef(FIRST, 3)}
+    two.savepoint("mine", parts, stopped=True)
+    with pytest.raises(UsageError, match=r"pipeline 2 .* cannot be carried over"):
+        move(two, text=two.text("a", "b"))
+    assert two.manifest().moved_to is None
+    assert not two.storage.scan_job("new")
+
+
+def test_a_sink_that_is_gone_with_rows_to_publish_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    """The protocol would refuse it too, when Spark runs."""
+    played = Played(tmp_path)
+    before = played.text("a").replace("sink { ", "sink { Console { plugin_input = a, name = shown }\n")
+    claim_new(played.storage, JOB, played.planner(before))
+    played.storage.acquire_epoch(JOB, 1, FIRST)
+    waiting = Committable(id=f"0-{FIRST}-1", epoch=FIRST, unit=1, source="a", rows=1, bytes=1, body={})
+    for number, uncommitted in ((1, (waiting,)), (2, ())):
+        states = VertexStates(
+            sources={"a": SourceState(attachment=played.frozen, cursor=1, total=9)},
+            tasks={"a": TaskState(next_unit=2)},
+            sinks={
+                "a_out": SinkState(save_mode_pending=False),
+                "shown": SinkState(save_mode_pending=False, uncommitted=uncommitted),
+            },
+        )
+        state = PipelineState(
+            job_id=JOB, pipeline_id=1, epoch=FIRST, checkpoint_id=number, checkpoint_type=CheckpointType.CHECKPOINT,
+            states=codec.encode(states),
+        )  # fmt: skip
+        played.storage.store_checkpoint(state)
+        if uncommitted:
+            assert "'shown'" in played.refusal(Restore())
+            said = played.refusal(Restore(allow_non_restored_state=True))
+            assert "sink 'shown', which the job has no more, may have 1 committables to publish" in said
+    claim = played.restore(Restore(allow_non_restored_state=True))
+    assert claim.restores[1].allow_non_restored
+    assert claim.told == ("matched by name: 2; dropped, with what is stored of them: shown",)
+    assert played.restore(Restore()).restores[1].allow_non_restored, "until a state without it is stored"

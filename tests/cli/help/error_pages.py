@@ -1,0 +1,72 @@
+"""``python -m tests.cli.help.error_pages`` writes ``docs/errors`` and ``docs/errors.md`` from the classes of errors."""
+
+import re
+from pathlib import Path
+
+from seatunnel_core.cli.help.errors import AGAIN, MESSAGE, Coded, ErrorPage, coded, error_page
+from tests.planning.options_page import cell
+
+DOCS = Path(__file__).parents[3] / "docs"
+FOLDER = DOCS / "errors"
+OURS = ("seatunnel_core.", "seatunnel_storage_api.")
+
+_MADE = "<!-- made by python -m tests.cli.help.error_pages from the class in the code -->"
+_HEAD = """# Every error by its code
+
+When a job or a command fails, a line behind the message names a code, as in `More: seatunnel help STALE-EPOCH`. That
+command prints the page of the code. The log has it as `code` with `--log-format json`, and so have the pipelines of a
+report in Python. A code stays as it is for as long as the major version does; messages may change.
+
+An error of a plugin without a code of its own has that of the class it derives from. An error that is not ours, such as
+one of the operating system, has none: [failures](failures.md) says how those are judged. The pages are made from the
+classes in the code by `python -m tests.cli.help.error_pages`, and a test compares.
+
+| code | what | tried again |
+|---|---|---|
+"""
+_AGAIN = {"Yes": "yes", "No": "no", "Only": "it depends"}
+"""What the paragraph about it begins with, and what the table says."""
+
+
+def ours() -> dict[str, Coded]:
+    """The classes that this project has; other tests define more."""
+    return {code: kind for code, kind in coded().items() if kind.__module__.startswith(OURS)}
+
+
+def pages() -> dict[Path, str]:
+    """Every page as it should be."""
+    found = {FOLDER / f"{code}.md": _page(error_page(kind)) for code, kind in ours().items()}
+    return {**found, DOCS / "errors.md": _HEAD + "\n".join(_row(error_page(kind)) for kind in ours().values()) + "\n"}
+
+
+def _row(page: ErrorPage) -> str:
+    what = _linked(page.meaning.partition(". ")[0].removesuffix("."), "")
+    again = next(short for begin, short in _AGAIN.items() if page.parts[AGAIN].startswith(begin))
+    return f"| [{page.code}](errors/{page.code}.md) | {cell(what)} | {again} |"
+
+
+def _page(page: ErrorPage) -> str:
+    lines = [_MADE, f"# {page.code}", "", _linked(page.meaning, "../"), ""]
+    for heading, text in page.parts.items():
+        lines += [f"## {heading}", "", f"```text\n{text}\n```" if heading == MESSAGE else _linked(text, "../"), ""]
+    a_kind_of = f", a kind of [{page.parent}]({page.parent}.md)" if page.parent else ""
+    lines += [f"In Python it is `{page.name}`{a_kind_of}. [All errors](../errors.md)", ""]
+    return "\n".join(lines)
+
+
+def _linked(text: str, up: str) -> str:
+    """Where a text names a page of the documentation, it leads there."""
+    return re.sub(r"`seatunnel help ([a-z-]+)`", rf"[`seatunnel help \1`]({up}\1.md)", text)
+
+
+def write() -> None:
+    made = pages()
+    FOLDER.mkdir(exist_ok=True)
+    for page in set(FOLDER.glob("*.md")) - set(made):
+        page.unlink()
+    for page, text in made.items():
+        page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

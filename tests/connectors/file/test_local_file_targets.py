@@ -1,0 +1,38 @@
+"""Targets of the file sink that cannot be made: what stands in the way is named, and nothing is tried again."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.spark.failure import kind_of
+from seatunnel_core.work.failure import FailureKind
+from tests.connectors.file.local_files import sink
+
+IN_THE_WAY = {
+    "/proc/nothing/x": "sink LocalFile: /proc/nothing cannot be written: ",
+    "lnk": "/lnk cannot be written: it is a link to gone, which is not there",
+    "lnk/below": "/lnk cannot be written: it is a link to gone, which is not there",
+    "round/below": "/round cannot be written: it is a link to round, which is not there",
+    "file": "/file cannot be written: it is a file, not a folder",
+    "file/below": "/file cannot be written: it is a file, not a folder",
+}
+
+
+@pytest.mark.parametrize("path", IN_THE_WAY)
+def test_what_stands_in_the_way_of_a_target_is_named_at_once(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "lnk").symlink_to("gone")
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(SinkError, match=re.escape(IN_THE_WAY[path])) as found:
+        sink(tmp_path / path)
+    assert kind_of(found.value) is FailureKind.USAGE  # one that may pass is tried again
+
+
+def test_a_target_below_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    (tmp_path / "away").rmdir()
+    with pytest.raises(UsageError, match="'out' is a path below the folder in which the engine was started"):
+        sink("out")

@@ -1,0 +1,193 @@
+"""Values that rows cannot hold are refused at their row, with column and value; all others come as the database has
+them.
+
+They became other values, in other sinks other ones, or ended in an exception of Python: ``infinity`` a past date,
+``24:00`` midnight, an array of several dimensions a flat one, 'false' of SQLite true and its 1.5 a 1.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.testing import plan, read
+from seatunnel_core.connectors.testing.drive import Skipped, commit, place, sink_place, stage
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.jdbc.databases import EACH, Database, empty
+
+HELD: dict[str, list[tuple[str, str, Any]]] = {
+    "postgresql": [
+        ("inet", "'10.0.0.1'", "10.0.0.1"),
+        ("inet", "'10.0.0.0/24'", "10.0.0.0/24"),
+        ("inet", "'::1'", "::1"),
+        ("inet[]", "'{10.0.0.1,NULL,::1/64}'", ["10.0.0.1", None, "::1/64"]),
+        ("inet[]", "'{}'", []),
+        ("cidr", "'10.0.0.1/32'", "10.0.0.1/32"),
+        ("date", "'0001-01-01'", date(1, 1, 1)),
+        ("date", "'9999-12-31'", date(9999, 12, 31)),
+        ("timestamp", "'9999-12-31 23:59:59.999999'", datetime.max),
+        ("timestamptz", "'0001-01-01 00:00:00+00'", datetime.min.replace(tzinfo=UTC)),
+        ("time", "'23:59:59.999999'", time.max),
+        ("interval", "'-178000000 years'", "-178000000 years"),
+        ("numeric", "'99999999999999999999.999999999999999999'", Decimal("99999999999999999999.999999999999999999")),
+        ("numeric(76,0)", "9" * 76, Decimal("9" * 76)),
+        ("char(3)[]", "'{a}'", ["a  "]),
+        ("varchar(3)[]", "'{a,NULL}'", ["a", None]),
+        ("int[]", "'{}'", []),
+        ("timetz", "'24:00+02'", "24:00:00+02"),
+        ("money", "-1.5", "-$1.50"),
+        ("jsonb", "'{\"a\": 1e400}'", '{"a": 1' + "0" * 400 + "}"),
+        ("real", "'NaN'", None),
+        ("double precision", "'-Infinity'", float("-inf")),
+        ("int4range", "'[1,)'", "[1,)"),
+        ("bit(3)", "B'001'", "001"),
+    ],
+    "mysql": [
+        ("bigint unsigned", "18446744073709551615", Decimal(18446744073709551615)),
+        ("time(6)", "'23:59:59.999999'", time.max),
+        ("year", "0", 0),
+        ("datetime(6)", "'9999-12-31 23:59:59.999999'", datetime.max),
+        ("bit(64)", "b'1'", b"\0\0\0\0\0\0\0\x01"),
+        ("char(3)", "'a '", "a"),
+        ("binary(3)", "'a'", b"a\0\0"),
+    ],
+    "sqlite": [
+        ("boolean", "'false'", False),
+        ("boolean", "'TRUE'", True),
+        ("boolean", "0", False),
+        ("timestamp", "'2024-01-01 10:00:00'", datetime(2024, 1, 1, 10)),
+        ("timestamp", "'2024-01-01T10:00:00.123456Z'", datetime(2024, 1, 1, 10, 0, 0, 123456)),
+        ("timestamp", "'2024-01-01'", datetime(2024, 1, 1)),
+        ("date", "'2024-01-01 00:00:00'", date(2024, 1, 1)),
+        ("integer", "9223372036854775807", 9223372036854775807),
+        ("integer", "2.0", 2),
+        ("decimal(10,2)", "0.1 + 0.2", Decimal("0.30")),
+        ("decimal(20,0)", "1234567890123456789", Decimal(1234567890123456789)),
+        ("text", "5", "5"),
+        ("blob", "'ab'", b"ab"),
+        ("real", "5", 5.0),
+        ("", "5", "5"),
+    ],
+}
+REFUSED: dict[str, list[tuple[str, str, str]]] = {
+    "postgresql": [
+        *((kind, "'infinity'", "'infinity' lies beyond") for kind in ("date", "timestamp", "timestamptz")),
+        *((kind, "'-infinity'", "'-infinity' lies beyond") for kind in ("date", "timestamp", "timestamptz")),
+        *((kind, "'0044-03-15 BC'", "lies beyond the years 1 to 9999") for kind in ("date", "timestamp")),
+        *((kind, "'20000-01-01'", "lies beyond the years 1 to 9999") for kind in ("date", "timestamp", "timestamptz")),
+        ("date", "'5874897-12-31'", "lies beyond"),
+        ("timestamp", "'294276-12-31 23:59:59.999999'", "lies beyond"),
+        ("time", "'24:00'", "lies beyond"),
+        ("int[]", "'{{1,2},{3,4}}'", "'{{1,2},{3,4}}' has several dimensions"),
+        ("text[]", "'{{a},{b}}'", "has several dimensions"),
+        ("uuid[]", f"array[array['{'0' * 32}'::uuid]]", "has several dimensions"),
+        *((kind, f"'{value}'", f"'{value}' does not fit") for kind in ("numeric", "numeric(5,2)")
+          for value in ("NaN", "Infinity") if kind == "numeric" or value == "NaN"),
+        ("numeric", "1e30", "does not fit"),
+        ("numeric", "1e-19", "does not fit"),
+    ],
+    "mysql": [
+        ("time", "'25:00:00'", "'25:00:00' does not fit"),
+        ("time", "'-00:00:01'", "'-00:00:01' does not fit"),
+        ("tinyint(1)", "5", "5 is neither 0 nor 1"),
+        ("date", "'0000-00-00'", "'0000-00-00' does not fit"),
+        ("datetime", "'2024-00-10'", "does not fit"),
+    ],
+    "sqlite": [
+        ("boolean", "'maybe'", "'maybe' does not fit: it is neither true nor false"),
+        ("boolean", "2", "it is neither true nor false"),
+        ("timestamp", "1704103200", "what it counts is not said"),
+        ("timestamp", "2460310.9166666665", "what it counts is not said"),
+        ("timestamp", "'2024-01-01 10:00:00+02:00'", "a zone that is not UTC"),
+        ("timestamp", "'2024-01-01 10:00:00.1234567'", "finer than a microsecond"),
+        ("timestamp", "'yesterday'", "does not fit"),
+        ("date", "'2024-01-01 10:00:00'", "it has a time behind the date"),
+        ("date", "1704103200", "what it counts is not said"),
+        ("time", "'24:00:00'", "does not fit"),
+        ("integer", "1.5", "1.5' does not fit: it is no whole number"),
+        ("integer", "'ten'", "it is no whole number"),
+        ("integer", "x'6162'", "it is no whole number"),
+        ("decimal(10,2)", "1.255", "more than 2 digits"),
+        ("decimal(10,2)", "'ten'", "it is no number"),
+        ("decimal(10,2)", "123456789012", "does not fit"),
+        ("real", "'ten'", "it is no floating number"),
+        ("text", "x'6162'", "it is no text, but bytes"),
+        ("text", "cast(x'ff' as text)", "can't encode"),
+        ("blob", "5", "it is a number, not bytes"),
+        ("", "x'6162'", "it is no text, but bytes"),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(params=EACH)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    found = empty(request.param, tmp_path)
+    loose = found.kind == "mysql"
+    found.run(*(["SET GLOBAL sql_mode = ''"] if loose else []))
+    yield found
+    forget()
+    found.run(*(["SET GLOBAL sql_mode = DEFAULT"] if loose else []))
+
+
+def filled(of: Database, number: int, declared: str, values: Sequence[str]) -> dict[str, Any]:
+    """A table, as the options of a source that reads all of it at once."""
+    of.run(f"CREATE TABLE t{number} (id int PRIMARY KEY, v {declared})")
+    of.run(f"INSERT INTO t{number} VALUES {', '.join(f'({row}, {value})' for row, value in enumerate(values, 1))}")
+    return {"table_path": f"t{number}", "partition_num": 1}
+
+
+def test_what_rows_hold_comes_as_the_database_has_it(database: Database) -> None:
+    wrong = []
+    for number, (declared, written, value) in enumerate(HELD[database.kind]):
+        of = database.source(**filled(database, number, declared, [written, "NULL"]))
+        found = [row["v"] for row in read(of, plan(of))]
+        if found != [value, None] and written != "'NaN'":
+            wrong.append((declared, written, found))
+    assert not wrong
+
+
+def test_what_rows_do_not_hold_is_refused_at_its_row(database: Database) -> None:
+    wrong = []
+    for number, (declared, written, said) in enumerate(REFUSED[database.kind]):
+        of = database.source(**filled(database, number, declared, ["NULL", "NULL", written]))
+        try:
+            rows = read(of, plan(of))
+        except RowError as error:
+            told = str(error)
+            if said not in told or "row 3 with id = 3, column 'v'" not in told:
+                wrong.append((declared, written, told))
+        else:
+            wrong.append((declared, written, rows))
+    assert not wrong
+
+
+def test_such_rows_are_left_out_where_the_job_says_so(database: Database) -> None:
+    declared, written, _ = REFUSED[database.kind][0]
+    of = database.source(**filled(database, 0, declared, [written, "NULL", written]), fetch_size=2)
+    skipped = Skipped(fail=False)
+    assert [row["id"] for row in read(of, plan(of), context=skipped)] == [2]
+    assert [f"row {row} with id = {row}, column 'v'" in told for row, told in zip((1, 3), skipped.errors, strict=True)]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("keys", [[], ["id"]])
+def test_columns_that_the_database_computes_are_read_and_not_written(
+    database: Database, keys: list[str], exact: bool
+) -> None:
+    """SQLite did not tell them, and a copy of a table with one ended in an error of the database."""
+
+    database.run("CREATE TABLE t (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (id * 2) STORED, more int)")
+    columns = pa.schema([("id", pa.int32()), ("twice", pa.int32()), ("more", pa.int32())])
+    schema = TableSchema(table="t", columns=columns)
+    of, here = database.sink(generate_sink_sql=True, table="t", is_exactly_once=exact, primary_keys=keys), place()
+    of.prepare(sink_place(here))
+    rows = pa.RecordBatch.from_pylist([{"id": 1, "twice": 7, "more": 3}], schema=columns)
+    commit(of, [stage(of, schema, [rows], here)], here)
+    back = database.source(table_path="t")
+    assert read(back, plan(back)) == [{"id": 1, "twice": 2, "more": 3}]

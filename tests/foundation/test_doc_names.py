@@ -1,0 +1,48 @@
+"""What pages name of the code is there: modules, classes and files, which move."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.foundation.snippets import PAGES, ROOT
+
+_DOTTED = re.compile(r"`((?:seatunnel_core|seatunnel_storage_api)(?:\.\w+)+)")
+_FILE = re.compile(r"`((?:seatunnel_core|seatunnel_storage_api|tests|examples|plugins)/[\w./-]*\w/?)`")
+_OF_THE_PROTOCOL = re.compile(r"`((?:\w+/)*\w+\.py)`")
+
+READERS_OWN = {"tests/test_sqlite.py"}
+"""What a page has its reader write."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_names_of_the_code_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in sorted(set(_DOTTED.findall(text))) if not is_there(name)] == []
+    files = sorted(set(_FILE.findall(text)) - READERS_OWN)
+    assert [name for name in files if not (ROOT / name).exists()] == []
+
+
+def test_files_of_the_protocol_exist() -> None:
+    """They stood there by names of a former layout: `fit.py`, `source_vertex.py`."""
+    page = ROOT / "docs/checkpoint-protocol.md"
+    folders = (ROOT, ROOT / "seatunnel_core/checkpoint", ROOT / "tests/checkpoint")
+    named = sorted(set(_OF_THE_PROTOCOL.findall(page.read_text(encoding="utf-8"))))
+    assert [name for name in named if not any((folder / name).is_file() for folder in folders)] == []
+
+
+def is_there(name: str) -> bool:
+    """Return whether it is a module, or something in one."""
+    found, *rest = name.split(".")
+    value: object = importlib.import_module(found)
+    for part in rest:
+        found = f"{found}.{part}"
+        if hasattr(value, part):
+            value = getattr(value, part)
+            continue
+        try:
+            value = importlib.import_module(found)
+        except ImportError:
+            return False
+    return True

@@ -1,0 +1,27 @@
+"""What a source's options say about its columns, as the manifest keeps it."""
+
+from seatunnel_core.config.option import INTEGER, SCHEMA, STRING, Option, Options
+from seatunnel_core.job.columns import columns_told
+
+DECLARED = (
+    Option("schema", SCHEMA, default=None, doc=""),
+    Option("file_format_type", STRING, default="csv", doc=""),
+    Option("read_columns", STRING, default=None, doc=""),
+    Option("split_size", INTEGER, default=1, doc=""),
+)
+
+
+def told(**values: object) -> dict[str, str]:
+    return dict(columns_told(Options(values, DECLARED)))
+
+
+def test_only_options_that_are_set_and_decide_columns_are_told() -> None:
+    schema = {"fields": {"b": "int", "a": "string"}}
+    assert told(schema=schema, file_format_type="json", split_size=7) == {
+        "schema": '{"fields": {"b": "int", "a": "string"}}',
+        "file_format_type": "json",
+    }
+
+
+def test_a_default_is_not_told_though_it_is_written() -> None:
+    assert told(file_format_type="csv", read_columns=None) == {}

@@ -1,0 +1,81 @@
+"""A job that names what SeaTunnel has and this engine has not is told so, with what to do until then."""
+
+import pytest
+
+from seatunnel_core.cli.main import main
+from seatunnel_core.errors import UsageError
+from seatunnel_core.registry import lookup
+from seatunnel_core.registry.not_yet import all_of_them, not_yet
+from tests.connectors.parity_page import PAGE, page
+
+
+@pytest.mark.parametrize("name", ["MySQL-CDC", "mysql_cdc", "MYSQLCDC"])
+def test_it_is_known_however_it_is_written(name: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"the source 'MySQL-CDC' is planned, and not here yet \(change data capture\)"
+    ):
+        lookup.source(name)
+
+
+def test_what_is_not_planned_says_what_to_use() -> None:
+    with pytest.raises(UsageError, match=r"'BlackHole' is not here, and not planned .*log\.print\.data = false"):
+        lookup.sink("blackhole")
+    with pytest.raises(
+        UsageError, match=r"'FakeSourceStream' is not here, .*use FakeSource with job\.mode = STREAMING"
+    ):
+        lookup.source("FakeSourceStream")
+    with pytest.raises(UsageError, match=r"'DynamicCompile' is not here, .* with Python \{ … \}"):
+        lookup.transform("DynamicCompile")
+
+
+def test_a_package_of_spark_is_named_where_the_connector_is_there() -> None:
+    clickhouse = not_yet("source", "clickhouse")
+    assert clickhouse is not None
+    assert 'use Spark { format = "clickhouse" }' in clickhouse.told(with_spark=True)
+    assert "Spark" not in clickhouse.told(with_spark=False)
+
+
+def test_a_slip_is_still_told_as_one() -> None:
+    with pytest.raises(UsageError, match="did you mean FakeSource"):
+        lookup.source("FakeSorce")
+
+
+def test_nothing_of_it_is_installed() -> None:
+    """What comes is taken out of the list."""
+    installed = {(plugin.kind, plugin.identifier.lower()) for plugin in lookup.plugins()}
+    assert not {(each.kind, each.name) for each in all_of_them() if (each.kind, each.name.lower()) in installed}
+
+
+def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    job = tmp_path / "job.conf"
+    job.write_text("source { MySQL-CDC { base-url = x, schema-changes.enabled = true } }\nsink { Doris { } }")
+    assert main(["-c", str(job), "--check"]) == 2
+    said = capsys.readouterr().err
+    assert f"{job}:1:" in said
+    assert "the source 'MySQL-CDC' is planned, and not here yet" in said
+    assert "the sink 'Doris' is not here, and not planned" in said
+    assert main(["help", "Oracle"]) == 2
+    assert "is planned, and not here yet" in capsys.readouterr().err
+
+
+def test_an_option_that_is_planned_is_told_as_one(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    job = tmp_path / "job.conf"
+    job.write_text(
+        "source { FakeSource { schema { fields { id = int } }, schema-changes.enabled = true } }\nsink { Console { } }"
+    )
+    assert main(["-c", str(job), "--check"]) == 0
+    said = capsys.readouterr()
+    assert "'schema-changes.enabled' has no effect: following changes of columns is planned" in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("source", "Vitess-CDC"), ("source", "Mysql"), ("sink", "DB2"), ("source", "Syslog"), ("transform", "Encrypt")],
+)
+def test_names_of_its_pages(kind: str, name: str) -> None:
+    assert not_yet(kind, name) is not None
+
+
+def test_the_page_lists_them_all() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page(text)

@@ -1,0 +1,205 @@
+"""Which of a job's sinks act on a target that they share, in one process and after a restart."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest
+from seatunnel_core.checkpoint.state.vertex_state import SinkState
+from seatunnel_core.connectors.sink import SaveMode, Sink, SinkPlace
+from seatunnel_core.errors import JobError, SinkError
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_storage_api.state import CheckpointRef
+from tests.claiming.test_bound import Told, file
+from tests.claiming.test_restoration import JOB, Played, at
+
+DROP = "data_save_mode = DROP_DATA"
+PLACE = SinkPlace(job_id="j", pipeline_id=1, sink_ordinal=0, epoch=1)
+
+
+class Emptying(Sink):
+    """Notes that it was asked to."""
+
+    declared = ()
+    identifier = "Emptying"
+
+    def __init__(self, target: str, acts: Any = lambda: None, later: bool = False) -> None:
+        self.acted, self._target, self._acts = 0, target, acts
+        self.saves_later = later  # type: ignore[misc]
+
+    @property
+    def save_mode(self) -> SaveMode:
+        return SaveMode(target=self._target, does="DROP_DATA")
+
+    def apply_save_mode(self, place: SinkPlace) -> None:
+        self._acts()
+        self.acted += 1
+
+    def open_writer(self, *_: Any) -> Any: ...
+
+    def commit(self, *_: Any, again: bool) -> None: ...
+
+
+def test_one_of_the_sinks_that_share_a_target_acts() -> None:
+    """Two pipelines into one folder: the second one removed what the first had published, without any kill."""
+    modes = SaveModes()
+    sinks = [Emptying("a"), Emptying("a"), Emptying("b")]
+    for sink in (*sinks, *sinks):
+        modes.apply(sink, PLACE)
+    assert [sink.acted for sink in sinks] == [1, 0, 1]
+
+
+def test_who_comes_meanwhile_waits_until_the_target_is_empty() -> None:
+    modes, began, may_end = SaveModes(), threading.Event(), threading.Event()
+
+    def slow() -> None:
+        began.set()
+        assert may_end.wait(10)
+
+    first, second = Emptying("a", slow), Emptying("a")
+    threads = [threading.Thread(target=modes.apply, args=(sink, PLACE)) for sink in (first, second)]
+    threads[0].start()
+    assert began.wait(10)
+    threads[1].start()
+    threads[1].join(0.05)
+    assert threads[1].is_alive(), "it would go on and publish"
+    may_end.set()
+    for thread in threads:
+        thread.join(10)
+    assert (first.acted, second.acted) == (1, 0)
+
+
+def test_one_that_fails_has_not_acted() -> None:
+    def fail() -> None:
+        raise SinkError("no")
+
+    modes, second = SaveModes(), Emptying("a")
+    with pytest.raises(SinkError):
+        modes.apply(Emptying("a", fail), PLACE)
+    modes.apply(second, PLACE)
+    assert second.acted == 1
+
+
+def test_a_sink_that_learns_its_tables_later_is_told_in_any_case() -> None:
+    modes, sinks = SaveModes(), [Emptying("a", later=True), Emptying("a", later=True)]
+    for sink in sinks:
+        modes.apply(sink, PLACE)
+    assert [sink.acted for sink in sinks] == [1, 1]
+
+
+def test_sinks_of_one_target_say_the_same(tmp_path: Path) -> None:
+    """One that appends would lose what it published to one that empties, or not, as they come."""
+    played = Told(tmp_path)
+    plan = played.planner(played.sinks(file("/data/x", more=DROP), file("/data/x", "second")))
+    with pytest.raises(JobError, match="'out' and 'second' write into one target, /data/x, and say DROP_DATA and APP"):
+        plan(None)
+    played.planner(played.sinks(file("/data/x", more=DROP), file("/data/y", "second")))(None)
+    played.planner(played.sinks(file("/data/x", more=DROP), file("/data/x", "second", DROP)))(None)
+
+
+def shared(played: Played, *tables: str) -> str:
+    text = played.text(*tables)
+    for table in tables:
+        text = text.replace(f'/out/{table}", file_format_type = csv', f'/out", file_format_type = csv, {DROP}')
+    return text
+
+
+def requests_of(played: Played, restore: Restore, text: str) -> dict[int, RestoreRequest]:
+    from seatunnel_core.claiming.claim import Claim, claim_again
+
+    claim = claim_again(played.storage, JOB, played.planner(text), restore)
+    assert isinstance(claim, Claim)
+    return dict(claim.restores)
+
+
+def begin(played: Played, text: str, pipelines: int) -> None:
+    from seatunnel_core.claiming.claim import claim_new
+    from tests.claiming.test_restoration import FIRST
+
+    claim_new(played.storage, JOB, played.planner(text))
+    for number in range(1, 1 + pipelines):
+        played.storage.acquire_epoch(JOB, number, FIRST)
+
+
+def test_a_table_that_is_added_finds_the_target_of_the_job_as_it_is(tmp_path: Path) -> None:
+    """Its save mode removed what the job had published."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a"), 1)
+    played.store(1, 3)
+    found = requests_of(played, Restore(), shared(played, "a", "b"))
+    assert (found[1].saved, found[2].saved) == (frozenset(), {"b_out"})
+
+
+def test_a_pipeline_that_was_killed_before_its_first_checkpoint_does_not_empty_what_another_published(
+    tmp_path: Path,
+) -> None:
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    played.store(1, 3)
+    assert requests_of(played, Restore(), shared(played, "a", "b"))[2].saved == {"b_out"}
+
+
+def test_while_no_pipeline_has_a_checkpoint_all_may_act(tmp_path: Path) -> None:
+    """Nothing is published before the one that says that it is done."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    found = requests_of(played, Restore(), shared(played, "a", "b"))
+    assert [found[number].saved for number in (1, 2)] == [frozenset(), frozenset()]
+
+
+def test_a_sink_that_is_renamed_does_not_act_on_what_it_published(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    told.began(file("/data/x", "before", DROP))
+    told.stored(1, ["before"])
+    restore = Restore(allow_non_restored_state=True)
+    assert told.again(restore, file("/data/x", "after", DROP)).restores[1].saved == {"after"}
+
+
+def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told(tmp_path)
+    told.began(file("/data/x", more=DROP))
+    with monkeypatch.context() as before:
+        before.setattr(
+            "tests.claiming.test_bound.SinkState", lambda **state: SinkState(**{**state, "save_mode_pending": True})
+        )
+        told.stored(1, ["out"])
+    told.stored(2, ["out"])
+    assert told.again(at("1", accept_duplicates=True), file("/data/x", more=DROP)).restores[1].saved == {"out"}
+    assert told.again(Restore(), file("/data/x", more=DROP)).restores[1].ref == CheckpointRef(100_000, 1)
+
+
+def test_a_sink_that_takes_over_the_path_of_another_one_does_not_empty_it(tmp_path: Path) -> None:
+    """Two paths were swapped: the new table's sink emptied the folder where the other one had published until then."""
+    told = Told(tmp_path)
+    told.began(file("/data/x", "one", DROP))
+    told.stored(1, ["one"])
+    claim = told.again(Restore(), file("/data/y", "one", DROP), file("/data/x", "new", DROP))
+    assert claim.restores[1].saved == {"new"}
+
+
+def test_one_that_came_behind_the_checkpoint_to_go_back_to_does_not_act_again(tmp_path: Path) -> None:
+    """Its sink is not in that checkpoint, so its save mode emptied what it had published since."""
+    told = Told(tmp_path)
+    told.began(file("/data/x", more=DROP))
+    told.stored(1, ["out"])
+    both = (file("/data/x", more=DROP), file("/data/y", "later", DROP))
+    told.again(Restore(), *both)
+    told.stored(2, ["out", "later"])
+    assert "later" in told.again(at("1", accept_duplicates=True), *both).restores[1].saved
+
+
+def test_what_cannot_be_read_of_a_pipeline_says_nothing_of_its_save_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine that still ran had pruned the checkpoint that was just listed, and published into the same target; the
+    other pipeline emptied that."""
+    played = Played(tmp_path)
+    begin(played, shared(played, "a", "b"), 2)
+    played.store(1, 3)
+    monkeypatch.setattr(played.storage, "load", lambda info: None)
+    assert requests_of(played, Restore(), shared(played, "a", "b"))[2].saved == {"b_out"}

@@ -1,0 +1,121 @@
+"""The line between a task and the driver, without Spark."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.spark.line import Exchange, Line
+from seatunnel_core.spark.work import Address, UnitResult
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+
+COMMITTABLE = Committable(
+    id="0-100000-7", epoch=100_000, unit=7, source="in", rows=3, bytes=9, body={"files": ["a"]}, table_rows={"t": 3}
+)
+DONE = UnitResult(
+    job_id="job",
+    pipeline_id=1,
+    source="in",
+    unit=7,
+    epoch=100_000,
+    attempt=1,
+    failure=None,
+    rows_read=3,
+    wall_ms=1.5,
+    committables={"out": COMMITTABLE},
+)
+FAILED = evolve(
+    DONE,
+    failure=Failure(kind=FailureKind.DATA, message="file \udcff.csv, line 3", code="ROW", detail="Traceback …"),
+    committables={},
+)
+
+
+class Heard:
+    def __init__(self, *refused: int) -> None:
+        self.said: list[object] = []
+        self._refused = refused
+
+    def reached(self) -> None:
+        self.said.append("reached")
+
+    def begins(self, number: int) -> bool:
+        self.said.append(number)
+        return number not in self._refused
+
+    def ended(self, number: int, result: UnitResult) -> None:
+        self.said.append((number, result))
+
+
+@pytest.fixture
+def exchange() -> Iterator[Exchange]:
+    made = Exchange("127.0.0.1", "127.0.0.1")
+    yield made
+    made.close()
+
+
+def test_a_task_asks_before_it_begins_and_tells_what_became_of_it(exchange: Exchange) -> None:
+    heard = Heard(1)
+    with exchange.listening(heard) as address:
+        line = Line(address)
+        assert [line.may_begin(number) for number in (0, 1)] == [True, False]
+        assert line.tell(0, DONE)
+        assert line.tell(2, FAILED)
+        assert not exchange.is_silent(address)
+        line.close()
+        while not exchange.is_silent(address):
+            threading.Event().wait(0.01)
+    assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED)]
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange, once: bool) -> None:
+    """It was cancelled, and its units may run elsewhere."""
+    with exchange.listening(Heard()) as address:
+        pass
+    line = Line(address, once=once)
+    assert not line.may_begin(0)
+    assert not line.tell(0, DONE)
+
+
+def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
+    """A firewall, perhaps. But where each unit may begin only once, another attempt of the task begins none."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = Address("127.0.0.1", closed.getsockname()[1], "key")
+    assert Line(address).may_begin(0)
+    assert Line(address, again=True).may_begin(0)
+    assert Line(address, once=True).may_begin(0)
+    assert not Line(address, once=True, again=True).may_begin(0)
+    assert not Line(address).tell(0, DONE), "so Spark brings the result"
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_behind_a_line_that_broke_nothing_begins_that_may_begin_only_once(once: bool) -> None:
+    """The driver may have given it to another task."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"+")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        line = Line(Address("127.0.0.1", server.getsockname()[1], "key"), once=once)
+        thread.join()
+        assert line.may_begin(0) is not once
+
+
+def test_who_does_not_know_the_key_is_not_listened_to(exchange: Exchange) -> None:
+    heard = Heard()
+    with exchange.listening(heard) as address:
+        for key in ("another", "x" * 100_000, ""):
+            assert not Line(evolve(address, key=key)).may_begin(0)
+        with socket.create_connection((address.host, address.port)) as connection:
+            connection.sendall(b"\x00\xff\n")
+            assert connection.recv(1) == b""
+    assert heard.said == []

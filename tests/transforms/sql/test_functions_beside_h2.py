@@ -1,0 +1,144 @@
+"""Functions that H2 has nothing like: texts cut by expressions, maps, vectors, a hash, and zones."""
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tables import changed, made
+
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.transforms.sql.functions.murmur import first_half
+from seatunnel_core.transforms.sql.transform import Sql
+from seatunnel_core.transforms.sql.value import RowError, SqlError
+
+
+def selected(query: str, **more: Any) -> list[tuple[Any, ...]]:
+    return [row for _, row in changed(made(Sql, query=query), **more)]
+
+
+@pytest.mark.parametrize(
+    ("separator", "parts"),
+    [
+        (r"'\.'", [["a", "b|c"], [], ["", "d"]]),
+        (r"'\|'", [["a.b", "c.."], ["..."], [".d"]]),
+        ("'.'", [[], [], []]),
+        ("'|'", [["a", ".", "b", "|", "c", ".", "."], [".", ".", "."], [".", "d"]]),
+        ("''", [["a", ".", "b", "|", "c", ".", "."], [".", ".", "."], [".", "d"]]),
+        (r"'(?=\|)'", [["a.b", "|c.."], ["..."], [".d"]]),
+        ("p", [["a.b", "c.."], [], [".", "d"]]),
+    ],
+)
+def test_split_cuts_where_an_expression_matches(separator: str, parts: list[list[str]]) -> None:
+    """The separator was taken as it is, and empty parts at the end stayed: SeaTunnel splits as Java does, so a job with
+    ``\\|`` got the whole text in one part."""
+    columns = pa.schema([("s", pa.string()), ("p", pa.string())])
+    rows = [("a.b|c..", r"\|"), ("...", "[.]"), (".d", ""), ("", "x"), (None, "x")]
+    found = selected(f"SELECT SPLIT(s, {separator}) AS a FROM t", rows=rows,
+                     schema=TableSchema(table="t", columns=columns), kinds=None)  # fmt: skip
+    assert [row[0] for row in found] == [*parts, None, None]
+
+
+def test_split_at_what_is_no_expression() -> None:
+    with pytest.raises(SqlError, match="SPLIT at line 1, column 8: '\\(' is not a regular expression"):
+        selected("SELECT SPLIT(name, '(') AS a FROM t")
+
+
+def test_maps() -> None:
+    columns = pa.schema([("k", pa.string()), ("n", pa.int32())])
+    schema = TableSchema(table="t", columns=columns)
+    query = "SELECT MAP(k, n, 'b', 2) AS a, MAP(1, NULL)[1] AS b, MAP('x', n)['x'] AS c FROM t"
+    assert selected(query, rows=[("a", 1), ("b", None)], schema=schema, kinds=None) == [
+        ([("a", 1), ("b", 2)], None, 1),
+        ([("b", 2)], None, None),
+    ]
+    with pytest.raises(RowError, match="MAP at line 1, column 8 has no result for null, 'b', 1, 2: a key is null"):
+        selected(query, rows=[(None, 1)], schema=schema, kinds=None)
+
+
+def test_vectors_of_length_1_and_of_fewer_numbers() -> None:
+    columns = pa.schema(
+        [("v", pa.list_(pa.float32(), 2)), ("w", pa.list_(pa.float64())), ("h", pa.list_(pa.float16(), 2))]
+    )
+    query = (
+        "SELECT VECTOR_NORMALIZE(v) AS a, VECTOR_NORMALIZE(w) AS b, VECTOR_NORMALIZE(h) AS c, "
+        "VECTOR_REDUCE(v, 1, 'TRUNCATE') AS d, VECTOR_REDUCE(w, 2, 'truncate') AS e, VECTOR_REDUCE(v, 9, 'TRUNCATE') "
+        "AS f FROM t"
+    )
+    rows = [([4.0, 0.0], [3.0, 0.0, 4.0], np.float16([0, 2])), ([0.0, 0.0], [], None), (None, None, None)]
+    schema = TableSchema(table="t", columns=columns)
+    assert selected(query, rows=rows, schema=schema, kinds=None) == [
+        ([1.0, 0.0], [0.6, 0.0, 0.8], [0.0, 1.0], [4.0], [3.0, 0.0], [4.0, 0.0]),
+        ([0.0, 0.0], [], None, [0.0], [], [0.0, 0.0]),
+        (None,) * 6,
+    ]
+    output = made(Sql, query=query).output_schema(schema).columns
+    assert output.field("a").type == pa.list_(pa.float32(), 2)
+    assert output.field("d").type == pa.list_(pa.float32(), 1)
+
+
+def test_the_hash_of_texts_is_that_of_googles_library() -> None:
+    """Guava's ``murmur3_128``; the values are of an implementation in C."""
+    known = {
+        "": 0,
+        "hello": -3758069500696749310,
+        "hello world": 5998619086395760910,
+        "Jürgen € 😀 and some more text than thirty two bytes": -528064098921277894,
+        None: None,
+    }
+    schema = TableSchema(table="t", columns=pa.schema([("s", pa.string())]))
+    rows = [(text,) for text in known]
+    found = selected("SELECT MURMUR64(s) AS a FROM t", rows=rows, schema=schema, kinds=None)
+    assert [row[0] for row in found] == list(known.values())
+
+
+def test_the_hash_of_every_length() -> None:
+    mmh3 = pytest.importorskip("mmh3")
+    data = bytes(range(255, 205, -1))
+    for size in range(50):
+        assert first_half(data[:size]) == mmh3.hash64(data[:size])[0]
+
+
+def test_a_timestamp_is_a_moment_in_a_zone() -> None:
+    """What a clock skips is an hour later, and of two hours that it shows twice the first is meant, as in Java."""
+    columns = pa.schema([("a", pa.timestamp("us")), ("b", pa.timestamp("us", tz="UTC"))])
+    shown = [dt.datetime(2025, 5, 21, 17, 57), dt.datetime(2025, 3, 30, 2, 30), dt.datetime(2025, 10, 26, 2, 30), None]
+    rows = [(each, each and each.replace(tzinfo=dt.UTC)) for each in shown]
+    query = (
+        "SELECT a AT TIME ZONE 'Europe/Berlin' AS c, a AT TIME ZONE '+09:00' AS d, b AT TIME ZONE 'UTC+8' AS e FROM t"
+    )
+    schema = TableSchema(table="t", columns=columns)
+    assert [
+        [each and f"{each:%d %H:%M}" for each in row] for row in selected(query, rows=rows, schema=schema, kinds=None)
+    ] == [
+        ["21 15:57", "21 08:57", "21 17:57"],
+        ["30 01:30", "29 17:30", "30 02:30"],
+        ["26 00:30", "25 17:30", "26 02:30"],
+        [None, None, None],
+    ]
+    assert len(selected(f"{query} WHERE a AT TIME ZONE 'Europe/Berlin' < b", rows=rows, schema=schema, kinds=None)) == 3
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("MAP('a')", "takes at least 2"),
+        ("MAP('a', 1, 'b')", "the key 3 has no value"),
+        ("MAP(NULL, 1)", "a key is never null"),
+        ("VECTOR_NORMALIZE(name)", "has to be a vector of numbers"),
+        ("VECTOR_REDUCE(ARRAY(1e0), 1, 'RANDOM_PROJECTION')", "RANDOM_PROJECTION is not here, only TRUNCATE is"),
+        ("VECTOR_REDUCE(ARRAY(1e0), 0, 'TRUNCATE')", "a whole number above 0"),
+        ("VECTOR_REDUCE(ARRAY(1e0), id, 'TRUNCATE')", "a whole number above 0"),
+        ("MURMUR64(X'00')", "has to be a text"),
+        ("NOW() AT TIME ZONE 'Mars'", "Mars is not a time zone"),
+        ("NOW() AT TIME ZONE name", "has to be a time zone in quotes"),
+        ("id AT TIME ZONE 'UTC'", "has to be a date, a time or a timestamp"),
+        ("CURRENT_TIME AT TIME ZONE 'UTC'", "has to be a date or a timestamp"),
+        ("HOUR((NOW() AT TIME ZONE 'UTC+8'))", "it would be seen in UTC"),
+        ("CAST(NOW() AT TIME ZONE 'UTC+8' AS STRING)", "it would be seen in UTC"),
+    ],
+)
+def test_what_these_functions_do_not_take(expression: str, message: str) -> None:
+    with pytest.raises(SqlError, match=message):
+        selected(f"SELECT {expression} AS a FROM t")
