@@ -1,0 +1,68 @@
+"""Every public class, function and method is documented, by its own docstring or by one that it inherits.
+
+Ruff's D102 asks it of methods too, but does not know what an overriding method inherits.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from types import ModuleType
+
+import seatunnel_core
+import seatunnel_storage_api
+
+CLONE = Path(__file__).parents[2]
+
+
+def _not_yet(path: str) -> bool:
+    """Return whether the docstrings of a file are exempted from ruff's rules."""
+    rules = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"][
+        "per-file-ignores"
+    ]
+    for pattern in (name for name, ignored in rules.items() if "D" in ignored):
+        head, _, rest = pattern.partition("{")
+        names, _, tail = rest.partition("}")
+        for name in names.split(",") if rest else [""]:
+            if fnmatch(path, (head + name + tail).replace("**", "*")):
+                return True
+    return False
+
+
+def _modules() -> Iterator[ModuleType]:
+    for package in (seatunnel_core, seatunnel_storage_api):
+        yield package
+        for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not found.name.endswith("__main__"):
+                yield importlib.import_module(found.name)
+
+
+def _undocumented(module: ModuleType) -> Iterator[str]:
+    for name, member in vars(module).items():
+        if name.startswith("_") or getattr(member, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(member) and not inspect.getdoc(member):
+            yield f"{module.__name__}.{name}"
+        if inspect.isclass(member):
+            if not member.__doc__:
+                yield f"{module.__name__}.{name}"
+            for part, method in vars(member).items():
+                if part.startswith("_") or not isinstance(
+                    method, property | classmethod | staticmethod | type(_modules)
+                ):
+                    continue
+                if not inspect.getdoc(getattr(member, part)):
+                    yield f"{module.__name__}.{name}.{part}"
+
+
+def test_all_that_is_public_is_documented() -> None:
+    missing = [
+        name
+        for module in _modules()
+        if not _not_yet(str(Path(module.__file__ or "").relative_to(CLONE)))
+        for name in _undocumented(module)
+    ]
+    assert missing == []
