@@ -26,9 +26,13 @@ a secret.
 Each class has a ``code``, which ``seatunnel help CODE`` explains with what its docstring says.
 """
 
-import re
+from __future__ import annotations
 
-from seatunnel_storage_api.state import CheckpointInfo
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # attrs, which makes the values, costs several times what the errors do
+    from seatunnel_storage_api.state import CheckpointInfo
 
 
 def code_of(error: type[Exception]) -> str:

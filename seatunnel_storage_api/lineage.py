@@ -7,10 +7,15 @@ All else was stored by an engine that had already been replaced, and is *void* f
 live ones retention has removed.
 """
 
-import operator
-from collections.abc import Iterable
+from __future__ import annotations
 
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
+import operator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
 """Sorts as the refs do, without making them."""

@@ -33,15 +33,20 @@ after the new one listed (it is void, see ``lineage``); it may be paused between
 follows, and then finish that commit; and it may finish a deletion that it had computed. It can do nothing else.
 """
 
+from __future__ import annotations
+
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageUnavailableError, StorageUsageError
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Manifest, PipelineListing, PipelineState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Manifest, PipelineListing, PipelineState
 
 logger = logging.getLogger("seatunnel.storage")
 
@@ -274,10 +279,10 @@ class CheckpointStorage(ABC):
             damaged.clear()
             for info in reversed([each for each in infos if each.ref in alive]):
                 outcome = self._load_or_damage(info)
-                if isinstance(outcome, PipelineState):
-                    return outcome
                 if outcome is None:
                     break
+                if not isinstance(outcome, CheckpointCorruptedError):
+                    return outcome
                 damaged.append(outcome)
                 if not fall_back:
                     raise outcome
