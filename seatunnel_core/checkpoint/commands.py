@@ -12,7 +12,7 @@ from attrs import field, frozen
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.retraction import Retraction
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 
 
@@ -89,13 +89,10 @@ class Look:
 
 @frozen(kw_only=True)
 class RunUnit:
-    """Run one work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed`` with the same numbers."""
+    """Run one attempt at a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed`` with the attempt's id."""
 
     task: str
-    unit: WorkUnit
-    epoch: int
-    attempt: int
-    """From 1; grows with every retry of the unit in this epoch."""
+    attempt: UnitAttempt
 
     restored: bool = False
     """Whether it was in flight in the checkpoint from which the epoch went on: it may have begun before."""

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
 
 
@@ -119,9 +120,7 @@ class LookFailed:
 class UnitFinished:
     now_ms: int
     task: str
-    unit: int
-    epoch: int
-    attempt: int
+    attempt: AttemptId
     rows_read: int
     bytes_read: int
     rows_skipped: int
@@ -133,9 +132,7 @@ class UnitFinished:
 class UnitFailed:
     now_ms: int
     task: str
-    unit: int
-    epoch: int
-    attempt: int
+    attempt: AttemptId
     failure: Failure
     reading: str = ""
     """What the unit reads, for a person: files and where in them."""

@@ -54,7 +54,7 @@ class Notices:
         self._log.warning(
             "work unit %d of source %s runs again after it had begun: rows that it had written at once to %s may be "
             "there twice",
-            order.unit.number,
+            order.attempt.unit.number,
             order.task,
             ", ".join(sinks),
         )

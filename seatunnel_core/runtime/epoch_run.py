@@ -27,6 +27,7 @@ from seatunnel_core.runtime.unit_event import unit_event
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
@@ -79,8 +80,8 @@ class EpochRun:
         planner = Planner(work, shared, lambda: self._epoch, self._take_programs, self.deliver, self._when_spark_runs)
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
-        self._on_spark: set[tuple[str, int, int]] = set()
-        """Task, unit and attempt of those that it has."""
+        self._on_spark: set[tuple[str, AttemptId]] = set()
+        """Task and id of the attempts that it has."""
         self._actions: Mapping[type[Command], Callable[[Any], None]] = {
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,
@@ -272,7 +273,7 @@ class EpochRun:
             self._submit(order)
 
     def _submit(self, order: commands.RunUnit) -> None:
-        attempt = order.task, order.unit.number, order.attempt
+        attempt = order.task, order.attempt.id
 
         def ended(result: UnitResult) -> None:
             self._on_spark.discard(attempt)
@@ -293,9 +294,7 @@ class EpochRun:
                 lambda now: events.UnitFailed(
                     now_ms=now,
                     task=order.task,
-                    unit=order.unit.number,
-                    epoch=order.epoch,
-                    attempt=order.attempt,
+                    attempt=order.attempt.id,
                     failure=failure,
                 )
             )
@@ -303,8 +302,6 @@ class EpochRun:
             self._on_spark.add(attempt)
             dispatcher.submit(
                 self._programs[order.task],
-                order.unit,
-                order.epoch,
                 order.attempt,
                 on_result,
                 restored=order.restored,

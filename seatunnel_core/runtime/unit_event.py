@@ -13,8 +13,6 @@ def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, no
         return events.UnitFailed(
             now_ms=now,
             task=order.task,
-            unit=result.unit,
-            epoch=result.epoch,
             attempt=result.attempt,
             failure=result.failure,
             reading=_reading(program, order),
@@ -22,8 +20,6 @@ def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, no
     return events.UnitFinished(
         now_ms=now,
         task=order.task,
-        unit=result.unit,
-        epoch=result.epoch,
         attempt=result.attempt,
         rows_read=result.rows_read,
         bytes_read=result.bytes_read,
@@ -34,5 +30,5 @@ def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, no
 
 def _reading(program: Program, order: commands.RunUnit) -> str:
     if program.splits is None:
-        return reading(program.source, order.unit.splits)
+        return reading(program.source, order.attempt.unit.splits)
     return "; ".join(reading(reader.source, program.splits[reader.name]) for reader in program.readers)

@@ -150,15 +150,15 @@ class SparkFrames:
             job_id=program.job_id,
             pipeline_id=program.pipeline_id,
             source=program.source_name,
-            unit=work.unit.number,
-            epoch=work.epoch,
-            attempt=work.attempt,
+            attempt=work.attempt.id,
             failure=failure,
             rows_read=counts["rows"],
             rows_skipped=counts["skipped"] + skipped,
             bytes_read=counts["bytes"],
             wall_ms=(time.perf_counter() - started) * 1000,
-            committables={name: committable(program, work.unit, work.epoch, one) for name, one in staged.items()},
+            committables={
+                name: committable(program, work.attempt.unit, work.attempt.epoch, one) for name, one in staged.items()
+            },
             shown=shown(staged),
             notes=tuple(dict.fromkeys(note for one in noted.values() for note in one.notes)),
         )
@@ -301,7 +301,7 @@ class _UnitFrames:
         """The numbers of a source's splits, shared out among the tasks that read them. A work unit has few; of a query,
         which has all, no more tasks read at the same time than the source may have."""
         if self.program.splits is None:
-            splits, tasks = len(self.work.unit.splits), 2 * self.slots
+            splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
         else:
             splits, tasks = len(self.program.splits[reader.name]), reader.parallelism or 2 * self.slots
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
@@ -351,7 +351,7 @@ def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Seq
     merged: dict[str, Committable] = {}
     if failure is None:
         try:
-            merged = {name: _merged(program, unit, framed.epoch, name, some) for name, some in parts.items()}
+            merged = {name: _merged(program, unit, framed.attempt.epoch, name, some) for name, some in parts.items()}
         except SeaTunnelError as error:
             failure = task_failure(error, f"pipeline {program.pipeline_id}")
     return evolve(

@@ -29,7 +29,7 @@ from seatunnel_core.spark.running import Ledger, OnResult, Order, RunningPacket,
 from seatunnel_core.spark.watch import Watch
 from seatunnel_core.spark.work import UnitResult, UnitWork
 from seatunnel_core.work.failure import Failure, FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -80,21 +80,19 @@ class UnitDispatcher:
     def submit(
         self,
         program: Program,
-        unit: WorkUnit,
-        epoch: int,
-        attempt: int,
+        attempt: UnitAttempt,
         on_result: OnResult,
         *,
         restored: bool = False,
         on_again: Callable[[], object] | None = None,
     ) -> None:
-        """Have one attempt of a work unit run. Its result, failures included, goes to ``on_result``.
+        """Have one attempt at a work unit run. Its result, failures included, goes to ``on_result``.
 
         Args:
             restored: it may have begun in an earlier process.
             on_again: called when it begins once more, where its rows are written at once.
         """
-        order = Order(program, unit, epoch, attempt, on_result, restored, on_again)
+        order = Order(program, attempt, on_result, restored, on_again)
         if program.writes_at_once and self._plane.speculates:
             on_result(order.failed(speculating(program)))
             return
@@ -104,10 +102,10 @@ class UnitDispatcher:
                 Candidate(
                     load=order,
                     pipeline=order.pipeline,
-                    predicted_ms=pace.predict_ms(unit),
+                    predicted_ms=pace.predict_ms(attempt.unit),
                     measured=pace.measured > 0,
                     alone=program.on_frames,
-                    waits=waits(program, pace, unit),
+                    waits=waits(program, pace, attempt.unit),
                 )
             )
             self._add_thread()
@@ -260,8 +258,8 @@ class UnitDispatcher:
         pace = self._paces.get(order.program)
         if pace is None or (waiting.measured and order.program.source.waits is not None):
             return waiting
-        beside = waits(order.program, pace, order.unit)
-        return evolve(waiting, predicted_ms=pace.predict_ms(order.unit), measured=True, waits=beside)
+        beside = waits(order.program, pace, order.attempt.unit)
+        return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def _run(self, packet: RunningPacket) -> None:
         watch, started = self._watch(packet), time.perf_counter()
@@ -294,11 +292,11 @@ class UnitDispatcher:
         if first.program.on_frames:
             if not self._begins(packet, 0):
                 return []
-            return [(0, self._plane.run_on_frames(first.program, first.unit, first.epoch, first.attempt, packet.tag))]
+            return [(0, self._plane.run_on_frames(first.program, first.attempt, packet.tag))]
         works, lanes = [], {}
         for order in (unit.load for unit in packet.units):
             parcel = self._plane.pack_program(order.program)
-            work = UnitWork(program=parcel.key, unit=order.unit, epoch=order.epoch, attempt=order.attempt)
+            work = UnitWork(program=parcel.key, attempt=order.attempt)
             works.append((work, parcel))
             if packet.lanes:
                 lanes[parcel.key] = packet.lanes[order.program]
@@ -431,7 +429,7 @@ class UnitDispatcher:
                 busy = 1.0  # its threads wait for each other
             with self._changed:
                 pace = self._paces.get(order.program, Pace())
-                self._paces[order.program] = pace.after(order.unit, cost_ms, busy)
+                self._paces[order.program] = pace.after(order.attempt.unit, cost_ms, busy)
 
     def _hand_on(self, packet: RunningPacket, candidate: Candidate[Order], result: UnitResult) -> None:
         with self._changed:
@@ -440,7 +438,7 @@ class UnitDispatcher:
         try:
             candidate.load.on_result(result)
         except Exception:
-            logger.exception("the result of work unit %d could not be handed on", result.unit)
+            logger.exception("the result of work unit %d could not be handed on", result.attempt.unit)
 
 
 class _Ear:

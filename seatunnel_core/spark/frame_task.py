@@ -17,7 +17,7 @@ from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
 from seatunnel_core.work.failure import Failure, FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -42,23 +42,22 @@ partition of the task."""
 
 @frozen(kw_only=True)
 class FrameWork:
-    """Which attempt of which unit the functions work for."""
+    """The attempt that the functions work for."""
 
     program: str
     """The key of the program's parcel."""
 
     carrier: Any
-    unit: WorkUnit
-    epoch: int
-    attempt: int
+    attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
         """The attempt, for one of the program's sources. The splits of a query travel once, with the program."""
         program: Program = unwrapped(self.program, {self.program: self.carrier})
-        unit = self.unit
+        attempt = self.attempt
         if program.splits is not None:
-            unit = evolve(unit, splits=program.splits[reads or program.source_name])
-        return UnitRun(program, unit, self.epoch, self.attempt, task_attempt_number(), reads)
+            unit = evolve(attempt.unit, splits=program.splits[reads or program.source_name])
+            attempt = evolve(attempt, unit=unit)
+        return UnitRun(program, attempt, task_attempt_number(), reads)
 
 
 def read_to(

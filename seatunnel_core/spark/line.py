@@ -23,6 +23,7 @@ from seatunnel_core import stored
 from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import committable_json, read_committable
 from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import AttemptId
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -227,6 +228,7 @@ def _reached(address: Address) -> _Reached | None:
 def _result_json(result: UnitResult) -> dict[str, Any]:
     told = asdict(result, recurse=False)
     failure = result.failure
+    told |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
     told["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
     told["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
     return told
@@ -239,9 +241,11 @@ def _read_result(told: Mapping[str, Any]) -> UnitResult:
         job_id=stored.text(told, "job_id"),
         pipeline_id=stored.number(told, "pipeline_id"),
         source=stored.text(told, "source"),
-        unit=stored.number(told, "unit"),
-        epoch=stored.number(told, "epoch"),
-        attempt=stored.number(told, "attempt"),
+        attempt=AttemptId(
+            unit=stored.number(told, "unit"),
+            epoch=stored.number(told, "epoch"),
+            number=stored.number(told, "attempt"),
+        ),
         failure=failure,
         rows_read=stored.number(told, "rows_read"),
         rows_skipped=stored.number(told, "rows_skipped"),

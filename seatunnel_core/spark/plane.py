@@ -37,7 +37,7 @@ from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, Un
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -235,33 +235,35 @@ class SparkPlane:
         found: list[tuple[int, Result]] = base.mapPartitionsWithIndex(partial(run_packets, tuple(packets))).collect()
         return found
 
-    def run_on_frames(self, program: Program, unit: WorkUnit, epoch: int, attempt: int, tag: str) -> UnitResult:
+    def run_on_frames(self, program: Program, attempt: UnitAttempt, tag: str) -> UnitResult:
         """Run one work unit whose program has DataFrame transforms; the same result as on the fused path.
 
         Raises:
             PacketLostError, PlatformError: as ``run`` does.
         """
         parcel = self.pack_program(program)
-        work = FrameWork(program=parcel.key, carrier=parcel.carrier, unit=unit, epoch=epoch, attempt=attempt)
+        work = FrameWork(program=parcel.key, carrier=parcel.carrier, attempt=attempt)
         with self._tagged(tag):
             framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        works = [] if framed.failure is not None else list(self._direct(program, parcel.key, unit, epoch, attempt))
+        works = [] if framed.failure is not None else list(self._direct(program, parcel.key, attempt))
         if not works:
             return framed
         direct = self.run([packet_of([(work, parcel)]) for work in works], tag)
-        return both_parts(program, unit, framed, [result for result in direct if isinstance(result, UnitResult)])
+        return both_parts(
+            program, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)]
+        )
 
-    def _direct(self, program: Program, key: str, unit: WorkUnit, epoch: int, attempt: int) -> Iterator[UnitWork]:
+    def _direct(self, program: Program, key: str, attempt: UnitAttempt) -> Iterator[UnitWork]:
         """What of a work unit takes the fused path to sinks past all DataFrame transforms: one task, and of a query as
         many as may read each source."""
         for reader in program.readers:
             if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
                 continue
-            splits = unit.splits if program.splits is None else program.splits[reader.name]
+            splits = attempt.unit.splits if program.splits is None else program.splits[reader.name]
             tasks = 1 if program.splits is None else min(len(splits), reader.parallelism or 2 * self._slots)
             for first in range(tasks):
-                share = evolve(unit, splits=splits[first::tasks])
-                yield UnitWork(program=key, unit=share, epoch=epoch, attempt=attempt, reads=reader.name)
+                share = evolve(attempt, unit=evolve(attempt.unit, splits=splits[first::tasks]))
+                yield UnitWork(program=key, attempt=share, reads=reader.name)
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
         """What a DataFrame transform makes of its inputs and whether it looks across rows, as Spark analyses it without

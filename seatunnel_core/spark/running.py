@@ -11,7 +11,7 @@ from seatunnel_core.spark.packing import LIGHT_BYTES, LIGHT_ROWS, Candidate, Pac
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.failure import Failure, FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
@@ -25,9 +25,7 @@ class Order:
     """One submitted unit."""
 
     program: Program
-    unit: WorkUnit
-    epoch: int
-    attempt: int
+    attempt: UnitAttempt
     on_result: OnResult = field(repr=False)
     restored: bool = False
     """Whether it may have begun in an earlier process."""
@@ -44,16 +42,13 @@ class Order:
             job_id=self.program.job_id,
             pipeline_id=self.program.pipeline_id,
             source=self.program.source_name,
-            unit=self.unit.number,
-            epoch=self.epoch,
-            attempt=self.attempt,
+            attempt=self.attempt.id,
             failure=failure,
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
-        where = (
-            f"pipeline {self.program.pipeline_id}, source {self.program.source_name!r}, work unit {self.unit.number}"
-        )
+        unit = f"source {self.program.source_name!r}, work unit {self.attempt.unit.number}"
+        where = f"pipeline {self.program.pipeline_id}, {unit}"
         message = f"{where}: the Spark task that ran it was lost: {lost}"
         return Failure(kind=FailureKind.TRANSIENT, message=message, code=lost.code)
 
@@ -138,9 +133,9 @@ class Ledger:
     def begins_again(self, order: Order) -> bool:
         """Write down that a unit begins, and say whether it had begun before."""
         source = (*order.pipeline, order.program.source_name)
-        first = self._epochs.setdefault(source, order.epoch)
-        fresh = self._begun.setdefault(source, _Begun()).add(order.unit.number)
-        return not fresh or (order.restored and order.epoch == first)
+        first = self._epochs.setdefault(source, order.attempt.epoch)
+        fresh = self._begun.setdefault(source, _Begun()).add(order.attempt.unit.number)
+        return not fresh or (order.restored and order.attempt.epoch == first)
 
 
 def waits(program: Program, pace: Pace, unit: WorkUnit) -> bool:

@@ -40,7 +40,7 @@ from seatunnel_core.transforms.transform import Transform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 
 def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
@@ -80,7 +80,7 @@ def _begin(
 ) -> "Future[Result | None]":
     thing = unwrapped(_the_key(work), parcels)
     if isinstance(work, UnitWork):
-        run = UnitRun(thing, work.unit, work.epoch, work.attempt, task_attempt, work.reads)
+        run = UnitRun(thing, work.attempt, task_attempt, work.reads)
         own = Context()
         own.run(run.stage)
         return pool.submit(own.run, _ended, number, run, line)
@@ -101,7 +101,7 @@ def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tup
         if not line.may_begin(number):
             return None
         thing = unwrapped(work.program, parcels)
-        run = UnitRun(thing, work.unit, work.epoch, work.attempt, task_attempt, work.reads)
+        run = UnitRun(thing, work.attempt, task_attempt, work.reads)
         run.stage()
         return _ended(number, run, line)
 
@@ -125,9 +125,9 @@ def _untold(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int,
         yield number, result
 
 
-def run_unit(program: Program, unit: WorkUnit, epoch: int, attempt: int, task_attempt: int) -> UnitResult:
+def run_unit(program: Program, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
     """Read, transform and stage one work unit. Never raises for an ``Exception``: it becomes the result's failure."""
-    run = UnitRun(program, unit, epoch, attempt, task_attempt)
+    run = UnitRun(program, attempt, task_attempt)
     run.stage()
     return run.result()
 
@@ -173,9 +173,7 @@ class UnitRun(ReadContext):
     def __init__(
         self,
         program: Program,
-        unit: WorkUnit,
-        epoch: int,
-        attempt: int,
+        attempt: UnitAttempt,
         task_attempt: int,
         reads: str | None = None,
     ) -> None:
@@ -186,7 +184,7 @@ class UnitRun(ReadContext):
         self.at = f"source {self.reader.name!r}"
         """Where the rows are just now; a failure names it."""
 
-        self._splits = unit.splits
+        self._splits = attempt.unit.splits
         """Where they come from: the split that is read, or all of the unit when no single one can be told."""
 
         self._rows = (0, 0)
@@ -198,9 +196,8 @@ class UnitRun(ReadContext):
         self._of_query = reads is None and program.splits is not None
         """Whether rows come out of a query, and can come from anywhere in its sources."""
 
-        self.unit = unit
+        self.unit = attempt.unit
         self._program = program
-        self._epoch = epoch
         self._attempt = attempt
         self._task_attempt = task_attempt
         self._started = time.perf_counter()
@@ -326,9 +323,7 @@ class UnitRun(ReadContext):
             job_id=self._program.job_id,
             pipeline_id=self._program.pipeline_id,
             source=self._program.source_name,
-            unit=self.unit.number,
-            epoch=self._epoch,
-            attempt=self._attempt,
+            attempt=self._attempt.id,
             failure=self._failure,
             rows_read=self.rows_read,
             rows_skipped=self.rows_skipped,
@@ -336,7 +331,7 @@ class UnitRun(ReadContext):
             wall_ms=(time.perf_counter() - self._started) * 1000,
             busy_ms=self._busy_ms,
             committables={
-                name: committable(self._program, self.unit, self._epoch, one)
+                name: committable(self._program, self.unit, self._attempt.epoch, one)
                 for name, one in staged.items()
                 if self._failure is None
             },
@@ -386,9 +381,9 @@ class UnitRun(ReadContext):
             pipeline_id=self._program.pipeline_id,
             sink_ordinal=target.ordinal,
             source_ordinal=self._program.source_ordinal,
-            epoch=self._epoch,
+            epoch=self._attempt.epoch,
             unit=self.unit.number,
-            attempt=f"{self._attempt}-{self._task_attempt}",
+            attempt=f"{self._attempt.number}-{self._task_attempt}",
         )
 
 

@@ -9,19 +9,17 @@ from seatunnel_core.connectors.sink import SinkPlace
 from seatunnel_core.connectors.source import Item, Planning
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 
 @frozen(kw_only=True)
 class UnitWork:
-    """One attempt of one work unit."""
+    """One attempt at one work unit."""
 
     program: str
     """The key of its program among the packet's parcels."""
 
-    unit: WorkUnit
-    epoch: int
-    attempt: int
+    attempt: UnitAttempt
     reads: str | None = None
     """Which of the program's sources the splits are of; ``None`` for the first."""
 
@@ -87,9 +85,7 @@ class UnitResult:
     job_id: str
     pipeline_id: int
     source: str
-    unit: int
-    epoch: int
-    attempt: int
+    attempt: AttemptId
     failure: Failure | None
     """Why it failed; everything below counts only what had happened until then."""
 

@@ -1,4 +1,4 @@
-"""A work unit: splits of one source that one task processes together; and one attempt at it."""
+"""Work units, the attempts at them, and the identity of an attempt."""
 
 from attrs import frozen
 
@@ -23,3 +23,33 @@ class WorkUnit:
     @property
     def rows(self) -> int:
         return sum(split.rows for split in self.splits)
+
+
+@frozen(kw_only=True)
+class AttemptId:
+    """The identity of one attempt at a work unit. A result counts only if it names the awaited attempt (rule R14)."""
+
+    unit: int
+    """The number of the work unit; unique within its source."""
+
+    epoch: int
+    """The epoch that dispatched the attempt."""
+
+    number: int
+    """From 1; grows by 1 with every retry of the unit in this epoch."""
+
+
+@frozen(kw_only=True)
+class UnitAttempt:
+    """One attempt at one work unit: what is dispatched to Spark, and retried as a whole."""
+
+    unit: WorkUnit
+    epoch: int
+    """The epoch that dispatches the attempt; it is part of every staged name."""
+
+    number: int
+    """From 1; grows by 1 with every retry of the unit in this epoch."""
+
+    @property
+    def id(self) -> AttemptId:
+        return AttemptId(unit=self.unit.number, epoch=self.epoch, number=self.number)

@@ -34,6 +34,7 @@ from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
@@ -126,9 +127,7 @@ def cpu_s_of_units(units: int, checkpoint_every: int) -> float:
         events.UnitFinished(
             now_ms=number,
             task="in",
-            unit=number,
-            epoch=1,
-            attempt=1,
+            attempt=AttemptId(unit=number, epoch=1, number=1),
             rows_read=250_000,
             bytes_read=32_000_000,
             rows_skipped=0,
@@ -139,7 +138,7 @@ def cpu_s_of_units(units: int, checkpoint_every: int) -> float:
     began = time.process_time()
     for result in results:
         answer_all(handle, handle(result))
-        if checkpoint_every and result.unit % checkpoint_every == 0:
+        if checkpoint_every and result.attempt.unit % checkpoint_every == 0:
             answer_all(handle, handle(trigger(result.now_ms)))
     return time.process_time() - began
 

@@ -14,6 +14,7 @@ from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
 
 Kind = TypeVar("Kind")
@@ -141,9 +142,7 @@ class Played:
             events.UnitFinished(
                 now_ms=0,
                 task=task,
-                unit=unit,
-                epoch=self.epoch,
-                attempt=attempt,
+                attempt=AttemptId(unit=unit, epoch=self.epoch, number=attempt),
                 rows_read=rows,
                 bytes_read=10,
                 rows_skipped=1,
@@ -158,9 +157,7 @@ class Played:
             events.UnitFailed(
                 now_ms=0,
                 task=task,
-                unit=unit,
-                epoch=self.epoch,
-                attempt=attempt,
+                attempt=AttemptId(unit=unit, epoch=self.epoch, number=attempt),
                 failure=failure,
                 reading=reading,
             )
@@ -180,7 +177,7 @@ class Played:
     @property
     def running(self) -> list[int]:
         """The numbers of the units that were given to Spark by the last event."""
-        return [command.unit.number for command in self.get(commands.RunUnit)]
+        return [command.attempt.unit.number for command in self.get(commands.RunUnit)]
 
 
 def committable(unit: int, *, epoch: int = 1, source: str = "in", rows: int = 1) -> Committable:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from seatunnel_core.checkpoint import events
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.work.unit import AttemptId
 from tests.bench.coordinator import answer_all, running, trigger
 from tests.checkpoint.played import Played, committable
 from tests.figures import Figure
@@ -20,9 +21,7 @@ def finish(played: Played, units: range) -> None:
         result = events.UnitFinished(
             now_ms=number,
             task="in",
-            unit=number,
-            epoch=1,
-            attempt=1,
+            attempt=AttemptId(unit=number, epoch=1, number=1),
             rows_read=250_000,
             bytes_read=32_000_000,
             rows_skipped=0,

@@ -13,7 +13,7 @@ from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.split import Split
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import AttemptId, UnitAttempt, WorkUnit
 from tests.checkpoint.played import Played
 
 WINDOW_MS = 30_000
@@ -117,7 +117,7 @@ class Reading:
                 case commands.Enumerate(source=source):
                     frozen = events.Enumerated(now_ms=0, source=source, splits=self._splits, attachment="frozen")
                     self._after(0, lambda frozen=frozen: self._tell(frozen))
-                case commands.RunUnit(task=task, unit=unit):
+                case commands.RunUnit(task=task, attempt=UnitAttempt(unit=unit)):
                     self._run(task, unit)
                 case commands.CheckpointTriggered(checkpoint_id=checkpoint_id):
                     self._triggered_ms[checkpoint_id] = self.now_ms
@@ -141,9 +141,7 @@ class Reading:
         finished = events.UnitFinished(
             now_ms=0,
             task=task,
-            unit=unit.number,
-            epoch=self._played.epoch,
-            attempt=1,
+            attempt=AttemptId(unit=unit.number, epoch=self._played.epoch, number=1),
             rows_read=rows,
             bytes_read=rows,
             rows_skipped=0,

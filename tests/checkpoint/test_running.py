@@ -42,18 +42,18 @@ class TestUnits:
     def test_small_splits_share_a_unit_up_to_the_target(self) -> None:
         played = Played(limits=Limits(target_unit_bytes=25, target_unit_rows=100))
         played.run(5, weight_bytes=10)
-        assert [len(command.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2]
+        assert [len(command.attempt.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2]
         assert played.protocol.progress().units_in_flight == 3, "the last one is queued: two run at most"
 
     def test_a_split_that_fills_a_unit_closes_it(self) -> None:
         played = Played(one_source(parallelism=9), limits=Limits(target_unit_bytes=20, target_unit_rows=100))
         played.run(5, weight_bytes=10)
-        assert [len(command.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2, 1]
+        assert [len(command.attempt.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2, 1]
 
     def test_a_source_with_little_to_read_leaves_four_units_to_each_parallel_reader(self) -> None:
         played = Played(one_source(parallelism=2), limits=Limits(target_unit_bytes=50, smallest_unit_bytes=10))
         played.run(16, weight_bytes=10)
-        assert [len(command.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2]
+        assert [len(command.attempt.unit.splits) for command in played.get(commands.RunUnit)] == [2, 2]
         assert played.protocol.progress().units_in_flight == 8
 
     def test_units_stay_between_their_bounds_however_much_there_is_to_read(self) -> None:
@@ -69,7 +69,7 @@ class TestUnits:
     def test_rows_count_too(self) -> None:
         played = Played(one_source(parallelism=9), limits=Limits(target_unit_rows=3))
         played.run(4, rows=2)
-        assert [len(command.unit.splits) for command in played.get(commands.RunUnit)] == [1, 1, 1, 1]
+        assert [len(command.attempt.unit.splits) for command in played.get(commands.RunUnit)] == [1, 1, 1, 1]
 
     def test_a_half_built_unit_is_closed_after_a_short_time(self) -> None:
         played = Played(one_source(rows_per_second=10), limits=Limits(close_unit_after_ms=100))
@@ -82,7 +82,7 @@ class TestUnits:
     def test_a_half_built_unit_is_closed_when_no_credit_is_left(self) -> None:
         played = Played(limits=Limits(credits_per_source=2))
         played.run(3)
-        assert [len(command.unit.splits) for command in played.get(commands.RunUnit)] == [2]
+        assert [len(command.attempt.unit.splits) for command in played.get(commands.RunUnit)] == [2]
 
     def test_rows_are_written_when_they_are_staged_and_a_checkpoint_remembers_how_many(self) -> None:
         two_sinks = Topology(
@@ -142,7 +142,7 @@ class TestUnits:
             played.fail(1, attempt=attempt)
             assert played.only(commands.SetTimer).at_ms == played.now_ms + pause_ms
             played.at(played.now_ms + pause_ms).fire("retry:in:1")
-            assert played.only(commands.RunUnit).attempt == attempt + 1
+            assert played.only(commands.RunUnit).attempt.number == attempt + 1
         played.fail(1, attempt=3)
         ended = played.only(commands.EndPipeline)
         assert ended.outcome is Outcome.FAILED

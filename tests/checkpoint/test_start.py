@@ -100,7 +100,7 @@ def test_a_restart_commits_sweeps_and_goes_on_where_its_base_was() -> None:
     assert played.only(commands.Enumerate).attachment == "frozen-in"
     played.enumerated(4)
     assert played.running == [2, 4], "unit 2 runs again under its number, the last split gets the next one"
-    assert {command.epoch for command in played.get(commands.RunUnit)} == {2}
+    assert {command.attempt.epoch for command in played.get(commands.RunUnit)} == {2}
     played.finish(2)
     progress = played.protocol.progress()
     assert (progress.uncommitted, progress.units_in_flight) == (2, 1), "unit 2 and, after it, unit 3 are handed on"

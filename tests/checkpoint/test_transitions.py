@@ -13,6 +13,7 @@ from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.state.vertex_state import TaskState
 from seatunnel_core.checkpoint.transitions import TRANSITIONS, Phase, Transition, targets
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.drawing import drawn
 from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played, committable, info_of, splits
@@ -101,7 +102,9 @@ class TestEveryRow:
             events.TriggerRequested: events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT),
             events.SavepointRequested: events.SavepointRequested(now_ms=0, name="before the upgrade"),
             events.UnitFinished: finished(epoch=1),
-            events.UnitFailed: events.UnitFailed(now_ms=0, task="in", unit=2, epoch=1, attempt=1, failure=PASSING),
+            events.UnitFailed: events.UnitFailed(
+                now_ms=0, task="in", attempt=AttemptId(unit=2, epoch=1, number=1), failure=PASSING
+            ),
             events.CommitSucceeded: events.CommitSucceeded(now_ms=0, sink="out", ids=ids),
             events.CommitFailed: events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING),
             events.TimerFired: events.TimerFired(now_ms=0, key="an old one"),
@@ -160,7 +163,7 @@ def enumerating(played: Played) -> None:
 
 def finished(unit: int = 1, sink: str = "out", task: str = "in", **said: Any) -> events.UnitFinished:
     return events.UnitFinished(
-        now_ms=0, task=task, unit=unit, epoch=5, attempt=1, rows_read=1, bytes_read=1, rows_skipped=0,
+        now_ms=0, task=task, attempt=AttemptId(unit=unit, epoch=5, number=1), rows_read=1, bytes_read=1, rows_skipped=0,
         committables={sink: committable(said.get("of", unit), epoch=said.get("epoch", 5))},
     )  # fmt: skip
 

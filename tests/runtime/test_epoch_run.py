@@ -16,7 +16,7 @@ from seatunnel_core.errors import PlatformError
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import AttemptId, UnitAttempt, WorkUnit
 from tests.jobs.at_once import AtOnce
 
 
@@ -126,7 +126,7 @@ class Dispatcher:
     submitted: list[Any] = field(factory=list)
     cancelled: list[tuple[str, int]] = field(factory=list)
 
-    def submit(self, _program: Any, _unit: Any, _epoch: int, _attempt: int, on_result: Any, **_more: Any) -> None:
+    def submit(self, _program: Any, _attempt: Any, on_result: Any, **_more: Any) -> None:
         self.submitted.append(on_result)
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
@@ -138,7 +138,9 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     loop: asyncio.AbstractEventLoop, answered: bool
 ) -> None:
     """To cancel is to look through all that waits, of all pipelines."""
-    protocol = OneStep(commands.RunUnit(task="in", unit=WorkUnit(number=1, splits=()), epoch=1, attempt=1))
+    protocol = OneStep(
+        commands.RunUnit(task="in", attempt=UnitAttempt(unit=WorkUnit(number=1, splits=()), epoch=1, number=1))
+    )
     dispatcher, pool = Dispatcher(), AtOnce()
     spark: asyncio.Future[Any] = loop.create_future()
     spark.set_result(dispatcher)
@@ -155,7 +157,12 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     (on_result,) = dispatcher.submitted
     if answered:
         result = UnitResult(
-            job_id="job", pipeline_id=7, source="in", unit=1, epoch=1, attempt=1, failure=None, rows_read=3
+            job_id="job",
+            pipeline_id=7,
+            source="in",
+            attempt=AttemptId(unit=1, epoch=1, number=1),
+            failure=None,
+            rows_read=3,
         )
         on_result(result)
         loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))

@@ -14,7 +14,7 @@ from seatunnel_core.spark.bad_rows import OnBadRow, write_around
 from seatunnel_core.spark.program import Target, build_program
 from seatunnel_core.spark.task import run_unit
 from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 from tests.connectors.file.local_files import LocalFileSink, sink, source
 
 BAD = {3, 4, 7, 11}
@@ -33,7 +33,8 @@ def run(folder: Path, way: str, columns: Any = COLUMNS, **options: Any) -> tuple
         job_id=place().job_id, pipeline_id=1, source_name="in", source_ordinal=0, source=reads, schemas=found.schemas,
         steps=(), targets=[target],
     )  # fmt: skip
-    return run_unit(program, WorkUnit(number=1, splits=found.splits), place().epoch, 1, 1), writes
+    attempt = UnitAttempt(unit=WorkUnit(number=1, splits=found.splits), epoch=place().epoch, number=1)
+    return run_unit(program, attempt, 1), writes
 
 
 def written(result: UnitResult, made: LocalFileSink, folder: Path) -> str:

@@ -25,6 +25,7 @@ from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import WAIT_OPTION
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.work.unit import UnitAttempt
 from tests.figures import Figure
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
 from tests.servers.standalone_spark import standalone_spark
@@ -90,7 +91,8 @@ def test_executors_that_know_nothing_of_us_run_our_units(master: str, tmp_path: 
         dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
         program = numbers_program(tmp_path)
         for number in range(1, 7):
-            dispatcher.submit(program, numbers_unit(number, number * 10, number * 10 + 10), 100_000, 1, results.append)
+            unit = numbers_unit(number, number * 10, number * 10 + 10)
+            dispatcher.submit(program, UnitAttempt(unit=unit, epoch=100_000, number=1), results.append)
         wait_until(lambda: len(results) == 6)
         dispatcher.close()
         assert [result.failure for result in results] == [None] * 6
@@ -112,7 +114,11 @@ def test_jobs_of_one_process_share_what_is_shipped(master: str, tmp_path: Path) 
             plane = SparkPlane(wanted)
             plane.start()
             dispatcher, results = UnitDispatcher(plane), list[UnitResult]()
-            dispatcher.submit(numbers_program(tmp_path / folder), numbers_unit(1, 0, 10), 1000, 1, results.append)
+            dispatcher.submit(
+                numbers_program(tmp_path / folder),
+                UnitAttempt(unit=numbers_unit(1, 0, 10), epoch=1000, number=1),
+                results.append,
+            )
             wait_until(lambda results=results: results)
             dispatcher.close()
             plane.stop()

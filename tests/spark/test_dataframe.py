@@ -18,7 +18,7 @@ from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.failure import FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 
 class Framed(DataFrameTransform):
@@ -46,7 +46,7 @@ def program_with(plane: SparkPlane, folder: Path, *steps: Step, **more: Any) -> 
 
 
 def run(plane: SparkPlane, program: Program, unit: WorkUnit) -> UnitResult:
-    return plane.run_on_frames(program, unit, 100_000, 1, plane.new_tag())
+    return plane.run_on_frames(program, UnitAttempt(unit=unit, epoch=100_000, number=1), plane.new_tag())
 
 
 def test_a_unit_is_one_committable_however_many_partitions(plane: SparkPlane, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.work.failure import FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 
 class Inbox:
@@ -37,7 +37,7 @@ class Inbox:
     def wait(self, count: int, seconds: float = 60) -> dict[tuple[int, int], UnitResult]:
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.results) >= count, seconds), self.results
-        by_unit = {(result.pipeline_id, result.unit): result for result in self.results}
+        by_unit = {(result.pipeline_id, result.attempt.unit): result for result in self.results}
         assert len(by_unit) == len(self.results), "a unit got two results"
         return by_unit
 
@@ -58,12 +58,16 @@ def dispatcher_of(plane: SparkPlane):
 Make = Callable[..., UnitDispatcher]
 
 
+def first_attempt(unit: WorkUnit, epoch: int = 100_000) -> UnitAttempt:
+    return UnitAttempt(unit=unit, epoch=epoch, number=1)
+
+
 def run_all(dispatcher: UnitDispatcher, works: list[tuple[Program, WorkUnit]]) -> dict[tuple[int, int], UnitResult]:
     """All wait when the first packet is chosen: a slow machine would choose from what has come so far."""
     inbox = Inbox()
     with dispatcher._changed:
         for program, unit in works:
-            dispatcher.submit(program, unit, 100_000, 1, inbox)
+            dispatcher.submit(program, first_attempt(unit), inbox)
     return inbox.wait(len(works))
 
 
@@ -93,10 +97,14 @@ def test_who_shares_spark_jobs(
     with dispatcher._changed:  # no packet leaves before all units wait
         for pipeline in range(1, 7):
             for number in (1, 2, 3):
-                dispatcher.submit(numbers_program(tmp_path, pipeline), numbers_unit(number), 100_000, 1, inbox)
+                dispatcher.submit(
+                    numbers_program(tmp_path, pipeline),
+                    first_attempt(numbers_unit(number)),
+                    inbox,
+                )
         for pipeline in (7, 8):
             long = numbers_unit(1, weight_bytes=40_000_000)
-            dispatcher.submit(numbers_program(tmp_path, pipeline), long, 100_000, 1, inbox)
+            dispatcher.submit(numbers_program(tmp_path, pipeline), first_attempt(long), inbox)
     assert all(result.failure is None for result in inbox.wait(20).values())
     assert jobs_of(plane) - before == jobs
 
@@ -121,7 +129,7 @@ def test_no_more_tasks_read_a_source_than_its_parallelism_says(dispatcher_of: Ma
     for number in range(1, 7):
         for program, where in ((one, notes), (other, other_notes)):
             unit = numbers_unit(number, note=str(where), sleep_s=0.1, weight_bytes=90_000_000)
-            dispatcher.submit(program, unit, 100_000, 1, inbox)
+            dispatcher.submit(program, first_attempt(unit), inbox)
     assert all(result.failure is None for result in inbox.wait(12).values())
     assert most_at_once(notes) == 1
 
@@ -133,8 +141,8 @@ def test_a_small_source_does_not_wait_for_all_that_a_large_one_has_submitted(
     large, small = numbers_program(tmp_path, 1, parallelism=8), numbers_program(tmp_path, 2)
     for number in range(1, 17):
         unit = numbers_unit(number, sleep_s=0.2, weight_bytes=90_000_000)
-        dispatcher.submit(large, unit, 100_000, 1, inbox)
-    dispatcher.submit(small, numbers_unit(1), 100_000, 1, inbox)
+        dispatcher.submit(large, first_attempt(unit), inbox)
+    dispatcher.submit(small, first_attempt(numbers_unit(1)), inbox)
     assert all(result.failure is None for result in inbox.wait(17).values())
     assert [result.pipeline_id for result in inbox.results].index(2) < 12
 
@@ -146,7 +154,7 @@ def test_units_that_wait_share_a_task_once_it_is_known_that_they_are_short(
     program = numbers_program(tmp_path, parallelism=1)
     with dispatcher._changed:
         for number in range(1, 10):
-            dispatcher.submit(program, numbers_unit(number, weight_bytes=90_000_000), 100_000, 1, inbox)
+            dispatcher.submit(program, first_attempt(numbers_unit(number, weight_bytes=90_000_000)), inbox)
     assert all(result.failure is None for result in inbox.wait(9).values())
     assert jobs_of(plane) - before < 5, "the first one by itself; and it tells how few of the others do"
 
@@ -219,7 +227,7 @@ def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
         with dispatcher._changed:  # they share a packet
             for pipeline in pipelines:
                 unit = numbers_unit(1, note=str(notes[pipeline]), **accidents.get(pipeline, {}))
-                dispatcher.submit(numbers_program(tmp_path, pipeline), unit, 100_000, 1, inbox)
+                dispatcher.submit(numbers_program(tmp_path, pipeline), first_attempt(unit), inbox)
 
     submit(4, 5)
     while not notes[4].exists():
@@ -240,11 +248,11 @@ def test_a_cancelled_pipeline_is_silent_and_its_own_job_ends(
     dispatcher, inbox = dispatcher_of(ShareMode.OFF), Inbox()
     sleeper, other = numbers_program(tmp_path, 1), numbers_program(tmp_path, 2)
     for number in (1, 2, 3, 4):
-        dispatcher.submit(sleeper, numbers_unit(number, sleep_s=30), 100_000, 1, inbox)
+        dispatcher.submit(sleeper, first_attempt(numbers_unit(number, sleep_s=30)), inbox)
     time.sleep(1.0)
     dispatcher.cancel("job", 1)
     started = time.monotonic()
-    dispatcher.submit(other, numbers_unit(1), 100_000, 1, inbox)
+    dispatcher.submit(other, first_attempt(numbers_unit(1)), inbox)
     results = inbox.wait(1, seconds=15)
     assert list(results) == [(2, 1)]
     assert time.monotonic() - started < 15
@@ -253,13 +261,17 @@ def test_a_cancelled_pipeline_is_silent_and_its_own_job_ends(
 def test_a_shared_job_is_not_stopped_for_one_of_its_pipelines(dispatcher_of: Make, tmp_path: Path) -> None:
     dispatcher, inbox = dispatcher_of(ShareMode.ALL), Inbox()
     for pipeline in (1, 2, 3, 4, 5):
-        dispatcher.submit(numbers_program(tmp_path, pipeline), numbers_unit(1, sleep_s=0.4), 100_000, 1, inbox)
+        dispatcher.submit(
+            numbers_program(tmp_path, pipeline),
+            first_attempt(numbers_unit(1, sleep_s=0.4)),
+            inbox,
+        )
     time.sleep(0.2)
     dispatcher.cancel("job", 3)
     results = inbox.wait(4)
     time.sleep(0.5)
     assert sorted(pipeline for pipeline, _ in results) == [1, 2, 4, 5]
-    assert all(result.failure is None and result.attempt == 1 for result in inbox.results)
+    assert all(result.failure is None and result.attempt.number == 1 for result in inbox.results)
 
 
 def test_a_packet_that_far_outlives_its_prediction_runs_again_apart(
@@ -273,7 +285,7 @@ def test_a_packet_that_far_outlives_its_prediction_runs_again_apart(
     with dispatcher._changed:  # no packet leaves before all units wait
         for pipeline in (1, 2, 3, 4):
             unit = numbers_unit(1, sleep_until=str(woken) if pipeline == 2 else "")
-            dispatcher.submit(numbers_program(tmp_path, pipeline), unit, 100_000, 1, inbox)
+            dispatcher.submit(numbers_program(tmp_path, pipeline), first_attempt(unit), inbox)
     first = inbox.wait(3)
     assert sorted(pipeline for pipeline, _ in first) == [1, 3, 4], "they waited for the sleeper"
     woken.touch()
@@ -296,7 +308,12 @@ def test_a_unit_that_is_slow_is_not_read_again_beside_itself(
         for pipeline, at in notes.items():
             program = numbers_program(tmp_path, pipeline, at_once=pipeline % 2 == 0)
             unit = numbers_unit(1, note=str(at), sleep_s=0.5)
-            dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, pipeline))
+            dispatcher.submit(
+                program,
+                first_attempt(unit),
+                inbox,
+                on_again=partial(again.append, pipeline),
+            )
     assert all(result.failure is None for result in inbox.wait(8).values())
     time.sleep(1.0)
     assert [at.read_text() for at in notes.values()] == ["+-"] * 8
@@ -312,7 +329,12 @@ def test_of_a_task_that_is_killed_only_what_had_no_result_is_written_again(dispa
             accident = {"kill_once": str(tmp_path / "killed"), "sleep_s": 1.0} if pipeline == 3 else {}
             unit = numbers_unit(1, note=str(at), **accident)
             program = numbers_program(tmp_path, pipeline, at_once=True)
-            dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, pipeline))
+            dispatcher.submit(
+                program,
+                first_attempt(unit),
+                inbox,
+                on_again=partial(again.append, pipeline),
+            )
     assert all(result.failure is None for result in inbox.wait(5).values())
     assert [at.read_text() for at in notes.values()] == ["+-", "+-", "++-", "+-", "+-"]
     assert again == [3]
@@ -325,15 +347,15 @@ def test_a_new_start_waits_for_what_was_cancelled_where_rows_are_written_at_once
     dispatcher, inbox, again = dispatcher_of(), Inbox(), list[int]()
     program, begun = numbers_program(tmp_path, at_once=True), tmp_path / "begun"
     unit = numbers_unit(1, alone=str(begun), sleep_s=60)
-    dispatcher.submit(program, unit, 100_000, 1, inbox, on_again=partial(again.append, 1))
+    dispatcher.submit(program, first_attempt(unit), inbox, on_again=partial(again.append, 1))
     while not begun.exists():
         time.sleep(0.01)
     dispatcher.cancel("job", 1)
     short = numbers_unit(1, alone=str(begun))
-    dispatcher.submit(program, short, 100_001, 1, inbox, on_again=partial(again.append, 2))
+    dispatcher.submit(program, first_attempt(short, epoch=100_001), inbox, on_again=partial(again.append, 2))
     (result,) = inbox.wait(1).values()
     assert result.failure is None
-    assert result.epoch == 100_001
+    assert result.attempt.epoch == 100_001
     assert again == [2]
 
 
@@ -380,7 +402,7 @@ def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_agai
     monkeypatch.setattr(dispatch.logger, "info", lambda *_: dispatcher.cancel("job", 1))
     with dispatcher._changed:
         for number in (1, 2):
-            dispatcher.submit(program, numbers_unit(number), 100_000, 1, inbox)
+            dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
     while not plane.jobs or dispatcher._running or dispatcher._waiting:
         time.sleep(0.01)
     dispatcher.close()
@@ -392,7 +414,7 @@ def test_units_of_a_source_that_waits_come_one_by_one_and_share_a_packet(tmp_pat
     plane, inbox = Losing(), Inbox()
     dispatcher, program = UnitDispatcher(plane), numbers_program(tmp_path, parallelism=8, waits=True)
     for number in range(1, 9):
-        dispatcher.submit(program, numbers_unit(number), 100_000, 1, inbox)
+        dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
     inbox.wait(8)
     dispatcher.close()
     assert plane.jobs[0] == 8
@@ -403,12 +425,12 @@ def test_what_waits_is_not_chosen_before_there_is_a_task_for_it(tmp_path: Path) 
     dispatcher, program = UnitDispatcher(Losing()), numbers_program(tmp_path, parallelism=4, waits=True)
     with dispatcher._changed:
         for number in range(1, 9):
-            dispatcher.submit(program, numbers_unit(number), 100_000, 1, Inbox())
+            dispatcher.submit(program, first_attempt(numbers_unit(number)), Inbox())
         first = dispatcher._take()
         assert first is not None
         assert first.lanes == {program: 4}
         first.over.update(range(2, len(first.units)))  # two are left: two readers are free
-        dispatcher.submit(program, numbers_unit(9), 100_000, 1, Inbox())
+        dispatcher.submit(program, first_attempt(numbers_unit(9)), Inbox())
         assert dispatcher._take() is None
         del dispatcher._running[first]
         second = dispatcher._take()
@@ -440,7 +462,7 @@ class Counting(SparkPlane):
                 self.most_at_once = max(self.most_at_once, self._at_once)
             for work in works:
                 assert isinstance(work, UnitWork)
-                time.sleep(work.unit.splits[0].body["sleep_s"])
+                time.sleep(work.attempt.unit.splits[0].body["sleep_s"])
             with self._counting:
                 self._at_once -= 1
         if tag in self._cancelled:
@@ -456,11 +478,9 @@ class Counting(SparkPlane):
             job_id=program.job_id,
             pipeline_id=program.pipeline_id,
             source=program.source_name,
-            unit=work.unit.number,
-            epoch=work.epoch,
-            attempt=work.attempt,
+            attempt=work.attempt.id,
             failure=None,
-            wall_ms=work.unit.splits[0].body["sleep_s"] * 1000,
+            wall_ms=work.attempt.unit.splits[0].body["sleep_s"] * 1000,
         )
 
 
@@ -469,7 +489,7 @@ def counted(plane: Counting, works: list[tuple[Program, WorkUnit]]) -> float:
     dispatcher, inbox, began = UnitDispatcher(plane), Inbox(), time.monotonic()
     with dispatcher._changed:
         for program, unit in works:
-            dispatcher.submit(program, unit, 100_000, 1, inbox)
+            dispatcher.submit(program, first_attempt(unit), inbox)
     inbox.wait(len(works))
     took = time.monotonic() - began
     dispatcher.close()

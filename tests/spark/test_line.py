@@ -11,6 +11,7 @@ from seatunnel_core.spark.line import Exchange, Line
 from seatunnel_core.spark.work import Address, UnitResult
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import AttemptId
 
 COMMITTABLE = Committable(
     id="0-100000-7", epoch=100_000, unit=7, source="in", rows=3, bytes=9, body={"files": ["a"]}, table_rows={"t": 3}
@@ -19,9 +20,7 @@ DONE = UnitResult(
     job_id="job",
     pipeline_id=1,
     source="in",
-    unit=7,
-    epoch=100_000,
-    attempt=1,
+    attempt=AttemptId(unit=7, epoch=100_000, number=1),
     failure=None,
     rows_read=3,
     wall_ms=1.5,

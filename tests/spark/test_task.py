@@ -36,7 +36,7 @@ from seatunnel_core.spark.task import UnitRun, run_packet, run_unit
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.work.failure import FailureKind
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 
 class Picky(Folder):
@@ -66,6 +66,10 @@ class PickyWriter(FolderWriter):
         return super().finish()
 
 
+def first_attempt(unit: WorkUnit, epoch: int = 1) -> UnitAttempt:
+    return UnitAttempt(unit=unit, epoch=epoch, number=1)
+
+
 def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
     plain, doubled = tmp_path / "plain", tmp_path / "doubled"
     plain.mkdir()
@@ -80,7 +84,7 @@ def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
         ],
     )
     assert [target.name for target in program.targets] == ["plain", "doubled"]
-    result = run_unit(program, numbers_unit(3), 100_000, 1, 7)
+    result = run_unit(program, first_attempt(numbers_unit(3), epoch=100_000), 7)
     assert (result.failure, result.rows_read, result.bytes_read) == (None, 20, 100)
     assert staged_numbers(plain, [result.committables["plain"]]) == list(range(20))
     assert staged_numbers(doubled, [result.committables["doubled"]]) == sorted([*range(20), *range(20)])
@@ -88,23 +92,23 @@ def test_one_read_feeds_every_sink(tmp_path: Path) -> None:
 
 
 def test_a_unit_without_rows_stages_nothing(tmp_path: Path) -> None:
-    result = run_unit(numbers_program(tmp_path), numbers_unit(1, 5, 5), 1, 1, 1)
+    result = run_unit(numbers_program(tmp_path), first_attempt(numbers_unit(1, 5, 5)), 1)
     assert (result.failure, result.committables) == (None, {})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bad_row_fails_or_is_counted(tmp_path: Path) -> None:
     unit = numbers_unit(1, 0, 30, bad=10)
-    failed = run_unit(numbers_program(tmp_path), unit, 1, 1, 1)
+    failed = run_unit(numbers_program(tmp_path), first_attempt(unit), 1)
     assert failed.failure is not None
     assert failed.failure.message == "pipeline 1, source 'numbers': numbers.csv, line 10, column n: not a number"
     assert failed.committables == {}
-    skipped = run_unit(numbers_program(tmp_path, skip_bad_rows=True), unit, 1, 1, 2)
+    skipped = run_unit(numbers_program(tmp_path, skip_bad_rows=True), first_attempt(unit), 2)
     assert (skipped.failure, skipped.rows_read, skipped.rows_skipped) == (None, 20, 1)
 
 
 def origin_of(program: Program, unit: WorkUnit) -> str:
-    failure = run_unit(program, unit, 1, 1, 1).failure
+    failure = run_unit(program, first_attempt(unit), 1).failure
     assert failure is not None
     assert failure.kind is FailureKind.DATA
     return failure.message
@@ -140,7 +144,7 @@ def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path
         Step(name="double", transform=Doubled(), inputs=("check",)),
     )
     program = numbers_program(tmp_path, steps=steps)
-    run = UnitRun(program, numbers_unit(1, 0, 30), 1, 1, 1)
+    run = UnitRun(program, first_attempt(numbers_unit(1, 0, 30)), 1)
     if way == "fused":
         run.stage()
         assert run.result().committables["folder"].rows == 30
@@ -221,11 +225,11 @@ def test_units_of_a_packet_wait_for_the_disk_together(tmp_path: Path) -> None:
     """Results come in the order of the units all the same."""
     target = Target(name="folder", ordinal=0, sink=WaitingFolder(tmp_path), inputs=("numbers",))
     program = numbers_program(tmp_path, targets=[target])
-    works = tuple(UnitWork(program="p", unit=numbers_unit(number), epoch=1, attempt=1) for number in range(1, 40))
+    works = tuple(UnitWork(program="p", attempt=first_attempt(numbers_unit(number))) for number in range(1, 40))
     second_has_ended.clear()
     before = threading.active_count()
     results = run_all(program, works)
-    assert [(result.unit, result.failure) for result in results] == [(number, None) for number in range(1, 40)]
+    assert [(result.attempt.unit, result.failure) for result in results] == [(number, None) for number in range(1, 40)]
     assert threading.active_count() == before
 
 
@@ -255,14 +259,14 @@ def test_however_splits_and_units_are_cut_the_rows_are_the_same(
         units.append(WorkUnit(number=len(units) + 1, splits=tuple(pieces[:taken])))
         pieces = pieces[taken:]
     program = numbers_program(folder)
-    works = tuple(UnitWork(program="p", unit=unit, epoch=1, attempt=1) for unit in units)
+    works = tuple(UnitWork(program="p", attempt=first_attempt(unit)) for unit in units)
     committables = [one for result in run_all(program, works) for one in result.committables.values()]
     assert staged_numbers(folder, committables) == list(range(rows))
     assert sum(committable.rows for committable in committables) == rows
 
 
 def test_a_result_travels_as_json_bodies(tmp_path: Path) -> None:
-    result = run_unit(numbers_program(tmp_path), numbers_unit(1), 1, 1, 1)
+    result = run_unit(numbers_program(tmp_path), first_attempt(numbers_unit(1)), 1)
     assert pickle.loads(pickle.dumps(result)) == result
     body = result.committables["folder"].body
     assert json.loads(json.dumps(body)) == body

@@ -31,7 +31,7 @@ from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
-from seatunnel_core.work.unit import WorkUnit
+from seatunnel_core.work.unit import AttemptId, UnitAttempt, WorkUnit
 
 
 @define
@@ -39,7 +39,7 @@ class _Flight:
     """One unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
 
     unit: WorkUnit
-    attempt: int = 0
+    attempts: int = 0
     running: bool = False
     since_ms: int = 0
     restored: bool = False
@@ -203,26 +203,24 @@ class TaskVertex:
             self._run(self._flights[number])
 
     def _run(self, flight: _Flight) -> None:
-        flight.attempt += 1
+        flight.attempts += 1
         flight.running = True
         flight.since_ms = self._wiring.now_ms
         self.units_running += 1
         self._wiring.do(
             RunUnit(
                 task=self.spec.name,
-                unit=flight.unit,
-                epoch=self._epoch,
-                attempt=flight.attempt,
+                attempt=UnitAttempt(unit=flight.unit, epoch=self._epoch, number=flight.attempts),
                 restored=flight.restored,
             ),
         )
 
-    def _claimed(self, result: UnitFinished | UnitFailed) -> _Flight | None:
-        """The unit that ``result`` speaks of, or ``None`` when the result is not the one that is awaited (R14)."""
-        flight = self._flights.get(result.unit)
-        if flight is None or self._stopped or result.epoch != self._epoch:
+    def _claimed(self, attempt: AttemptId) -> _Flight | None:
+        """Return the unit in flight whose running attempt this is, or ``None`` if no such result is awaited (R14)."""
+        flight = self._flights.get(attempt.unit)
+        if flight is None or self._stopped or attempt.epoch != self._epoch:
             return None
-        return flight if flight.running and flight.attempt == result.attempt else None
+        return flight if flight.running and flight.attempts == attempt.number else None
 
     def _charge_restored(self) -> None:
         """The speed limit holds for what is read again, too: nothing new is emitted until its time has passed."""
@@ -233,20 +231,20 @@ class TaskVertex:
 
     def require_sound(self, event: UnitFinished) -> None:
         """Raise ``IllegalEventError`` when an awaited result names other sinks, units or epochs than it should."""
-        if self._claimed(event) is None:
+        if self._claimed(event.attempt) is None:
             return
         for sink, committable in event.committables.items():
             if sink not in self._sinks:
                 raise IllegalEventError(f"source {self.spec.name!r} does not feed a sink {sink!r}")
             said = (committable.source, committable.unit, committable.epoch)
-            if said != (event.task, event.unit, event.epoch):
+            expected = (event.task, event.attempt.unit, event.attempt.epoch)
+            if said != expected:
                 raise IllegalEventError(
-                    f"committable {committable.id!r} says source, unit, epoch = {said}; its result says "
-                    f"{(event.task, event.unit, event.epoch)}"
+                    f"committable {committable.id!r} says source, unit, epoch = {said}; its result says {expected}"
                 )
 
     def finished(self, event: UnitFinished) -> None:
-        flight = self._claimed(event)
+        flight = self._claimed(event.attempt)
         if flight is None:
             return
         self._stop_running(flight)
@@ -269,25 +267,25 @@ class TaskVertex:
         self._report_when_drained()
 
     def failed(self, event: UnitFailed) -> None:
-        flight = self._claimed(event)
+        flight = self._claimed(event.attempt)
         if flight is None:
             return
         self._stop_running(flight)
         hopeless = not event.failure.retryable or event.failure.kind is FailureKind.RESTART
-        if hopeless or flight.attempt > self._limits.unit_retries:
+        if hopeless or flight.attempts > self._limits.unit_retries:
             self._coordinator.send(Broken(self._last_word(flight, event)))
             return
         number = flight.unit.number
-        at_ms = self._wiring.now_ms + self._limits.pause_before_retry(flight.attempt)
+        at_ms = self._wiring.now_ms + self._limits.pause_before_retry(flight.attempts)
         self._wiring.set_timer(f"retry:{self.spec.name}:{number}", at_ms, lambda: self._requeue(number))
         self._admit()
 
     def _last_word(self, flight: _Flight, event: UnitFailed) -> Failure:
         """What fails on each attempt, whoever runs it, may be poison: name it, so that a person can look at it."""
-        if flight.attempt == 1:
+        if flight.attempts == 1:
             return event.failure
         unit = f"work unit {flight.unit.number} of source {self.spec.name!r}"
-        poison = f"{unit} failed on each of its {flight.attempt} attempts. It reads {event.reading or 'nothing'}"
+        poison = f"{unit} failed on each of its {flight.attempts} attempts. It reads {event.reading or 'nothing'}"
         return evolve(event.failure, message=f"{event.failure.message}; {poison}")
 
     def _requeue(self, number: int) -> None:

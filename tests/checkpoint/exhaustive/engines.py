@@ -12,6 +12,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.state import CheckpointInfo, PipelineState
 from tests.checkpoint.exhaustive.automaton import Automaton
 from tests.checkpoint.exhaustive.properties import Cut, Key, bits
@@ -102,7 +103,7 @@ class Engines:
                 news.append((event, "enumerated"))
             case commands.Look(memory=memory, next_index=next_index):
                 under_way.append(("look for more", memory.get("given", 0), next_index))
-            case commands.RunUnit(unit=unit):
+            case commands.RunUnit(attempt=UnitAttempt(unit=unit)):
                 under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))
             case commands.Commit(committables=committables, again=again):
                 named = tuple((each.id, Key(each.epoch, each.unit), bits(each.body["rows"])) for each in committables)

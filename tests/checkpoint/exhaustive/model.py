@@ -16,6 +16,7 @@ from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api import retention
 from seatunnel_storage_api.state import CheckpointRef, PipelineListing
 from tests.checkpoint.exhaustive.engines import Engines
@@ -243,9 +244,7 @@ class Model:
         event = events.UnitFinished(
             now_ms=0,
             task="in",
-            unit=unit,
-            epoch=epoch,
-            attempt=1,
+            attempt=AttemptId(unit=unit, epoch=epoch, number=1),
             rows_read=len(rows),
             bytes_read=1,
             rows_skipped=0,

@@ -196,7 +196,7 @@ class Victim:
     def _run_units(self, played: Played) -> None:
         """Read what the units name. An error that says whose fault it is, is an answer; one of ours is enough."""
         for order in played.get(commands.RunUnit):
-            for split in order.unit.splits:
+            for split in order.attempt.unit.splits:
                 try:
                     for batch in self.source.read(split, Skipped()):
                         assert batch.rows.num_rows <= 4

@@ -57,7 +57,7 @@ def is_held(_task: Any, flight: Any) -> bool:
 
 
 def waits_for_its_retry(task: Any, flight: Any) -> bool:
-    waits = flight.attempt and not flight.running and flight.finished is None
+    waits = flight.attempts and not flight.running and flight.finished is None
     return bool(waits) and flight.unit.number not in task._queue
 
 

@@ -15,6 +15,7 @@ from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointType
 from tests.checkpoint.simulation.target import MissingError, Published, StagedThing, StagingKey
 
@@ -80,7 +81,7 @@ class Engine:
         """By source: its enumeration."""
 
         self._published_before: dict[str, tuple[Published, ...]] = {}
-        self.running: dict[tuple[str, int, int], commands.RunUnit] = {}
+        self.running: dict[tuple[str, AttemptId], commands.RunUnit] = {}
 
     def progress(self) -> PipelineProgress:
         """As it stands after the event that it heard last: several invariants ask."""
@@ -352,7 +353,7 @@ class Engine:
 
     def _run(self, command: commands.RunUnit) -> None:
         faults = self.world.scenario.faults
-        self.running[command.task, command.unit.number, command.attempt] = command
+        self.running[command.task, command.attempt.id] = command
         duration_ms = self.rng.choice([1_000, 8_000]) if self.chance(faults.unit_is_slow) else self.rng.randint(1, 60)
         if self.chance(faults.whole_job_fails):
             for other in list(self.running.values()):
@@ -377,9 +378,7 @@ class Engine:
                 events.UnitFailed(
                     now_ms=self.world.clock.now_ms,
                     task=command.task,
-                    unit=command.unit.number,
-                    epoch=command.epoch,
-                    attempt=command.attempt,
+                    attempt=command.attempt.id,
                     failure=self._broken("a unit", kind),
                 )
             )
@@ -400,35 +399,33 @@ class Engine:
         return events.UnitFinished(
             now_ms=self.world.clock.now_ms,
             task=command.task,
-            unit=command.unit.number,
-            epoch=command.epoch,
-            attempt=command.attempt,
-            rows_read=len(command.unit.splits),
-            bytes_read=command.unit.weight_bytes,
+            attempt=command.attempt.id,
+            rows_read=len(command.attempt.unit.splits),
+            bytes_read=command.attempt.unit.weight_bytes,
             rows_skipped=0,
             committables=committables,
         )
 
     def _stage(self, command: commands.RunUnit, spark_attempt: str) -> dict[str, Committable]:
         spec = next(spec for spec in self.world.scenario.topology.sources if spec.name == command.task)
-        number, attempt = command.unit.number, f"{command.attempt}-{spark_attempt}"
+        number, attempt = command.attempt.unit.number, f"{command.attempt.number}-{spark_attempt}"
         staged: dict[str, Committable] = {}
         for sink in spec.sinks:
             rows = tuple(
-                self.world.row_of(command.task, split) for split in command.unit.splits if _reaches(split, sink)
+                self.world.row_of(command.task, split) for split in command.attempt.unit.splits if _reaches(split, sink)
             )
             if not rows:
                 continue
-            identity = f"{spec.ordinal}-{command.epoch}-{number}"
-            key = StagingKey(sink, command.task, command.epoch, number, attempt)
+            identity = f"{spec.ordinal}-{command.attempt.epoch}-{number}"
+            key = StagingKey(sink, command.task, command.attempt.epoch, number, attempt)
             self.world.stage(key, StagedThing(identity, rows, self.world.clock.now_ms))
             staged[sink] = Committable(
                 id=identity,
-                epoch=command.epoch,
+                epoch=command.attempt.epoch,
                 unit=number,
                 source=command.task,
                 rows=len(rows),
-                bytes=command.unit.weight_bytes,
+                bytes=command.attempt.unit.weight_bytes,
                 body={"attempt": attempt},
             )
         return staged

@@ -531,8 +531,8 @@ class EveryRowOnce(Invariant):
     def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
         for command in result:
             if isinstance(command, commands.RunUnit):
-                splits = tuple(split.index for split in command.unit.splits)
-                key = (command.task, command.epoch, command.unit.number)
+                splits = tuple(split.index for split in command.attempt.unit.splits)
+                key = (command.task, command.attempt.epoch, command.attempt.unit.number)
                 self.require(self._units.setdefault(key, splits) == splits, f"unit {key} stands for two sets of splits")
 
     def at_end(self) -> None:
@@ -638,19 +638,19 @@ class ResultsAreClaims(Invariant):
         epoch = engine.epoch or 0
         if (
             isinstance(event, events.UnitFinished)
-            and event.epoch == epoch
+            and event.attempt.epoch == epoch
             and before in (Phase.RUNNING, Phase.STOPPING)
         ):
-            key = (epoch, event.task, event.unit)
-            if self._awaited.get(key) == event.attempt:
+            key = (epoch, event.task, event.attempt.unit)
+            if self._awaited.get(key) == event.attempt.number:
                 self._accepted.setdefault(key, event.committables)
-        elif isinstance(event, events.UnitFailed) and event.epoch == epoch:
-            key = (epoch, event.task, event.unit)
-            if self._awaited.get(key) == event.attempt and key not in self._accepted:
+        elif isinstance(event, events.UnitFailed) and event.attempt.epoch == epoch:
+            key = (epoch, event.task, event.attempt.unit)
+            if self._awaited.get(key) == event.attempt.number and key not in self._accepted:
                 del self._awaited[key]
         for command in result:
             if isinstance(command, commands.RunUnit):
-                self._awaited[epoch, command.task, command.unit.number] = command.attempt
+                self._awaited[epoch, command.task, command.attempt.unit.number] = command.attempt.number
         for state in stores(result):
             names = named(understood(state.states))
             restored = self._restored.setdefault(epoch, {(sink, committable.id) for sink, committable in names})
@@ -720,9 +720,10 @@ class FailuresStayApart(Invariant):
         most = self.world.scenario.limits.unit_retries + 1
         for command in result:
             if isinstance(command, commands.RunUnit):
-                self.require(command.attempt <= most, f"unit {command.unit.number} runs {command.attempt} times")
+                attempt = command.attempt
+                self.require(attempt.number <= most, f"unit {attempt.unit.number} runs {attempt.number} times")
         at_once = not self.world.scenario.delayed_messages
-        if at_once and isinstance(event, events.UnitFailed) and event.failure.retryable and event.attempt < most:
+        if at_once and isinstance(event, events.UnitFailed) and event.failure.retryable and event.attempt.number < most:
             ended = any(isinstance(command, commands.EndPipeline) for command in result)
             self.require(not ended, "a failure that may pass ended the pipeline")
 

@@ -366,10 +366,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         Polling, "look", _remember_too_early)),
     Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
     Mutation("R14", "believe every result", replace(
-        TaskVertex, "_claimed", lambda _original: lambda self, result: self._flights.get(result.unit))),
+        TaskVertex, "_claimed", lambda _original: lambda self, attempt: self._flights.get(attempt.unit))),
     Mutation("R14", "believe results of an older epoch", replace(
-        TaskVertex, "_claimed", lambda original: lambda self, result: original(
-            self, evolve(result, epoch=self._epoch)))),
+        TaskVertex, "_claimed", lambda original: lambda self, attempt: original(
+            self, evolve(attempt, epoch=self._epoch)))),
     Mutation("R15", "try a failing unit for ever", replace(
         TaskVertex, "failed", lambda original: lambda self, event: original(self, _as_first_attempt(self, event)))),
     Mutation("savepoints", "keep what is staged in it", replace(
@@ -398,7 +398,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 def _as_first_attempt(task: Any, event: Any) -> Any:
     """Forget how often the unit was tried."""
-    flight = task._claimed(event)
+    flight = task._claimed(event.attempt)
     if flight is not None and event.failure.retryable:
-        task._limits = evolve(task._limits, unit_retries=flight.attempt + 1)
+        task._limits = evolve(task._limits, unit_retries=flight.attempts + 1)
     return event

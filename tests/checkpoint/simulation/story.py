@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 SILENT = (commands.SetTimer, commands.CancelTimer, commands.CheckpointTriggered, commands.RowsCommitted)
 """What says nothing that the next lines do not say."""
@@ -24,9 +25,9 @@ def sentence(what: Any) -> str:
             return f"hears that {', '.join(str(info.ref) for info in listed) or 'nothing'} is stored"
         case events.CheckpointLoaded(state=state):
             return f"hears what {state.ref} says"
-        case events.UnitFinished(task=task, unit=unit, epoch=epoch, attempt=attempt):
+        case events.UnitFinished(task=task, attempt=AttemptId(unit=unit, epoch=epoch, number=attempt)):
             return f"hears that unit {unit} of {task} is finished (epoch {epoch}, attempt {attempt})"
-        case events.UnitFailed(task=task, unit=unit, epoch=epoch, attempt=attempt):
+        case events.UnitFailed(task=task, attempt=AttemptId(unit=unit, epoch=epoch, number=attempt)):
             return f"hears that unit {unit} of {task} failed (epoch {epoch}, attempt {attempt})"
         case events.CommitSucceeded(sink=sink, ids=ids):
             return f"hears that {sink} has published {', '.join(ids)}"
@@ -36,7 +37,7 @@ def sentence(what: Any) -> str:
             return f"hears that {source} has {len(splits)} splits"
         case commands.StoreCheckpoint(state=state):
             return f"has {state.ref} stored ({state.checkpoint_type.value})"
-        case commands.RunUnit(task=task, unit=unit, attempt=attempt):
+        case commands.RunUnit(task=task, attempt=UnitAttempt(unit=unit, number=attempt)):
             splits = ", ".join(str(split.index) for split in unit.splits)
             return f"has unit {unit.number} of {task} run, with the splits {splits} (attempt {attempt})"
         case commands.Commit(sink=sink, committables=committables, again=again):

@@ -133,7 +133,7 @@ class TestState:
         state = played.checkpoint()
         again = Endless(limits=Limits(target_unit_rows=1, credits_per_source=2), epoch=2)
         again.run(1, stored=state)
-        assert [command.unit.splits[0].index for command in again.ever(commands.RunUnit)] == [1, 2]
+        assert [command.attempt.unit.splits[0].index for command in again.ever(commands.RunUnit)] == [1, 2]
         assert again.look == commands.Look(source="in", memory={"look": 1}, next_index=3)
 
     def test_what_is_found_after_the_last_barrier_is_found_again_by_the_next_start(self) -> None:

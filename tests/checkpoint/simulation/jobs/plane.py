@@ -271,12 +271,10 @@ class SimulatedPlane:
             job_id=program.job_id,
             pipeline_id=program.pipeline_id,
             source=program.source_name,
-            unit=work.unit.number,
-            epoch=work.epoch,
-            attempt=work.attempt,
+            attempt=work.attempt.id,
             failure=failure,
-            rows_read=len(work.unit.splits),
-            bytes_read=work.unit.weight_bytes,
+            rows_read=len(work.attempt.unit.splits),
+            bytes_read=work.attempt.unit.weight_bytes,
             wall_ms=5.0,
             busy_ms=self._world.rng.choice([0.1, 5.0]),
             committables=staged if failure is None else {},
@@ -284,26 +282,26 @@ class SimulatedPlane:
 
     def _stage_rows(self, work: UnitWork, program: Program) -> dict[str, Committable]:
         sight = self._world.sights[program.pipeline_id]
-        attempt = f"{work.attempt}-{next(self._world.numbers)}"
+        attempt = f"{work.attempt.number}-{next(self._world.numbers)}"
         staged: dict[str, Committable] = {}
         for target in program.targets:
             rows = tuple(
                 sight.row_of(program.source_name, split)
-                for split in work.unit.splits
+                for split in work.attempt.unit.splits
                 if target.name not in split.body["filtered"]
             )
             if not rows:
                 continue
-            identity = f"{program.source_ordinal}-{work.epoch}-{work.unit.number}"
-            key = StagingKey(target.name, program.source_name, work.epoch, work.unit.number, attempt)
+            identity = f"{program.source_ordinal}-{work.attempt.epoch}-{work.attempt.unit.number}"
+            key = StagingKey(target.name, program.source_name, work.attempt.epoch, work.attempt.unit.number, attempt)
             sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))
             staged[target.name] = Committable(
                 id=identity,
-                epoch=work.epoch,
-                unit=work.unit.number,
+                epoch=work.attempt.epoch,
+                unit=work.attempt.unit.number,
                 source=program.source_name,
                 rows=len(rows),
-                bytes=work.unit.weight_bytes,
+                bytes=work.attempt.unit.weight_bytes,
                 body={"attempt": attempt},
             )
         return staged

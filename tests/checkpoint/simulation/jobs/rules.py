@@ -241,8 +241,8 @@ class PacketsKeepApart(JobInvariant):
             return
         for work, program in task.works:
             self.require(
-                not process.wants(program.pipeline_id, work.epoch),
-                f"a job with unit {work.unit.number} of pipeline {program.pipeline_id} is cancelled",
+                not process.wants(program.pipeline_id, work.attempt.epoch),
+                f"a job with unit {work.attempt.unit.number} of pipeline {program.pipeline_id} is cancelled",
             )
 
 
@@ -286,7 +286,7 @@ class BegunRunsAlone(JobInvariant):
 
 
 def _unit(process: "Process", work: UnitWork, program: Program) -> tuple[object, ...]:
-    return process.name, program.pipeline_id, program.source_name, work.unit.number
+    return process.name, program.pipeline_id, program.source_name, work.attempt.unit.number
 
 
 class NoThreadStays(JobInvariant):
