@@ -1,0 +1,135 @@
+"""The cluster's state in the hands of its leader: jobs by id, the history behind them, and its bounds."""
+
+import threading
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord
+from seatunnel_core.server.state.store import Tenure
+
+MOST_HISTORY = 10_000
+"""So many ended jobs are kept at most; the oldest are forgotten first."""
+
+
+@frozen(kw_only=True)
+class Snapshot:
+    """All that is recorded, as of one moment."""
+
+    jobs: Mapping[str, JobRecord]
+    history: Mapping[str, EndedJob]
+    unreadable: tuple[str, ...] = ()
+    """Keys whose values no reader understands; they are kept as they are."""
+
+
+def decode(entries: Mapping[str, bytes]) -> Snapshot:
+    """Return the jobs and the history of raw entries. One value that cannot be read hides no other one."""
+    jobs: dict[str, JobRecord] = {}
+    history: dict[str, EndedJob] = {}
+    unreadable: list[str] = []
+    for key, body in entries.items():
+        try:
+            if key.startswith(JOB_PREFIX):
+                record = JobRecord.from_bytes(body)
+                jobs[record.job_id] = record
+            elif key.startswith(HISTORY_PREFIX):
+                ended = EndedJob.from_bytes(body)
+                history[ended.job_id] = ended
+        except (StoredValueError, ValueError):
+            unreadable.append(key)
+    return Snapshot(jobs=jobs, history=history, unreadable=tuple(unreadable))
+
+
+class ClusterState:
+    """The leader's view of the state. Each change is durable before it is visible here.
+
+    May be called from any thread; changes are made one at a time.
+
+    Args:
+        tenure: the claim by which this node leads.
+        expire_s: for so long an ended job stays in the history.
+        most_history: so many ended jobs are kept at most.
+    """
+
+    def __init__(self, tenure: Tenure, *, expire_s: float, most_history: int = MOST_HISTORY) -> None:
+        self._tenure = tenure
+        self._expire_s = expire_s
+        self._most_history = most_history
+        self._changing = threading.Lock()
+        found = decode(tenure.entries)
+        self._jobs = dict(found.jobs)
+        self._history = dict(found.history)
+        self.unreadable = found.unreadable
+
+    @property
+    def term(self) -> int:
+        """The term of the leader."""
+        return self._tenure.term
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of what is recorded now."""
+        with self._changing:
+            return Snapshot(jobs=dict(self._jobs), history=dict(self._history), unreadable=self.unreadable)
+
+    def job(self, job_id: str) -> JobRecord | None:
+        """Return the record of a job that has not ended, or ``None``."""
+        return self._jobs.get(job_id)
+
+    def ended(self, job_id: str) -> EndedJob | None:
+        """Return the record of a job that has ended, or ``None``."""
+        return self._history.get(job_id)
+
+    def put(self, record: JobRecord) -> None:
+        """Store a job's record. The job leaves the history if it stands there.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            changes: dict[str, bytes | None] = {record.key: record.to_bytes()}
+            before = self._history.get(record.job_id)
+            if before is not None:
+                changes[before.key] = None
+            self._tenure.commit(changes)
+            self._jobs[record.job_id] = record
+            self._history.pop(record.job_id, None)
+
+    def end(self, ended: EndedJob) -> None:
+        """Move a job to the history, in one step, and forget what the history may not keep any longer.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            changes: dict[str, bytes | None] = {ended.key: ended.to_bytes(), JOB_PREFIX + ended.job_id: None}
+            after = {**self._history, ended.job_id: ended}
+            gone = list(_expired(after.values(), ended.ended_at - self._expire_s, self._most_history))
+            changes.update(dict.fromkeys((each.key for each in gone if each.job_id != ended.job_id), None))
+            self._tenure.commit(changes)
+            self._jobs.pop(ended.job_id, None)
+            self._history[ended.job_id] = ended
+            self._drop(gone, but=ended.job_id)
+
+    def expire(self, now: float) -> int:
+        """Forget ended jobs that are older than allowed at ``now``, seconds since 1970, and return how many.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
+            if gone:
+                self._tenure.commit(dict.fromkeys((each.key for each in gone), None))
+                self._drop(gone, but="")
+            return len(gone)
+
+    def _drop(self, gone: Iterable[EndedJob], *, but: str) -> None:
+        for each in gone:
+            if each.job_id != but:
+                self._history.pop(each.job_id, None)
+
+
+def _expired(history: Iterable[EndedJob], before: float, most: int) -> Iterable[EndedJob]:
+    newest_first = sorted(history, key=lambda each: each.ended_at, reverse=True)
+    return [each for number, each in enumerate(newest_first) if number >= most or each.ended_at < before]

@@ -1,0 +1,67 @@
+"""Where a cluster's state is kept: the ``map:`` block of ``hazelcast.yaml``, else beside the checkpoints."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from seatunnel_storage_mapstore.map_config import MapConfig, parse
+from seatunnel_storage_mapstore.maps import CLUSTER_NAME, storage_configuration
+
+from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.config.file import read_text
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.state.logged_store import MAP, LoggedStore
+from seatunnel_storage_api import secret
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.discovery import load_factory, open_storage
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_api.layout import require_job_id
+
+FOLDER = "cluster"
+"""Below the checkpoint namespace, where no ``map:`` block names another place."""
+
+
+def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str) -> LoggedStore:
+    """Open the store of a cluster's state; nothing is claimed yet.
+
+    Raises:
+        UsageError: the configuration cannot work; the message says what to write.
+        CheckpointStorageError: the storage refuses or does not answer.
+    """
+    config = None if hazelcast_file is None else _map_config(hazelcast_file)
+    if config is not None and config.enabled:
+        properties = {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
+        made: Any = load_factory("hdfs").create(storage_configuration(properties))
+        prefix = ""
+    else:
+        _require_folder_name(cluster_name)
+        made = open_storage(engine.storage.type, engine.storage.effective)
+        prefix = f"{FOLDER}/{cluster_name}/"
+    if not isinstance(made, BlobStorage):
+        made.close()
+        raise UsageError(
+            f"the checkpoint storage of type {engine.storage.type!r} keeps no named bytes, so the state of a cluster "
+            "cannot lie there: write type: hdfs, or a map-store block for engine* in hazelcast.yaml"
+        )
+    return LoggedStore(made, prefix)
+
+
+def _map_config(path: Path) -> MapConfig | None:
+    document = yaml.safe_load(read_text(path))
+    if not isinstance(document, Mapping):
+        return None
+    at_top = document.get("map")  # beside ``hazelcast:``, as SeaTunnel's documentation shows it, or below it
+    try:
+        return parse(document if at_top is None else {"map": at_top}).of(MAP)
+    except StorageConfigurationError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _require_folder_name(cluster_name: str) -> None:
+    try:
+        require_job_id(cluster_name)
+    except ValueError as error:
+        raise UsageError(
+            f"the cluster-name {cluster_name!r} cannot name a folder: write 1 to 128 of A-Z a-z 0-9 . _ -"
+        ) from error

@@ -1,0 +1,200 @@
+"""The cluster's state as a logged map on the storage that the checkpoints need anyway.
+
+::
+
+    <prefix>engine_cluster/…                     the map, see ``seatunnel_storage_mapstore``; its epoch is the term
+    <prefix>engine_beats/<term>-<number>.beat    the leader's signs of life; all but the newest are removed
+"""
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from seatunnel_storage_mapstore.folder import Folder
+from seatunnel_storage_mapstore.frames import Entry
+from seatunnel_storage_mapstore.journal import Journal, Limits
+from seatunnel_storage_mapstore.recovery import Recovered, recover
+from seatunnel_storage_mapstore.segments import can_append
+from seatunnel_storage_mapstore.store import fetch, place
+
+from seatunnel_core.server.errors import DeposedError, StateUnavailableError
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_storage_api.blob import BlobStorage
+from seatunnel_storage_api.errors import CheckpointCorruptedError, CheckpointStorageError, StaleEpochError
+
+logger = logging.getLogger("seatunnel.cluster")
+
+MAP = "engine_cluster"
+BEATS = "engine_beats"
+
+_BEAT = re.compile(r"(\d{10})-(\d{20})\.beat", re.ASCII)
+_READS = 20
+"""So often a reader tries again when the writer compacts the log under it, or a new writer takes it over."""
+
+_READ_PAUSE_S = 0.01
+
+
+class LoggedStore(ClusterStore):
+    """A cluster's state below a prefix of a storage.
+
+    Args:
+        storage: keeps the objects; closed with the store.
+        prefix: below the storage's namespace; empty or ends with "/".
+        limits: how large the log may grow between compactions; by default the map store's.
+    """
+
+    def __init__(self, storage: BlobStorage, prefix: str, *, limits: Limits | None = None) -> None:
+        self._storage = storage
+        self._folder = Folder(storage, f"{prefix}{MAP}/")
+        self._beats = Folder(storage, f"{prefix}{BEATS}/")
+        self._limits = limits or Limits()
+
+    def describe(self) -> str:
+        return self._folder.where("")
+
+    def claim(self) -> "LoggedTenure":
+        with _translated():
+            journal = Journal(self._folder, append=can_append(self._storage), limits=self._limits)
+        return LoggedTenure(journal, self._beats)
+
+    def look(self) -> Sighting:
+        with _translated():
+            for _ in range(_READS):
+                claimed = self._folder.newest_epoch()
+                newest = max(_beats_in(self._beats), default=None)
+                if newest is None:
+                    return Sighting(claimed=claimed, term=0, number=0, body=b"")
+                body = self._beats.read(_beat_name(*newest))
+                if body is not None:
+                    return Sighting(claimed=claimed, term=newest[0], number=newest[1], body=body)
+        raise StateUnavailableError(
+            f"the beats in {self._beats.where('')} were removed {_READS} times while they were read"
+        )
+
+    def read(self) -> dict[str, bytes]:
+        problem: Exception | None = None
+        for _ in range(_READS):
+            try:
+                with _translated():
+                    entries = self._read_once()
+            except CheckpointCorruptedError as error:  # a compaction beside it looks the same; damage stays
+                problem = error
+            else:
+                if entries is not None:
+                    return entries
+            time.sleep(_READ_PAUSE_S)
+        raise StateUnavailableError(
+            f"cannot read the cluster's state in {self.describe()}: {problem or 'it has a new writer each time'}"
+        ) from problem
+
+    def _read_once(self) -> dict[str, bytes] | None:
+        """Return the entries, or ``None`` when a writer claimed the map meanwhile."""
+        before = self._folder.newest_epoch()
+        recovered: Recovered = recover(self._folder)
+        if recovered.epoch > before or self._folder.newest_epoch() != before:
+            return None
+        # With an older epoch: a writer that dies between its claim and its snapshot leaves its predecessor's entries.
+        values = {key: fetch(self._folder, entry) for key, entry in recovered.entries.items()}
+        if any(value is None for value in values.values()):
+            return None
+        return {key: value for key, value in values.items() if value is not None}
+
+    def close(self) -> None:
+        self._storage.close()
+
+
+class LoggedTenure(Tenure):
+    """The journal of one claim, with the beats beside it."""
+
+    def __init__(self, journal: Journal, beats: Folder) -> None:
+        self._journal = journal
+        self._beats = beats
+        self._numbering = threading.Lock()
+        self._values = 0
+        self._old_beats_removed = False
+
+    @property
+    def term(self) -> int:
+        return self._journal.epoch
+
+    @property
+    def entries(self) -> Mapping[str, bytes]:
+        return _Values(self._journal)
+
+    def commit(self, changes: Mapping[str, bytes | None]) -> None:
+        with _translated():
+            self._journal.commit(
+                [(key, None if value is None else self._placed(value)) for key, value in changes.items()]
+            )
+
+    def _placed(self, value: bytes) -> Entry:
+        with self._numbering:
+            self._values += 1
+            number = self._values
+        return place(self._journal, number, value)
+
+    def beat(self, number: int, body: bytes) -> None:
+        with _translated():
+            self._beats.put(_beat_name(self.term, number), body, epoch=self.term)
+            self._journal.confirm()
+        self._remove_beats_before(number)
+
+    def _remove_beats_before(self, number: int) -> None:
+        """Remove the beat before this one; with the first beat of a tenure, those of older terms too."""
+        names = [_beat_name(self.term, number - 1)] if number > 0 else []
+        try:
+            if not self._old_beats_removed:
+                names += [_beat_name(*each) for each in _beats_in(self._beats) if each < (self.term, number)]
+                self._old_beats_removed = True
+            self._beats.delete(names)
+        except CheckpointStorageError as error:
+            self._old_beats_removed = False
+            logger.warning("an old beat stays until the next one: %s", error)
+
+    def release(self) -> None:
+        self._journal.close()
+
+
+class _Values(Mapping[str, bytes]):
+    """The entries of a journal, whose large values are read from their objects when they are asked for."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __getitem__(self, key: str) -> bytes:
+        value = fetch(self._journal.folder, self._journal.entries[key])
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._journal.entries))
+
+    def __len__(self) -> int:
+        return len(self._journal.entries)
+
+
+def _beat_name(term: int, number: int) -> str:
+    return f"{term:010d}-{number:020d}.beat"
+
+
+def _beats_in(folder: Folder) -> list[tuple[int, int]]:
+    blobs = folder.storage.attempt("list", folder.prefix, lambda: tuple(folder.storage.list_blobs(folder.prefix)))
+    matches = (_BEAT.fullmatch(blob.key.removeprefix(folder.prefix)) for blob in blobs)
+    return [(int(match[1]), int(match[2])) for match in matches if match is not None]
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what the storage raises into the errors of a cluster; damage passes as it is."""
+    try:
+        yield
+    except StaleEpochError as error:
+        raise DeposedError(f"another node leads: {error}") from error
+    except CheckpointCorruptedError:
+        raise
+    except (CheckpointStorageError, OSError) as error:
+        raise StateUnavailableError(f"the cluster's state is not available: {error}") from error

@@ -1,0 +1,174 @@
+"""What a cluster records of a job: while it is to run, and after its end."""
+
+import enum
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from seatunnel_core import stored
+
+JOB_PREFIX = "job/"
+HISTORY_PREFIX = "history/"
+
+
+class Wanted(enum.Enum):
+    """What the users want of a job."""
+
+    RUN = "run"
+    CANCEL = "cancel"
+    """Stop it after a last checkpoint."""
+
+    CANCEL_AT_ONCE = "cancel-at-once"
+    SAVEPOINT = "savepoint"
+    """Stop it with a savepoint."""
+
+
+class JobState(enum.Enum):
+    """A job's state, by SeaTunnel's names. Those behind ``DOING_SAVEPOINT`` are ends."""
+
+    PENDING = "PENDING"
+    """Accepted and not yet given to a host."""
+
+    SCHEDULED = "SCHEDULED"
+    """Given to a host, which has not reported it yet."""
+
+    RUNNING = "RUNNING"
+    CANCELING = "CANCELING"
+    DOING_SAVEPOINT = "DOING_SAVEPOINT"
+    FINISHED = "FINISHED"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+    SAVEPOINT_DONE = "SAVEPOINT_DONE"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether a job in this state never runs again by itself."""
+        return self in _ENDS
+
+
+_ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
+
+
+@frozen(kw_only=True)
+class JobRecord:
+    """A job that was accepted and has not ended. Stored at its transitions only, about 1 to 50 KB."""
+
+    job_id: str
+    name: str
+    text: str = field(repr=False)
+    """The job as it was submitted; may hold secrets."""
+
+    format: str
+    """``json``, ``hocon``, ``yaml`` or ``sql``."""
+
+    variables: Mapping[str, str] = field(factory=dict, repr=False)
+    """Values for ``${…}`` in the text; may hold secrets."""
+
+    restore: bool = False
+    """Whether the job existed before it was submitted, so that its first attempt goes on from its latest checkpoint."""
+
+    wanted: Wanted = Wanted.RUN
+    state: JobState = JobState.PENDING
+    host: str = ""
+    """The member whose host runs it, as ``host:port``; empty while none does."""
+
+    attempt: int = 0
+    """How often it was given to a host."""
+
+    submitted_at: float
+    """Seconds since 1970; for display only."""
+
+    since: float
+    """When ``state`` began, in seconds since 1970; for display only."""
+
+    @property
+    def key(self) -> str:
+        """The key of the record in the state."""
+        return JOB_PREFIX + self.job_id
+
+    def to_bytes(self) -> bytes:
+        """Return the record as JSON."""
+        return _encoded({**asdict(self), "wanted": self.wanted.value, "state": self.state.value})
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> "JobRecord":
+        """Return the record that ``to_bytes`` wrote.
+
+        Raises:
+            StoredValueError: it is not one.
+        """
+        block = stored.parse(body)
+        variables = stored.below(block, "variables")
+        return cls(
+            job_id=stored.text(block, "job_id"),
+            name=stored.text(block, "name"),
+            text=stored.text(block, "text"),
+            format=stored.text(block, "format"),
+            variables={key: stored.text(variables, key) for key in variables},
+            restore=stored.flag(block, "restore"),
+            wanted=Wanted(stored.text(block, "wanted")),
+            state=JobState(stored.text(block, "state")),
+            host=stored.text(block, "host"),
+            attempt=stored.number(block, "attempt"),
+            submitted_at=stored.seconds(block, "submitted_at"),
+            since=stored.seconds(block, "since"),
+        )
+
+
+@frozen(kw_only=True)
+class EndedJob:
+    """A job that has ended, as the history keeps it."""
+
+    job_id: str
+    name: str
+    state: JobState
+    error: str = ""
+    """Why it failed; empty when it did not."""
+
+    attempts: int
+    submitted_at: float
+    """Seconds since 1970; for display only."""
+
+    ended_at: float
+    """Seconds since 1970; decides about expiry only."""
+
+    env: Mapping[str, Any] = field(factory=dict)
+    """The options of the job's ``env`` that are no secrets."""
+
+    metrics: Mapping[str, Any] = field(factory=dict)
+    """The last figures, by SeaTunnel's names."""
+
+    @property
+    def key(self) -> str:
+        """The key of the record in the state."""
+        return HISTORY_PREFIX + self.job_id
+
+    def to_bytes(self) -> bytes:
+        """Return the record as JSON."""
+        return _encoded({**asdict(self), "state": self.state.value})
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> "EndedJob":
+        """Return the record that ``to_bytes`` wrote.
+
+        Raises:
+            StoredValueError: it is not one.
+        """
+        block = stored.parse(body)
+        return cls(
+            job_id=stored.text(block, "job_id"),
+            name=stored.text(block, "name"),
+            state=JobState(stored.text(block, "state")),
+            error=stored.text(block, "error"),
+            attempts=stored.number(block, "attempts"),
+            submitted_at=stored.seconds(block, "submitted_at"),
+            ended_at=stored.seconds(block, "ended_at"),
+            env=stored.below(block, "env"),
+            metrics=stored.below(block, "metrics"),
+        )
+
+
+def _encoded(block: Mapping[str, Any]) -> bytes:
+    return json.dumps(block, ensure_ascii=True, separators=(",", ":")).encode()

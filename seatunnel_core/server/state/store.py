@@ -1,0 +1,103 @@
+"""Where a cluster's state lies, as an interface: a durable map whose writer holds a term.
+
+A *term* is a number that grows with each claim. Whoever holds the newest one is the leader and the only writer; a
+change or a beat of an older one is never acknowledged. Standbys and tools read beside the writer and claim nothing.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from attrs import frozen
+
+
+@frozen(kw_only=True)
+class Sighting:
+    """What a look at the leader's beats shows. Two equal sightings mean that the leader did nothing in between."""
+
+    claimed: int
+    """The newest term that was claimed; 0 if none ever was."""
+
+    term: int
+    """The term of the newest beat; 0 if there is none."""
+
+    number: int
+    """The number of that beat within its term."""
+
+    body: bytes
+    """What the leader wrote with it; empty if there is no beat."""
+
+
+class Tenure(ABC):
+    """One leader's hold on the state, from its claim until a newer claim. May be called from any thread."""
+
+    @property
+    @abstractmethod
+    def term(self) -> int:
+        """The number of this claim; larger than all before it."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> Mapping[str, bytes]:
+        """All acknowledged entries. A live view: changes appear in it when they are acknowledged."""
+
+    @abstractmethod
+    def commit(self, changes: Mapping[str, bytes | None]) -> None:
+        """Make all changes durable, or none of them; ``None`` removes a key.
+
+        Raises:
+            DeposedError: a newer term was claimed; the changes are not acknowledged.
+            StateUnavailableError: the storage failed; whether the changes are durable is not known, and every later
+                commit of this tenure fails too.
+        """
+
+    @abstractmethod
+    def beat(self, number: int, body: bytes) -> None:
+        """Store a sign of life; when it returns, no newer term had been claimed after the beat was stored.
+
+        Raises:
+            DeposedError: a newer term was claimed.
+            StateUnavailableError: the storage failed.
+        """
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of the state without removing anything. Every later commit fails. May be called twice."""
+
+
+class ClusterStore(ABC):
+    """The store of one cluster's state. May be called from any thread."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return where the state lies, for messages to users."""
+
+    @abstractmethod
+    def claim(self) -> Tenure:
+        """Claim the next term. From then on nothing that an older tenure changes is acknowledged.
+
+        Raises:
+            DeposedError: another claim was faster.
+            StateUnavailableError: the storage failed.
+        """
+
+    @abstractmethod
+    def look(self) -> Sighting:
+        """Return the newest claim and beat, without claiming anything.
+
+        Raises:
+            StateUnavailableError: the storage failed.
+        """
+
+    @abstractmethod
+    def read(self) -> Mapping[str, bytes]:
+        """Return a copy of the entries, without claiming anything.
+
+        It holds everything that was acknowledged before the call, and may hold changes that were made meanwhile.
+
+        Raises:
+            StateUnavailableError: the storage failed, or the entries changed too fast to be read.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what the store holds. May be called twice."""

@@ -1,0 +1,77 @@
+"""Where the state of a cluster is kept."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.state.location import open_store
+
+MAPS = """
+hazelcast:
+  cluster-name: seatunnel
+map:
+    engine*:
+       map-store:
+         enabled: {enabled}
+         initial-mode: EAGER
+         factory-class-name: org.apache.seatunnel.engine.server.persistence.FileMapStoreFactory
+         properties:
+           type: hdfs
+           namespace: {folder}/imap
+           clusterName: seatunnel-cluster
+           fs.defaultFS: file:///
+"""
+
+
+def engine(folder: Path):  # type: ignore[no-untyped-def]
+    return load_engine(environment={"XDG_STATE_HOME": str(folder / "state")}, folder=folder)
+
+
+def test_without_a_map_block_it_lies_beside_the_checkpoints(tmp_path: Path) -> None:
+    store = open_store(engine(tmp_path), None, "prod")
+    store.claim().commit({"job/1": b"x"})
+    assert (tmp_path / "state/seatunnel/checkpoint/cluster/prod/engine_cluster/log").is_dir()
+    assert "engine_cluster" in store.describe()
+
+
+def test_the_map_block_of_the_seed_says_where(tmp_path: Path) -> None:
+    file = tmp_path / "hazelcast.yaml"
+    file.write_text(MAPS.format(enabled="true", folder=tmp_path))
+    store = open_store(engine(tmp_path), file, "prod")
+    store.claim().commit({"job/1": b"x"})
+    assert (tmp_path / "imap/seatunnel-cluster/engine_cluster/log").is_dir()
+    file.write_text(
+        MAPS.format(enabled="true", folder=tmp_path)
+        .replace("\nmap:", "\n  map:")
+        .replace("\n    engine", "\n     engine")
+    )
+    assert open_store(engine(tmp_path), file, "prod").read() == {"job/1": b"x"}
+    file.write_text(MAPS.format(enabled="false", folder=tmp_path))
+    assert "/state/" in open_store(engine(tmp_path), file, "prod").describe()
+
+
+def test_clusters_of_different_names_never_meet(tmp_path: Path) -> None:
+    open_store(engine(tmp_path), None, "a").claim().commit({"job/1": b"x"})
+    assert open_store(engine(tmp_path), None, "b").read() == {}
+
+
+def test_mistakes_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cluster-name '\.\./other'"):
+        open_store(engine(tmp_path), None, "../other")
+    file = tmp_path / "hazelcast.yaml"
+    file.write_text(MAPS.format(enabled="perhaps", folder=tmp_path))
+    with pytest.raises(UsageError, match=r"hazelcast.yaml: map.engine\*.map-store.enabled is 'perhaps'"):
+        open_store(engine(tmp_path), file, "prod")
+
+
+def test_a_storage_without_named_bytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        def close(self) -> None: ...
+
+    monkeypatch.setattr("seatunnel_core.server.state.location.open_storage", lambda *_: Other())
+    config = engine(tmp_path)
+    with pytest.raises(UsageError, match="type 'tape'"):
+        open_store(evolve(config, storage=evolve(config.storage, type="tape")), None, "prod")
