@@ -45,7 +45,7 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 	@$(if $(TWINS:no=),,echo "NOT RUN with TWINS=no: further servers of a kind, long plays with servers; make test-servers plays them.";) \
 	rm -f build/promises.json; failed=0; \
 	$(if $(TWINS:no=),$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/*/test_*_conformance.py tests/plugins/test_*_conformance.py || failed=1;) \
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long$(if $(TWINS:no=),, and not twin)' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
+	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long$(if $(TWINS:no=),, and not twin)' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
 	$(if $(ARGS)$(TWINS:yes=),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
 	exit $$failed
 

@@ -71,6 +71,7 @@ def test_an_s3_server_killed(s3: S3Server, tmp_path: Path, figure: Figure) -> No
     figure(f"{type(s3).__name__} killed: {storm}")
 
 
+@pytest.mark.twin
 def test_a_bad_network_before_an_s3_server(s3: S3Server, tmp_path: Path, figure: Figure) -> None:
     bucket = s3.make_bucket("far-away")
     calm = s3.configuration(bucket, namespace="/storm/")

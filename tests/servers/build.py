@@ -10,7 +10,7 @@ import pytest
 
 OBJECTS = ("minio", "versitygw", "azurite", "fake_gcs")
 KINDS = (*(f"objects.{kind}" for kind in OBJECTS), "hadoop", "kerberos", "sshd", "postgres", "mariadb", "kafka")
-TWINS = ("objects.versitygw", "objects.azurite", "objects.fake_gcs", "kerberos", "sshd")
+TWINS = ("objects.azurite", "objects.fake_gcs", "kerberos", "sshd")
 """Those that tests with the mark ``twin`` alone ask for."""
 
 

@@ -250,6 +250,7 @@ def test_safe_mode_is_waited_for(cluster: HdfsCluster, folder: str) -> None:
     timer.join()
 
 
+@pytest.mark.twin
 def test_a_long_safe_mode_is_an_error_that_may_pass(
     cluster: HdfsCluster, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

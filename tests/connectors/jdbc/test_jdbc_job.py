@@ -143,7 +143,7 @@ def text(shop: Shop, rows_per_second: int | None, *, retries: int = 0, more: str
 
 
 def test_a_job_that_is_killed_again_and_again_moves_every_row_once(shop: Shop, tmp_path: Path) -> None:
-    Command.of(tmp_path, text(shop, ROWS // 6, more="primary_keys = [id], enable_upsert = false"))
+    Command.of(tmp_path, text(shop, ROWS // 20, more="primary_keys = [id], enable_upsert = false"))
     command = Command(folder=tmp_path)
     before = 0
     for number in range(KILLS):
@@ -164,6 +164,7 @@ def test_a_job_that_is_killed_again_and_again_moves_every_row_once(shop: Shop, t
     assert PASSWORD not in last.output
 
 
+@pytest.mark.twin
 def test_a_server_that_dies_again_and_again_costs_time_and_no_rows(shop: Shop, tmp_path: Path) -> None:
     """Ten times, for one to three seconds each, always when more rows are there than before: what is lost with the
     server, a snapshot among it, is noticed at once, and who goes on does not wait longer from time to time."""

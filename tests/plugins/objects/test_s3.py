@@ -184,6 +184,7 @@ def test_the_start_costs_five_requests(server: S3Server, monkeypatch: pytest.Mon
     assert server.backdoor(name, "/").paths() == []
 
 
+@pytest.mark.twin
 def test_latest_among_10000_checkpoints_of_1000_pipelines_reads_one_payload(
     versitygw: S3Server, figure: Figure
 ) -> None:

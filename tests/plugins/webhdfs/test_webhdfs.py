@@ -118,6 +118,7 @@ def test_the_bytes_are_synced_before_the_name_is_there(
     assert rename["renameoptions"] == ["NONE"]
 
 
+@pytest.mark.twin
 def test_of_sixteen_rivals_for_one_id_one_wins_a_hundred_times(cluster: HdfsCluster, namespace: str) -> None:
     with contextlib.ExitStack() as opened:
         rivals = [opened.enter_context(open_storage(cluster, namespace)) for _ in range(16)]
