@@ -1,11 +1,12 @@
-"""Import paths of the version before this one, for plugins that were written for it.
+"""Import paths and names of the version before this one, for plugins that were written for it.
 
-Importing one of them works, and warns with the path to import from instead. All of them go with the next version.
+Each of them works, and warns with the path or the name to use instead. All of them go with the next version.
 """
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -76,3 +77,55 @@ def keep_moved_modules() -> None:
     """Let old import paths work in this process."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(MovedModules())
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a module, with which the old names of its members still work.
+
+    Args:
+        module: the name of the module.
+        names: the new name of a member by its old one.
+    """
+
+    def find(old: str) -> Any:
+        if old not in names:
+            raise AttributeError(f"module {module!r} has no attribute {old!r}")
+        warnings.warn(
+            f"{module}.{old} is {names[old]} now; the old name goes with the next version",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(sys.modules[module], names[old])
+
+    return find
+
+
+def keep_renamed_method(plugin: type, old: str, new: str) -> None:
+    """Let a method be defined and called by its old name in a class that has just been made.
+
+    A class that defines only the old name is used under the new one. A class that defines the new name can be called
+    by the old one, also by ``super()``.
+    """
+    own = vars(plugin)
+    if new in own:
+        setattr(plugin, old, _by_old_name(own[new], old, new))
+    elif old in own:
+        warnings.warn(
+            f"the method {old} of {plugin.__name__} is {new} now: rename it; the old name goes with the next version",
+            DeprecationWarning,
+            stacklevel=4,  # behind __init_subclass__ and the metaclass: the class statement
+        )
+        setattr(plugin, new, own[old])
+
+
+def _by_old_name(method: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:
+        warnings.warn(
+            f"the method {old} is {new} now; the old name goes with the next version",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return method(*arguments, **named)
+
+    return call

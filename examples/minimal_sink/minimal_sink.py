@@ -16,29 +16,29 @@ class JsonLines(Sink):
 
     identifier, declared, example = "JsonLines", (PATH,), 'path = "/data/out"'
 
-    def staging(self, place, epoch):
-        return Path(self.options[PATH], ".seatunnel", place.job_id, str(place.pipeline_id), str(epoch))
+    def staging(self, context, epoch):
+        return Path(self.options[PATH], ".seatunnel", context.job_id, str(context.pipeline_id), str(epoch))
 
-    def prepare(self, place):
-        self.staging(place, place.epoch).mkdir(parents=True, exist_ok=True)
+    def prepare(self, context):
+        self.staging(context, context.epoch).mkdir(parents=True, exist_ok=True)
 
-    def open_writer(self, schemas, place):
-        name = f"{place.sink_ordinal}~{place.source_ordinal}-{place.epoch}-{place.unit}~{place.attempt}.json"
-        return Writer(self.staging(place, place.epoch) / name)  # between the ~ stands the committable's id
+    def open_writer(self, schemas, context):
+        name = f"{context.sink_ordinal}~{context.source_ordinal}-{context.epoch}-{context.unit}~{context.attempt}.json"
+        return Writer(self.staging(context, context.epoch) / name)  # between the ~ stands the committable's id
 
-    def commit(self, committables, place, *, again):
+    def commit(self, committables, context, *, again):
         for committable in committables:
-            staged = self.staging(place, committable.epoch) / Path(committable.body["name"]).name
-            target = Path(self.options[PATH], f"{place.job_id}~{place.pipeline_id}~{staged.name}")
+            staged = self.staging(context, committable.epoch) / Path(committable.body["name"]).name
+            target = Path(self.options[PATH], f"{context.job_id}~{context.pipeline_id}~{staged.name}")
             if staged.exists() and not target.exists():
                 staged.rename(target)
             elif staged.exists() or not again or not staged.parent.is_dir():
                 raise CommitError(f"{staged} cannot become {target}: it is gone, or both are there")
         sync(Path(self.options[PATH]))
 
-    def sweep(self, place, keep, *, final):
-        staged = self.staging(place, 0).parent.glob(f"*/{place.sink_ordinal}~*")
-        older = [file for file in staged if int(file.parent.name) < place.epoch + final]
+    def sweep(self, context, keep, *, final):
+        staged = self.staging(context, 0).parent.glob(f"*/{context.sink_ordinal}~*")
+        older = [file for file in staged if int(file.parent.name) < context.epoch + final]
         swept = [file for file in older if file.name.split("~")[1] not in keep]
         for file in swept:
             file.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, Option, Options, within
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -42,15 +42,15 @@ class ConsoleSink(Sink):
     def bound_to(self) -> Mapping[str, str]:
         return {}
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "ConsoleWriter":
-        return ConsoleWriter(self.options, place.unit)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "ConsoleWriter":
+        return ConsoleWriter(self.options, context.unit)
 
     def show(self, shown: Sequence[str]) -> None:
         for packed in shown:
             sys.stdout.write(zlib.decompress(base64.b64decode(packed)).decode())
         sys.stdout.flush()
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """The rows are on the screen."""
 
 

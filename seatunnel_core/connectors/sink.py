@@ -14,6 +14,7 @@ from attrs import field, frozen
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import SinkError
+from seatunnel_core.moved import renamed
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.retraction import Retraction
@@ -36,7 +37,7 @@ class Guarantee(enum.Enum):
 
 
 @frozen(kw_only=True)
-class StagingPlace:
+class WriterContext:
     """Where one attempt of one work unit stages its rows. Every part goes into the names of staged and target files."""
 
     job_id: str
@@ -50,7 +51,7 @@ class StagingPlace:
 
 
 @frozen(kw_only=True)
-class SinkPlace:
+class SinkContext:
     """The part of a staging place that a sink knows in the driver, before any unit runs."""
 
     job_id: str
@@ -199,7 +200,7 @@ class Sink(ABC):
         for schema in schemas:
             self.check_schema(schema)
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Create what is missing for these tables, and refuse those that do not fit to what is there. In the driver of
         a run, once the schemas are known and before any task writes; for each source, and again at every start.
 
@@ -210,7 +211,7 @@ class Sink(ABC):
         """
 
     @abstractmethod
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         """Begin to stage one unit. Runs in a Spark task."""
 
     def merge(self, parts: Sequence[Staged]) -> Staged:
@@ -243,7 +244,7 @@ class Sink(ABC):
         """Take what the writer of a unit that has ended left in ``Staged.shown``. In the driver, before the unit is
         committed, and again for a unit that is repeated after a failure."""
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         """Create the staging folder, and find out whether the target can be written. In the driver, at the start.
 
         The engine looks whether the job still is its own behind this and before ``apply_save_mode``. So what
@@ -251,13 +252,13 @@ class Sink(ABC):
         fell asleep after that look, from emptying the target: see ``docs/write-a-connector.md``.
         """
 
-    def probe(self, place: SinkPlace, token: str) -> None:
+    def probe(self, context: SinkContext, token: str) -> None:
         """In a Spark task, before data moves: leave ``token`` where ``prove`` in the driver must find it."""
 
-    def prove(self, place: SinkPlace, token: str) -> None:
+    def prove(self, context: SinkContext, token: str) -> None:
         """In the driver: raise ``SinkError`` unless the probe's ``token`` can be seen (another host's disk?)."""
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         """Act as ``data_save_mode`` says. Called once for a job and a target, before any of its pipelines publishes
         anything there; again only when the process was killed before that was stored.
 
@@ -266,14 +267,14 @@ class Sink(ABC):
         """
 
     @abstractmethod
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """Publish, in order. ``again`` says that an earlier attempt, here or in a former process, may have done it.
 
         Raises:
             CommitError: names the committable and what stands in the way; ``retryable`` when trying again may help.
         """
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         """Remove this pipeline's staging of older epochs (of its own too when ``final``), and say how many things went.
 
         ``keep`` holds the ids of the committables that some live checkpoint names; what they name stays, and that they
@@ -281,7 +282,7 @@ class Sink(ABC):
         """
         return 0
 
-    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+    def retract(self, context: SinkContext, retraction: Retraction) -> int:
         """Remove from the target what ``retraction`` takes of all that this sink published for this pipeline, for good
         when it returns, and say how many things went. What is gone already counts as taken back: it may be called again
         after a crash in its midst, and by an engine that has been replaced while the newer one runs.
@@ -291,7 +292,7 @@ class Sink(ABC):
         """
         raise SinkError(f"sink {self.identifier} cannot take published rows back")
 
-    def published(self, place: SinkPlace) -> Iterable[str]:
+    def published(self, context: SinkContext) -> Iterable[str]:
         """The ids of the committables of this pipeline that the target itself shows to be published, as far as it does;
         none for a sink that cannot tell. Before a restored pipeline does anything else: what its newest checkpoint does
         not know of was published behind one that somebody removed. Nothing is made or fenced off for it.
@@ -301,11 +302,11 @@ class Sink(ABC):
         """
         return ()
 
-    def clear(self, place: SinkPlace) -> None:
+    def clear(self, context: SinkContext) -> None:
         """Sweep a last time, what came late, and remove what sweeps leave, empty folders for example. Called once the
         job is recorded as ended, when nothing will be restored any more; may not be called at all, and is not repeated.
         """
-        self.sweep(place, frozenset(), final=True)
+        self.sweep(context, frozenset(), final=True)
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         """Called once, when the last rows of a bounded pipeline are committed. ``Assert`` checks its row rules here.
@@ -325,7 +326,7 @@ class FrameSink(Sink):
     """
 
     @abstractmethod
-    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """In place of ``create_tables``. ``empty`` has the columns of the first schema, and no row.
 
         Raises:
@@ -334,7 +335,7 @@ class FrameSink(Sink):
 
     @abstractmethod
     def publish(
-        self, spark: "SparkSession", committables: Sequence[Committable], place: SinkPlace, *, again: bool
+        self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
         """In place of ``commit``.
 
@@ -342,8 +343,11 @@ class FrameSink(Sink):
             CommitError: as ``commit``; what Spark raises becomes one.
         """
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         raise NotImplementedError(f"only Spark can make the target of {self.identifier} ready")
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         raise NotImplementedError(f"only Spark publishes the rows of {self.identifier}")
+
+
+__getattr__ = renamed(__name__, {"SinkPlace": "SinkContext", "StagingPlace": "WriterContext"})

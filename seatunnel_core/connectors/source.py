@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.moved import keep_renamed_method, renamed
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import DEFAULT_TABLE
 from seatunnel_core.work.split import Split
@@ -43,7 +44,7 @@ class Enumeration:
 
 
 @frozen(kw_only=True)
-class News:
+class PollResult:
     """What an unbounded source has more than it remembered."""
 
     items: tuple[Item, ...] = field(default=(), repr=False)
@@ -120,6 +121,10 @@ class Source(ABC):
     def __init__(self, options: Options) -> None:
         self.options = options
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        keep_renamed_method(cls, "look", "poll")
+
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
         """The options of each table, where they ask for several (``connectors/tables.py``); else nothing."""
@@ -164,7 +169,7 @@ class Source(ABC):
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         """Turn the inspected items, in the order of ``discover``, into schemas and splits. Runs in the driver."""
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         """Find out what has come since the look that returned ``memory``. Runs in the driver, again and again, of
         unbounded sources only, and lists without opening data.
 
@@ -178,7 +183,7 @@ class Source(ABC):
             SourceError: it cannot be told. One that is retryable is followed by another look, any other fails the
                 pipeline.
         """
-        return News(memory=memory, again_ms=None)
+        return PollResult(memory=memory, again_ms=None)
 
     def open(self, *, restored: bool) -> None:
         """Take hold of what the tasks share while they read, a state of a database for example. In the driver, at every
@@ -245,6 +250,9 @@ class Source(ABC):
         return ()
 
 
+keep_renamed_method(Source, "look", "poll")
+
+
 class FrameSource(Source):
     """A source that Spark itself reads: its rows come as a ``DataFrame``, and their chain takes the DataFrame path.
 
@@ -299,3 +307,6 @@ def named_block(options: Options) -> Mapping[str, Any]:
 def discovered(names: Iterable[str]) -> tuple[Item, ...]:
     """Items that carry nothing but a name, for sources that need no more."""
     return tuple({"name": name} for name in names)
+
+
+__getattr__ = renamed(__name__, {"News": "PollResult"})

@@ -20,7 +20,15 @@ from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Op
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors import spark_reader as of_source
 from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
-from seatunnel_core.connectors.sink import FrameSink, Guarantee, SaveMode, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import (
+    FrameSink,
+    Guarantee,
+    SaveMode,
+    SinkContext,
+    SinkWriter,
+    Staged,
+    WriterContext,
+)
 from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.written_options import written_options
@@ -171,41 +179,41 @@ class SparkSink(FrameSink):
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
-    def prepare(self, place: SinkPlace) -> None:
-        self._target(place).create(place.epoch)
+    def prepare(self, context: SinkContext) -> None:
+        self._target(context).create(context.epoch)
 
-    def probe(self, place: SinkPlace, token: str) -> None:
-        self._target(place).probe(place.epoch, token)
+    def probe(self, context: SinkContext, token: str) -> None:
+        self._target(context).probe(context.epoch, token)
 
-    def prove(self, place: SinkPlace, token: str) -> None:
-        self._target(place).prove(place.epoch, token)
+    def prove(self, context: SinkContext, token: str) -> None:
+        self._target(context).prove(context.epoch, token)
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         """The target is made by ``begin``, when the columns are known."""
         self._makes_target = not self._made_target
 
-    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """A frame without rows is written as ``mode`` says: this makes the target, and Spark tells what is wrong."""
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
         if self._makes_target:
             with _making:
-                self._make_once(empty, place)
+                self._make_once(empty, context)
         self._columns, self._made_target, self._makes_target = schemas[0].columns, True, False
 
-    def _make_once(self, empty: "DataFrame", place: SinkPlace) -> None:
+    def _make_once(self, empty: "DataFrame", context: SinkContext) -> None:
         """What another pipeline has made is not replaced."""
         assert self.save_mode is not None
-        target = (place.job_id, place.process, self.save_mode.target)
+        target = (context.job_id, context.process, self.save_mode.target)
         if target not in _made:
             self._write(empty, self.options[MODE])
             _made.add(target)
 
     def publish(
-        self, spark: "SparkSession", committables: Sequence[Committable], place: SinkPlace, *, again: bool
+        self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
-        target = self._target(place)
+        target = self._target(context)
         by_columns: dict[str, list[str]] = {}
         for file in (file for committable in committables for file in staged_files(committable, target)):
             waiting = target.waiting(file.epoch, file.name, again=again)
@@ -231,29 +239,29 @@ class SparkSink(FrameSink):
         else:
             writer.save(self.options[PATH])
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return self._target(place).sweep(place.epoch + final, keep)
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        return self._target(context).sweep(context.epoch + final, keep)
 
-    def clear(self, place: SinkPlace) -> None:
-        self._target(place).clear(place.epoch)
+    def clear(self, context: SinkContext) -> None:
+        self._target(context).clear(context.epoch)
 
-    def _target(self, place: SinkPlace | StagingPlace) -> Target:
-        return Target.of(self.root, place, self.identifier)
+    def _target(self, context: SinkContext | WriterContext) -> Target:
+        return Target.of(self.root, context, self.identifier)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "ParquetStager":
-        return ParquetStager(self._target(place), schemas[0].columns, place)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "ParquetStager":
+        return ParquetStager(self._target(context), schemas[0].columns, context)
 
 
 class ParquetStager(SinkWriter):
     """One Parquet file in the staging folder, of the types that Spark reads."""
 
-    def __init__(self, target: Target, columns: pa.Schema, place: StagingPlace) -> None:
+    def __init__(self, target: Target, columns: pa.Schema, context: WriterContext) -> None:
         self._target = target
-        self._epoch = place.epoch
-        self._name = f"rows-{unique_name(place)}-{_fingerprint(columns)}.parquet"
-        self._path = os.path.join(target.staging(place.epoch), self._name)
+        self._epoch = context.epoch
+        self._name = f"rows-{unique_name(context)}-{_fingerprint(columns)}.parquet"
+        self._path = os.path.join(target.staging(context.epoch), self._name)
         self._rows = 0
         try:
             self._file = pq.ParquetWriter(

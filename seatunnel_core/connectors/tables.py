@@ -11,7 +11,7 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import ENTRIES, Option, Options
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import table_name
@@ -152,7 +152,7 @@ class SeveralTables(Source):
         return {**item, "item": self._sources[item["table"]].inspect(item["item"], planning)}
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        """At the start all tables are asked; later only those of which there is news."""
+        """At the start all tables are asked; later only those of which there is polled."""
         asked = list(self._sources) if self.bounded or not inspected else {item["table"]: None for item in inspected}
         found = {
             table: self._sources[table].enumerate(
@@ -166,7 +166,7 @@ class SeveralTables(Source):
         ]
         return Enumeration(schemas=_different(found), splits=tuple(splits))
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         """Each table is asked as often as it wants to be."""
         known = stored.below(memory, "tables") if memory else {}
         passed_ms = stored.number(memory, "passed_ms") if memory else 0
@@ -181,13 +181,13 @@ class SeveralTables(Source):
             if ended or wait_ms > 0:
                 after[table] = {**before, "in_ms": None if ended else wait_ms}
                 continue
-            news = source.look(stored.below(before, "memory"), planning)
-            items += [{"table": table, "item": item, "inspected": not news.inspect} for item in news.items]
-            warnings += news.warnings
-            inspect = inspect or news.inspect
-            after[table] = {"memory": dict(news.memory), "in_ms": news.again_ms}
+            polled = source.poll(stored.below(before, "memory"), planning)
+            items += [{"table": table, "item": item, "inspected": not polled.inspect} for item in polled.items]
+            warnings += polled.warnings
+            inspect = inspect or polled.inspect
+            after[table] = {"memory": dict(polled.memory), "in_ms": polled.again_ms}
         again_ms = min((each["in_ms"] for each in after.values() if each["in_ms"] is not None), default=None)
-        return News(
+        return PollResult(
             items=tuple(items),
             inspect=inspect,
             memory={"tables": after, "passed_ms": again_ms or 0},

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from attrs import frozen
 
-from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.extent import first_beyond
@@ -18,9 +18,9 @@ from seatunnel_core.rows.types import type_name
 _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all that this sink takes"
 
 
-def writer_of(sink: Sink, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
     """The writer of a sink, which gets only moments that the sink takes."""
-    return WithinExtent(sink, sink.open_writer(schemas, place), place)
+    return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 
 @frozen
@@ -29,14 +29,14 @@ class WithinExtent(SinkWriter):
 
     sink: Sink
     inner: SinkWriter
-    place: StagingPlace
+    context: WriterContext
 
     def write(self, batch: Batch) -> None:
         for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
             found = first_beyond(values, self._limited)
             if found is not None:
                 raise RowError(
-                    f"pipeline {self.place.pipeline_id}, sink {self.sink.identifier}, row {self._row(values)} of a "
+                    f"pipeline {self.context.pipeline_id}, sink {self.sink.identifier}, row {self._row(values)} of a "
                     f"batch of {batch.table}, column {column.name!r}: {_shown(found)} {_BEYOND}",
                     column=column.name,
                 )

@@ -14,8 +14,8 @@ from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
-from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
-from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, News, Planning, Source
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
+from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.planning.programs import emitted_splits, program_of, programs_of
@@ -140,7 +140,7 @@ class PipelineIO:
         epoch, base_epoch = restore_point.epoch, 0 if base is None else base.epoch
         known = retractions(states, topology_of(self.planned), epoch=epoch, base_epoch=base_epoch)
         for sink in self.planned.sinks:
-            found = sink.sink.published(self._place(sink, epoch))
+            found = sink.sink.published(self._context(sink, epoch))
             missed = sorted({each for each in found if known[sink.name].misses(each)})
             if missed:
                 raise UsageError(_missed(self.job_id, sink.name, missed, base))
@@ -150,7 +150,7 @@ class PipelineIO:
     def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
         """Make the targets ready, and prove that what a task writes there is what the driver sees."""
         for sink in self.planned.sinks:
-            sink.sink.prepare(self._place(sink, epoch))
+            sink.sink.prepare(self._context(sink, epoch))
         if not self.shares_disk:
             self._prove(epoch)
         pending = [sink for sink in self.planned.sinks if sink.name in save_mode_pending]
@@ -159,25 +159,25 @@ class PipelineIO:
             self.require_own(epoch)  # behind what a newer engine takes away, and before the target changes
         self._saves_later = any(sink.saves_later for sink in acting)
         for sink in pending:
-            self.save_modes.apply(sink.sink, self._place(sink, epoch))
+            self.save_modes.apply(sink.sink, self._context(sink, epoch))
 
     def _prove(self, epoch: int) -> None:
         token = uuid.uuid4().hex
-        places = [(sink.sink, self._place(sink, epoch)) for sink in self.planned.sinks]
-        self.plane.probe(places, token)
-        for sink, place in places:
-            sink.prove(place, token)
+        contexts = [(sink.sink, self._context(sink, epoch)) for sink in self.planned.sinks]
+        self.plane.probe(contexts, token)
+        for sink, context in contexts:
+            sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
     def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
         planned = self.planned.sink(sink_name)
-        sink, place = planned.sink, self._place(planned, epoch)
+        sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
-            self.plane.publish(sink, committables, place, again=again)
+            self.plane.publish(sink, committables, context, again=again)
         else:
-            sink.commit(committables, place, again=again)
+            sink.commit(committables, context, again=again)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
         """Hand what a unit that has ended wants to show to its sinks."""
@@ -188,11 +188,13 @@ class PipelineIO:
         """R9. A sink that forgets what it committed is told what older live checkpoints name too; while one of them
         cannot be read, it is not asked to."""
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
-        removed = sum(sink.sink.sweep(self._place(sink, epoch), keep, final=final) for sink in sinks)
+        removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
         forgetting = [sink for sink in self.planned.sinks if sink not in sinks]
         named = self._named_by_live() if forgetting else None
         if named is not None:
-            removed += sum(sink.sink.sweep(self._place(sink, epoch), keep | named, final=False) for sink in forgetting)
+            removed += sum(
+                sink.sink.sweep(self._context(sink, epoch), keep | named, final=False) for sink in forgetting
+            )
         return removed
 
     def _named_by_live(self) -> frozenset[str] | None:
@@ -212,7 +214,7 @@ class PipelineIO:
             return None
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
-        return sum(sink.sink.retract(self._place(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
+        return sum(sink.sink.retract(self._context(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
 
     @property
     def concludes(self) -> bool:
@@ -226,7 +228,7 @@ class PipelineIO:
     def clear(self, epoch: int) -> None:
         """After the job is recorded as ended: take away what came late, and what its sinks no longer need."""
         for sink in self.planned.sinks:
-            sink.sink.clear(self._place(sink, epoch))
+            sink.sink.clear(self._context(sink, epoch))
 
     # -- sources --------------------------------------------------------------------------------------------------
 
@@ -278,12 +280,12 @@ class PipelineIO:
         for source in self.planned.sources:
             source.source.close()
 
-    def look(self, source_name: str, memory: Item) -> News:
+    def look(self, source_name: str, memory: Item) -> PollResult:
         """What an unbounded source has more than it remembers."""
         source = self.planned.source(source_name)
-        return source.source.look(memory, _planning(source))
+        return source.source.poll(memory, _planning(source))
 
-    def splits_of(self, source_name: str, news: News, next_index: int) -> tuple[Split, ...]:
+    def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
         """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
         if not news.items:
             return ()
@@ -340,14 +342,14 @@ class PipelineIO:
         if self._saves_later:
             self.require_own(epoch)
         for target in program.targets:
-            place = self._place(self.planned.sink(target.name), epoch)
+            context = self._context(self.planned.sink(target.name), epoch)
             if isinstance(target.sink, FrameSink):
-                self.plane.begin(target.sink, target.schemas, place)
+                self.plane.begin(target.sink, target.schemas, context)
             else:
-                target.sink.create_tables(target.schemas, place)
+                target.sink.create_tables(target.schemas, context)
 
-    def _place(self, sink: PlannedSink, epoch: int) -> SinkPlace:
-        return SinkPlace(
+    def _context(self, sink: PlannedSink, epoch: int) -> SinkContext:
+        return SinkContext(
             job_id=self.job_id,
             pipeline_id=self.planned.id,
             sink_ordinal=sink.ordinal,

@@ -5,7 +5,7 @@ from functools import partial
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
-from seatunnel_core.connectors.source import News
+from seatunnel_core.connectors.source import PollResult
 from seatunnel_core.reporting.notices import Notices
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.shared import SharedResources
@@ -52,7 +52,7 @@ class SourcePolling:
         cut = partial(self._in_pool, command, lambda: self._cut(command, news))
         return lambda: self._when_spark_runs(cut)
 
-    def _cut(self, command: commands.Look, news: News) -> Callable[[], None]:
+    def _cut(self, command: commands.Look, news: PollResult) -> Callable[[], None]:
         if news.inspect:
             self._shared.spark.result()
         splits = self._work.splits_of(command.source, news, command.next_index)

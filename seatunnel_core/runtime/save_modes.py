@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from attrs import define, field
 
-from seatunnel_core.connectors.sink import Sink, SinkPlace
+from seatunnel_core.connectors.sink import Sink, SinkContext
 
 
 @define
@@ -17,7 +17,7 @@ class SaveModes:
     _acted: set[str] = field(factory=set)
     """The targets on which one has acted in this process."""
 
-    def apply(self, sink: Sink, place: SinkPlace) -> None:
+    def apply(self, sink: Sink, context: SinkContext) -> None:
         """Let the sink act, unless another one of the job has; who comes meanwhile waits.
 
         Raises:
@@ -25,11 +25,11 @@ class SaveModes:
         """
         mode = sink.save_mode
         if mode is None or sink.saves_later:
-            sink.apply_save_mode(place)
+            sink.apply_save_mode(context)
             return
         with self._guard:
             lock = self._locks[mode.target]
         with lock:
             if mode.target not in self._acted:
-                sink.apply_save_mode(place)
+                sink.apply_save_mode(context)
                 self._acted.add(mode.target)

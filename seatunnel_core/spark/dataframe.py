@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connectors.sink import FrameSink, SinkPlace, Staged
+from seatunnel_core.connectors.sink import FrameSink, SinkContext, Staged
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
@@ -99,7 +99,7 @@ class SparkFrames:
         except TransformError as error:
             raise SourceError(f"{source.identifier}: {error}") from error
 
-    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Have a sink make its target ready, with a frame of its columns and no row.
 
         Raises:
@@ -108,13 +108,15 @@ class SparkFrames:
         try:
             columns = spark_schema(schemas[0])
         except TransformError as error:
-            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+            raise SinkError(f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}") from error
         with self._building:
-            sink.begin(self._spark.createDataFrame([], columns), schemas, place)
+            sink.begin(self._spark.createDataFrame([], columns), schemas, context)
 
-    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def publish(
+        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
+    ) -> None:
         """Have a sink publish. What Spark raises stays as it is."""
-        sink.publish(self._spark, committables, place, again=again)
+        sink.publish(self._spark, committables, context, again=again)
 
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes DataFrame transforms. An error of the data becomes its failure.

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connectors.sink import FrameSink, Sink, SinkPlace
+from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
 from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
@@ -285,7 +285,7 @@ class SparkPlane:
         """
         return self._spark_frames().source_schema(source)
 
-    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Have Spark make the target of a sink ready.
 
         Raises:
@@ -293,11 +293,13 @@ class SparkPlane:
         """
         try:
             with self._tagged(self.new_tag()):
-                self._spark_frames().begin(sink, schemas, place)
+                self._spark_frames().begin(sink, schemas, context)
         except PacketLostError as error:
-            raise SinkError(f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}") from error
+            raise SinkError(f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}") from error
 
-    def publish(self, sink: FrameSink, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def publish(
+        self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
+    ) -> None:
         """Have Spark write what is staged for a sink.
 
         Raises:
@@ -305,10 +307,10 @@ class SparkPlane:
         """
         try:
             with self._tagged(self.new_tag()):
-                self._spark_frames().publish(sink, committables, place, again=again)
+                self._spark_frames().publish(sink, committables, context, again=again)
         except PacketLostError as error:
             raise CommitError(
-                f"pipeline {place.pipeline_id}, sink {sink.identifier}: {error}",
+                f"pipeline {context.pipeline_id}, sink {sink.identifier}: {error}",
                 retryable=not refused_by_spark(error.__cause__),
             ) from error
 
@@ -384,16 +386,16 @@ class SparkPlane:
         found = self._ask([(work, parcel) for work in works], SourceError)
         return tuple(item for result in found for item in result.items)
 
-    def probe(self, places: Sequence[tuple[Sink, SinkPlace]], token: str) -> None:
-        """Have a task leave the token at each place, for ``Sink.prove``.
+    def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
+        """Have a task leave the token in the target of each sink, for ``Sink.prove``.
 
         Raises:
             SinkError: a task cannot write there.
         """
-        parcels = [self.pack(sink) for sink, _ in places]
+        parcels = [self.pack(sink) for sink, _ in contexts]
         works = [
-            ProbeWork(sink=parcel.key, place=place, token=token)
-            for parcel, (_, place) in zip(parcels, places, strict=True)
+            ProbeWork(sink=parcel.key, context=context, token=token)
+            for parcel, (_, context) in zip(parcels, contexts, strict=True)
         ]
         self._ask(list(zip(works, parcels, strict=True)), SinkError)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.source import Item, Planning, ReadContext, Source
 from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.errors import RowError, SourceError
@@ -88,7 +88,7 @@ def _begin(
     if isinstance(work, InspectWork):
         done.set_result(inspect_items(thing, work.items, work.planning))
     else:
-        done.set_result(probe_sink(thing, work.place, work.token))
+        done.set_result(probe_sink(thing, work.context, work.token))
     return done
 
 
@@ -159,11 +159,11 @@ def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> 
         return InspectResult(failure=task_failure(error, f"source {source.identifier}"))
 
 
-def probe_sink(sink: Sink, place: SinkPlace, token: str) -> ProbeResult:
+def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
     try:
-        sink.probe(place, token)
+        sink.probe(context, token)
     except Exception as error:
-        return ProbeResult(failure=task_failure(error, f"pipeline {place.pipeline_id}, sink {sink.identifier}"))
+        return ProbeResult(failure=task_failure(error, f"pipeline {context.pipeline_id}, sink {sink.identifier}"))
     return ProbeResult()
 
 
@@ -280,7 +280,7 @@ class UnitRun(ReadContext):
         self.at = f"sink {target.name!r}"
         writer = self._writers.get(target.name)
         if writer is None:
-            writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._place(target))
+            writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._context(target))
         try:
             writer.write(batch)
         except RowError:
@@ -375,8 +375,8 @@ class UnitRun(ReadContext):
         for writer in self._writers.values():
             writer.abort()
 
-    def _place(self, target: Target) -> StagingPlace:
-        return StagingPlace(
+    def _context(self, target: Target) -> WriterContext:
+        return WriterContext(
             job_id=self._program.job_id,
             pipeline_id=self._program.pipeline_id,
             sink_ordinal=target.ordinal,

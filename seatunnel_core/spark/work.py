@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.source import Item, Planning
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
@@ -42,7 +42,7 @@ class ProbeWork:
     sink: str
     """The key of the sink among the packet's parcels."""
 
-    place: SinkPlace
+    context: SinkContext
     token: str
 
 

@@ -269,7 +269,7 @@ def test_the_moment_of_now_is_that_of_planning(kind: str, name: str, *, rows: bo
     of.run_in(streaming=streaming)
     before = dt.datetime.now().astimezone()
     planning = Planning(parallelism=1)
-    items = through_json([dict(item) for item in of.look({}, planning).items]) if streaming else []
+    items = through_json([dict(item) for item in of.poll({}, planning).items]) if streaming else []
     after = dt.datetime.now().astimezone()
     splits = of.enumerate(items, planning).splits
     read = [next(iter(shipped(of).read(split, None))).rows for split in [*splits, *splits]]  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connectors.fake.source import FakeSource
-from seatunnel_core.connectors.source import Enumeration, News, Planning
+from seatunnel_core.connectors.source import Enumeration, Planning, PollResult
 from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.connectors.testing.drive import through_json
 from seatunnel_core.errors import StoredValueError
@@ -20,16 +20,16 @@ def source(*, streaming: bool = True, **options: Any) -> FakeSource:
     return made
 
 
-def looks(of: FakeSource, planning: Planning, memory: Any = None, most: int = 1_000) -> list[News]:
+def looks(of: FakeSource, planning: Planning, memory: Any = None, most: int = 1_000) -> list[PollResult]:
     """Look again and again, with what a checkpoint keeps of the memory."""
-    found: list[News] = []
+    found: list[PollResult] = []
     while len(found) < most and (not found or found[-1].again_ms is not None):
-        found.append(of.look(through_json(dict(found[-1].memory if found else memory or {})), planning))
+        found.append(of.poll(through_json(dict(found[-1].memory if found else memory or {})), planning))
     return found
 
 
-def rows(of: FakeSource, news: list[News], planning: Planning) -> list[Any]:
-    splits = [split for each in news for split in of.enumerate(each.items, planning).splits]
+def rows(of: FakeSource, polled: list[PollResult], planning: Planning) -> list[Any]:
+    splits = [split for each in polled for split in of.enumerate(each.items, planning).splits]
     found = Enumeration(schemas=of.planned_schemas(), splits=tuple(splits))
     return read(of, found)
 
@@ -40,29 +40,29 @@ def test_it_gives_the_rows_of_a_batch_job_and_then_waits(parallelism: int, inter
     planning = Planning(parallelism=parallelism)
     made = source(**{"split.read-interval": interval_ms})
     assert made.enumerate((), planning).splits == ()
-    news = looks(made, planning)
+    polled = looks(made, planning)
     batch = source(streaming=False, **{"split.read-interval": 0})
     wanted = read(batch, plan(batch, planning))
-    assert sorted(map(repr, rows(made, news, planning))) == sorted(map(repr, wanted))
-    assert news[-1].items == ()
+    assert sorted(map(repr, rows(made, polled, planning))) == sorted(map(repr, wanted))
+    assert polled[-1].items == ()
 
 
 def test_a_split_of_each_reader_comes_per_interval() -> None:
-    news = looks(source(**{"split.read-interval": 2_000}), Planning(parallelism=3))
-    assert [(len(each.items), each.again_ms) for each in news] == [(3, 2_000)] * 7 + [(0, None)]
-    assert [item["start"] for item in news[0].items] == [0, 50, 100]
+    polled = looks(source(**{"split.read-interval": 2_000}), Planning(parallelism=3))
+    assert [(len(each.items), each.again_ms) for each in polled] == [(3, 2_000)] * 7 + [(0, None)]
+    assert [item["start"] for item in polled[0].items] == [0, 50, 100]
 
 
 def test_what_would_come_more_often_than_once_a_second_comes_together() -> None:
-    news = looks(source(**{"split.read-interval": 300}), Planning(parallelism=2))
-    assert [(len(each.items), each.again_ms) for each in news] == [(6, 900), (6, 900), (2, 900), (0, None)]
+    polled = looks(source(**{"split.read-interval": 300}), Planning(parallelism=2))
+    assert [(len(each.items), each.again_ms) for each in polled] == [(6, 900), (6, 900), (2, 900), (0, None)]
 
 
 def test_one_look_gives_no_more_than_a_checkpoint_may_hold() -> None:
     """Also where the memory was forged: its reader counts what it makes."""
     made, planning = source(), Planning(parallelism=1)
-    memory = {**made.look({}, planning).memory, "given": 0, "readers": 10**15, "pieces": 10**15}
-    assert len(made.look(memory, planning).items) == 10_000
+    memory = {**made.poll({}, planning).memory, "given": 0, "readers": 10**15, "pieces": 10**15}
+    assert len(made.poll(memory, planning).items) == 10_000
 
 
 def test_it_keeps_to_the_way_in_which_it_began() -> None:
@@ -76,8 +76,8 @@ def test_it_keeps_to_the_way_in_which_it_began() -> None:
 
 
 def test_a_speed_limit_makes_smaller_splits() -> None:
-    news = looks(source(), Planning(parallelism=1, rows_per_second=5))
-    assert [item["rows"] for each in news for item in each.items] == [5] * 10
+    polled = looks(source(), Planning(parallelism=1, rows_per_second=5))
+    assert [item["rows"] for each in polled for item in each.items] == [5] * 10
 
 
 def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,8 +85,8 @@ def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> 
     pauses: list[float] = []
     monkeypatch.setattr("seatunnel_core.connectors.fake.source.time.sleep", pauses.append)
     made, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=1)
-    news = made.look({}, planning)
-    assert list(made.read(made.enumerate(news.items, planning).splits[0], None))  # type: ignore[arg-type]
+    polled = made.poll({}, planning)
+    assert list(made.read(made.enumerate(polled.items, planning).splits[0], None))  # type: ignore[arg-type]
     assert pauses == []
 
 
@@ -94,4 +94,4 @@ def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_memory_that_nobody_wrote_is_refused(change: Any) -> None:
     made, planning = source(), Planning(parallelism=1)
     with pytest.raises(StoredValueError):
-        made.look({**made.look({}, planning).memory, **change}, planning)
+        made.poll({**made.poll({}, planning).memory, **change}, planning)

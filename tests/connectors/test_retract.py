@@ -10,7 +10,7 @@ from attrs import evolve
 
 from seatunnel_core.connectors.console import ConsoleSink
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.connectors.sink import StagingPlace
+from seatunnel_core.connectors.sink import WriterContext
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import SinkError
@@ -22,7 +22,7 @@ BACK = Retraction(epoch=9, base_epoch=1, next_units={0: 4}, in_flight={0: frozen
 """To a base of epoch 1, in which unit 2 was in flight and unit 4 the next one; unit 5 stands for one that it names."""
 
 
-def publish(root: Path, staging: StagingPlace, **options: Any) -> LocalFileSink:
+def publish(root: Path, staging: WriterContext, **options: Any) -> LocalFileSink:
     """One unit with a row for each of two cities."""
     sink = LocalFileSink(options_of(LocalFileSink, {"path": str(root), "file_format_type": "json", **options}))
     sink.prepare(sink_place(staging))

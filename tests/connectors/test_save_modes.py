@@ -17,7 +17,7 @@ from seatunnel_core.connectors.filesystems.objects.store import Found, ObjectSto
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.save_mode import TableSaveMode
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Sink, SinkContext, WriterContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
@@ -36,14 +36,14 @@ def files(root: Path, **options: Any) -> LocalFileSink:
     return LocalFileSink(options_of(LocalFileSink, values))
 
 
-def begun(sink: Sink, here: StagingPlace) -> SinkPlace:
+def begun(sink: Sink, here: WriterContext) -> SinkContext:
     """As a process begins that is the first one to come to the target."""
     sink.prepare(sink_place(here))
     sink.apply_save_mode(sink_place(here))
     return sink_place(here)
 
 
-def copy(sink: LocalFileSink, here: StagingPlace, *names: str) -> None:
+def copy(sink: LocalFileSink, here: WriterContext, *names: str) -> None:
     """Publish files that keep their names."""
     pieces = [{"data": b"new", "relativePath": name, "partIndex": 0} for name in names]
     rows = pa.RecordBatch.from_pylist(pieces, schema=BINARY.columns)
@@ -286,7 +286,7 @@ def rows_in(url: str) -> list[int]:
     return rows
 
 
-def written(sink: JdbcSink, here: StagingPlace, first: int, count: int) -> None:
+def written(sink: JdbcSink, here: WriterContext, first: int, count: int) -> None:
     commit(sink, [stage(sink, SCHEMA, [numbered(first, count)], here)], here)
 
 

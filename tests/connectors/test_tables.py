@@ -13,7 +13,7 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import Place, validate
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.connectors.tables import SeveralTables, source_of
 from seatunnel_core.connectors.testing import Skipped, SourceConformance, options_of, plan
 from seatunnel_core.connectors.testing.drive import shipped, through_json
@@ -113,13 +113,13 @@ def test_a_stream_of_several_tables_gives_each_at_its_pace() -> None:
     memory: dict[str, Any] = {}
     came, paces = [], []
     while True:
-        news = source.look(through_json(memory), planning)
-        memory = dict(news.memory)
-        came.append(sorted(item["table"] for item in news.items))
-        splits = source.enumerate(news.items, planning).splits if news.items else ()
-        assert len(splits) == len(news.items)
-        paces.append(news.again_ms)
-        if news.again_ms is None:
+        polled = source.poll(through_json(memory), planning)
+        memory = dict(polled.memory)
+        came.append(sorted(item["table"] for item in polled.items))
+        splits = source.enumerate(polled.items, planning).splits if polled.items else ()
+        assert len(splits) == len(polled.items)
+        paces.append(polled.again_ms)
+        if polled.again_ms is None:
             break
     assert came == [["a", "b"], ["a"], ["a"], ["a", "b"], [], []]
     assert paces == [1_000, 1_000, 1_000, 1_000, 2_000, None]
@@ -144,8 +144,8 @@ class Letters(Source):
     def inspect(self, item: Item, planning: Planning) -> Item:
         return {"letter": item["letter"].upper()}
 
-    def look(self, memory: Item, planning: Planning) -> News:
-        return News(items=({"letter": "a"},), inspect=self.looks_into, memory={}, again_ms=None)
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
+        return PollResult(items=({"letter": "a"},), inspect=self.looks_into, memory={}, again_ms=None)
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         raise AssertionError
@@ -161,7 +161,7 @@ def test_news_of_one_table_concern_no_other_one() -> None:
         return [(split.index, split.body["table"], split.body["split"]["letter"]) for split in found]
 
     assert splits(()) == [(0, "upper", "start"), (1, "lower", "start")]
-    items = source.look({}, planning).items
+    items = source.poll({}, planning).items
     assert splits(items) == [(0, "upper", "A"), (1, "lower", "a")]
     assert splits(items[:1]) == [(0, "upper", "A")]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_core.config.option import DURATION_MS, ENUM, FUNCTION, INTEGER, LIST, SCHEMA, STRING, Option
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -70,10 +70,10 @@ class FileSink(Sink):
         Option("is_exactly_once", STRING, doc="Whether rows must arrive once."),
     )
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         raise NotImplementedError
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         raise NotImplementedError
 
 

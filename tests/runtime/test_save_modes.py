@@ -8,7 +8,7 @@ import pytest
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.state.vertex_state import SinkState
-from seatunnel_core.connectors.sink import SaveMode, Sink, SinkPlace
+from seatunnel_core.connectors.sink import SaveMode, Sink, SinkContext
 from seatunnel_core.errors import JobError, SinkError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.save_modes import SaveModes
@@ -17,7 +17,7 @@ from tests.claiming.test_bound import Told, file
 from tests.claiming.test_restoration import JOB, Played, at
 
 DROP = "data_save_mode = DROP_DATA"
-PLACE = SinkPlace(job_id="j", pipeline_id=1, sink_ordinal=0, epoch=1)
+PLACE = SinkContext(job_id="j", pipeline_id=1, sink_ordinal=0, epoch=1)
 
 
 class Emptying(Sink):
@@ -34,7 +34,7 @@ class Emptying(Sink):
     def save_mode(self) -> SaveMode:
         return SaveMode(target=self._target, does="DROP_DATA")
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         self._acts()
         self.acted += 1
 

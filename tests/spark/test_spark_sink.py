@@ -17,7 +17,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.spark_writer import SparkSink
 from seatunnel_core.connectors.testing import SinkConformance, options_of
 from seatunnel_core.connectors.testing.drive import commit, place, shipped, sink_place, stage
@@ -75,11 +75,11 @@ class OnPlane(SparkSink):
 
     plane: ClassVar[SparkPlane]
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
-        self.plane.begin(self, schemas, place)
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
+        self.plane.begin(self, schemas, context)
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
-        self.plane.publish(self, committables, place, again=again)
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+        self.plane.publish(self, committables, context, again=again)
 
 
 @pytest.fixture(autouse=True)

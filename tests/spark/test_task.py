@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_program, numbers_unit, staged_numbers
 
-from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.testing import options_of
 from seatunnel_core.errors import (
     CommitError,
@@ -46,7 +46,7 @@ class Picky(Folder):
         super().__init__(path)
         self.refused, self.late = refused, late
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         return PickyWriter(Path(self.path), self.refused, self.late)
 
 
@@ -203,9 +203,9 @@ second_has_ended = threading.Event()
 class WaitingFolder(Folder):
     """Its first unit can only end after its second has."""
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer = WaitingWriter(Path(self.path), f"{place.pipeline_id}-{place.unit}.jsonl", self.full)
-        writer.unit = place.unit
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer = WaitingWriter(Path(self.path), f"{context.pipeline_id}-{context.unit}.jsonl", self.full)
+        writer.unit = context.unit
         return writer
 
 

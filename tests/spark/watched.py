@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -142,14 +142,14 @@ class Folder(Sink):
         self.path = str(path)
         self.full = full
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        name = f"{place.pipeline_id}-{place.source_ordinal}-{place.epoch}-{place.unit}-{place.attempt}.jsonl"
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        name = f"{context.pipeline_id}-{context.source_ordinal}-{context.epoch}-{context.unit}-{context.attempt}.jsonl"
         return FolderWriter(Path(self.path), name, self.full)
 
-    def probe(self, place: SinkPlace, token: str) -> None:
+    def probe(self, context: SinkContext, token: str) -> None:
         (Path(self.path) / token).write_text(str(os.getpid()))
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         raise NotImplementedError
 
 

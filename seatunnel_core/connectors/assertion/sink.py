@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from seatunnel_core.config.option import BLOCK, LIST, STRING, Keys, Option, Options
 from seatunnel_core.connectors.assertion.catalog import CATALOG_KEYS
 from seatunnel_core.connectors.assertion.rules import TableRules, table_rules
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RuleError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
@@ -58,14 +58,14 @@ class AssertSink(Sink):
             if rules.concerns(schema.table):
                 rules.check_schema(schema)
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """There is nothing to create; but ``conclude`` has to know a table that comes without a row, too."""
         self._came.update(schema.table for schema in schemas)
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "AssertWriter":
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
         return AssertWriter(self.rules, self._tables)
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """Nothing was staged, so there is nothing to publish."""
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:

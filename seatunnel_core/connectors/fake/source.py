@@ -14,7 +14,7 @@ from seatunnel_core.connectors.fake import options as opt
 from seatunnel_core.connectors.fake.generate import Generator, counting
 from seatunnel_core.connectors.fake.settings import dimensions, generator
 from seatunnel_core.connectors.fake.written import at, written_rows
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, named_block
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source, named_block
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.defaults import Moment, default_values
@@ -105,7 +105,7 @@ class FakeSource(Source):
         )
         return Enumeration(schemas=(self._schema,), splits=splits)
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         cut = _Cut.of(memory) if memory else self._cut(planning)
         given = stored.number(memory, "given") if memory else 0
         interval_ms = self.options[opt.READ_INTERVAL]
@@ -113,7 +113,7 @@ class FakeSource(Source):
         some = min(rounds * cut.readers, _MOST_SPLITS)
         numbers = range(given, min(given + some, cut.readers * cut.pieces))
         items = [cut.body(number % cut.readers, number // cut.readers) for number in numbers]
-        return News(
+        return PollResult(
             items=tuple(self._stamped(items)),
             memory={"given": given + len(numbers), **asdict(cut)},
             again_ms=rounds * interval_ms if numbers else None,
@@ -195,7 +195,7 @@ class _Cut:
 
     @classmethod
     def of(cls, memory: Item) -> "_Cut":
-        """As ``look`` remembers it."""
+        """As ``poll`` remembers it."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 from seatunnel_core.connectors.filesystems.filesystem import Entry
 from seatunnel_core.connectors.filesystems.staged_name import FENCE, OWNER, SAVE_MODE, STAGING
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.naming import own_beginning
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.errors import SinkError
@@ -32,20 +32,20 @@ _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 class Fence:
     """One target folder, as the save mode of one sink of one pipeline changes it in one epoch."""
 
-    def __init__(self, target: Target, place: SinkPlace) -> None:
+    def __init__(self, target: Target, context: SinkContext) -> None:
         self._target = target
         self._files = target.files
-        self._place = place
+        self._context = context
         self._folder = os.path.join(target.root, STAGING, target.job_id, SAVE_MODE)
         self._fence = os.path.join(
-            self._folder, f"{place.process}-{place.epoch}-{target.pipeline_id}-{target.sink_ordinal}"
+            self._folder, f"{context.process}-{context.epoch}-{target.pipeline_id}-{target.sink_ordinal}"
         )
 
     # -- the fence ------------------------------------------------------------------------------------------------
 
     def shut_out_older(self) -> None:
         """From here on no earlier process moves anything out of the target. Those of this one wait for each other."""
-        if self._place.process == 1:  # the first of the job
+        if self._context.process == 1:  # the first of the job
             return
         with self._told("cannot be written"):
             for entry in self._fences():
@@ -55,7 +55,7 @@ class Fence:
     def _is_older(self, fence: Entry) -> bool:
         """Without numbers of processes, as a test may have it, epochs tell."""
         process, epoch, *_ = map(int, fence.name.split("-"))
-        return (process, 0 if process else epoch) < (self._place.process, 0 if process else self._place.epoch)
+        return (process, 0 if process else epoch) < (self._context.process, 0 if process else self._context.epoch)
 
     def begin(self) -> None:
         """Put up the fence. Whoever does so looks then whether the job is still its own."""
@@ -67,7 +67,7 @@ class Fence:
 
     def clear(self, *, fences: bool) -> None:
         """The job has ended. Without ``fences`` there are none, and nothing is listed."""
-        if not fences and self._place.process == 1:
+        if not fences and self._context.process == 1:
             return
         with self._told("cannot be swept"):
             for entry in self._fences() if fences else ():

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.file.formats.written_text import require_signs
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, StagedOutput
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
 from seatunnel_core.connectors.staging.naming import file_name, folder_parts, folders, split_path
 from seatunnel_core.connectors.staging.published import published, retract
@@ -91,8 +91,8 @@ class FileSink(Sink):
             UsageError: options do not go together, or a package is missing.
         """
 
-    def target(self, place: SinkPlace | StagingPlace) -> Target:
-        return Target.of(self.root, place, self.identifier, self.files)
+    def target(self, context: SinkContext | WriterContext) -> Target:
+        return Target.of(self.root, context, self.identifier, self.files)
 
     @property
     def target_folder(self) -> str | None:
@@ -153,7 +153,7 @@ class FileSink(Sink):
     def _written(self, schemas: Sequence[TableSchema]) -> Iterator[tuple[str, TableSchema, pa.Schema]]:
         return (("/".join(self.place_of(schema)), schema, self.written(schema)) for schema in schemas)
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """There is nothing to create; but tables of two sources may end in one folder, too."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._places_taken)
@@ -171,27 +171,27 @@ class FileSink(Sink):
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
-    def prepare(self, place: SinkPlace) -> None:
-        target = self.target(place)
+    def prepare(self, context: SinkContext) -> None:
+        target = self.target(context)
         if self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST" and not self.files.is_folder(self.root):
             raise SinkError(
                 f"{target.who}: {self.root} is not there, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST; create "
                 "it, or leave schema_save_mode out"
             )
-        target.create(place.epoch)
-        fence = Fence(target, place)
+        target.create(context.epoch)
+        fence = Fence(target, context)
         fence.shut_out_older()
         if self._empties:
             fence.begin()
 
-    def prove(self, place: SinkPlace, token: str) -> None:
-        self.target(place).prove(place.epoch, token)
+    def prove(self, context: SinkContext, token: str) -> None:
+        self.target(context).prove(context.epoch, token)
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
             return
-        target = self.target(place)
-        fence = Fence(target, place)
+        target = self.target(context)
+        fence = Fence(target, context)
         try:
             found = fence.existing(any_folders(self.template), self.expression, self.options[opt.TIME_FORMAT])
             if self._empties:
@@ -204,8 +204,8 @@ class FileSink(Sink):
         except OSError as error:
             raise target.failed("cannot be emptied", error, self.root) from error
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
-        target = self.target(place)
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
+        target = self.target(context)
         named = staged_copies if self.style.writer.keeps_names else staged_files
         files = [file for committable in committables for file in named(committable, target)]
         touched: set[str] = set()
@@ -231,35 +231,35 @@ class FileSink(Sink):
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return self.target(place).sweep(place.epoch + final, keep)
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        return self.target(context).sweep(context.epoch + final, keep)
 
-    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+    def retract(self, context: SinkContext, retraction: Retraction) -> int:
         if not self.retracts:
-            return super().retract(place, retraction)
-        return retract(self.target(place), self.expression, self.options[opt.TIME_FORMAT], retraction)
+            return super().retract(context, retraction)
+        return retract(self.target(context), self.expression, self.options[opt.TIME_FORMAT], retraction)
 
-    def published(self, place: SinkPlace) -> Iterable[str]:
+    def published(self, context: SinkContext) -> Iterable[str]:
         if not self.retracts:
             return ()
-        return published(self.target(place), self.expression, self.options[opt.TIME_FORMAT])
+        return published(self.target(context), self.expression, self.options[opt.TIME_FORMAT])
 
-    def clear(self, place: SinkPlace) -> None:
-        target = self.target(place)
-        Fence(target, place).clear(fences=self._empties)
-        target.clear(place.epoch)
+    def clear(self, context: SinkContext) -> None:
+        target = self.target(context)
+        Fence(target, context).clear(fences=self._empties)
+        target.clear(context.epoch)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
-    def probe(self, place: SinkPlace, token: str) -> None:
-        self.target(place).probe(place.epoch, token)
+    def probe(self, context: SinkContext, token: str) -> None:
+        self.target(context).probe(context.epoch, token)
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         if self.style.writer.keeps_names:
             from seatunnel_core.connectors.file.formats.binary import BinarySinkWriter
 
-            return BinarySinkWriter(self, schemas, place)
-        return FileSinkWriter(self, schemas, place)
+            return BinarySinkWriter(self, schemas, context)
+        return FileSinkWriter(self, schemas, context)
 
 
 class LocalFileSink(FileSink):
@@ -280,12 +280,12 @@ class LocalFileSink(FileSink):
 class FileSinkWriter(SinkWriter):
     """Writes the rows of one attempt of one unit into files of the staging folder."""
 
-    def __init__(self, sink: FileSink, schemas: Sequence[TableSchema], place: StagingPlace) -> None:
+    def __init__(self, sink: FileSink, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._sink = sink
-        self._target = sink.target(place)
-        self._epoch = place.epoch
-        self._folder = self._target.staging(place.epoch)
-        self._unique = unique_name(place)
+        self._target = sink.target(context)
+        self._epoch = context.epoch
+        self._folder = self._target.staging(context.epoch)
+        self._unique = unique_name(context)
         self._columns = {schema.table: self._written(schema) for schema in schemas}
         self._places = {schema.table: sink.place_of(schema) for schema in schemas}
         single = sink.options[opt.SINGLE_FILE]
@@ -298,7 +298,7 @@ class FileSinkWriter(SinkWriter):
         """What the committable says of each file, by its name."""
 
         self._rows = self._bytes = 0
-        self._target.require(place.epoch)
+        self._target.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
         """Nothing is written before all rows are known to be such as the format holds."""

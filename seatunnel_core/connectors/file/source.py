@@ -30,7 +30,7 @@ from seatunnel_core.connectors.file.watching import Memory, Watch
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.partition_folders import partitions
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, named_block
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source, named_block
 from seatunnel_core.errors import SeaTunnelError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import with_columns
@@ -133,10 +133,10 @@ class FileSource(Source):
         self._listed = () if inspects else files
         return self._chunks(files, planning) if inspects else ()
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = time.time_ns() // 1_000_000
         look = self._watch.look(self._listing.found(), Memory.of(memory), now_ms)
-        return News(
+        return PollResult(
             items=tuple(self._chunks(look.taken, planning)),
             inspect=self._any_to_inspect(look.taken, planning),
             memory=look.memory.body(),

@@ -12,7 +12,7 @@ from seatunnel_core.connectors.http import options as opt
 from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -74,17 +74,17 @@ class HttpSink(Sink):
     def bound_to(self) -> Mapping[str, str]:
         return {}
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         with Client(self.connection, SinkError) as client:
             try:
                 client.reach(self.request(""))
             except SinkError as error:
-                raise told(f"pipeline {place.pipeline_id}, sink {self.identifier}", error) from None
+                raise told(f"pipeline {context.pipeline_id}, sink {self.identifier}", error) from None
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "HttpWriter":
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "HttpWriter":
         return HttpWriter(self)
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """Everything was sent by the tasks."""
 
 

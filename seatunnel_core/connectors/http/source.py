@@ -21,7 +21,7 @@ from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Conne
 from seatunnel_core.connectors.http.content import FILE, Content
 from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
 from seatunnel_core.connectors.http.request import Request, checked_url
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
 from seatunnel_core.connectors.tables import tables_option
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -117,9 +117,9 @@ class HttpSource(Source):
         splits = [self._split(index, body) for index, body in enumerate(bodies)]
         return Enumeration(schemas=(self._content.schema,), splits=tuple(splits))
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         poll = stored.number(memory, "polls") + 1 if memory else 1
-        return News(items=({"poll": poll},), memory={"polls": poll}, again_ms=self.options[opt.POLL])
+        return PollResult(items=({"poll": poll},), memory={"polls": poll}, again_ms=self.options[opt.POLL])
 
     def _bodies(self, planning: Planning) -> list[dict[str, Any]]:
         if self._paging is None:

@@ -7,7 +7,7 @@ that made it, and the ids of the committables. A commit is repeated when their i
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -19,7 +19,7 @@ _FILES = "seatunnel.files"
 
 
 def identity(
-    place: SinkPlace, *, committed: Mapping[str, int] | None = None, retracted: Sequence[str] = ()
+    context: SinkContext, *, committed: Mapping[str, int] | None = None, retracted: Sequence[str] = ()
 ) -> dict[str, str]:
     """The properties of a snapshot that this sink makes.
 
@@ -27,10 +27,10 @@ def identity(
         committed: the ids of the committables, and how many files each of them has in this table.
     """
     said = {
-        _JOB: place.job_id,
-        _PIPELINE: str(place.pipeline_id),
-        _SINK: str(place.sink_ordinal),
-        _EPOCH: str(place.epoch),
+        _JOB: context.job_id,
+        _PIPELINE: str(context.pipeline_id),
+        _SINK: str(context.sink_ordinal),
+        _EPOCH: str(context.epoch),
     }
     if committed:
         said[_COMMITTED] = ",".join(committed)
@@ -40,33 +40,33 @@ def identity(
     return said
 
 
-def committed_ids(table: "Table", place: SinkPlace, after: int = 0) -> set[str]:
+def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
     """The ids of the committables that were published, as far as the snapshots are still there.
 
     Args:
         after: a sequence number of the table; what has this one or a smaller one is left out.
     """
-    return {each for said in _own(table, place, after) for each in _listed(said, _COMMITTED)}
+    return {each for said in _own(table, context, after) for each in _listed(said, _COMMITTED)}
 
 
-def committed_files(table: "Table", place: SinkPlace) -> dict[str, int]:
+def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
     """The same with the number of files of each."""
     found: dict[str, int] = {}
-    for said in _own(table, place):
+    for said in _own(table, context):
         ids = _listed(said, _COMMITTED)
         counts = list(map(int, _listed(said, _FILES))) or [1] * len(ids)  # older snapshots have one file for each
         found |= dict(zip(ids, counts, strict=True))
     return found
 
 
-def retracted_ids(table: "Table", place: SinkPlace) -> set[str]:
+def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
     """The ids of those that were taken back since."""
-    return {each for said in _own(table, place) for each in _listed(said, _RETRACTED)}
+    return {each for said in _own(table, context) for each in _listed(said, _RETRACTED)}
 
 
-def newest_epoch(table: "Table", place: SinkPlace) -> int:
+def newest_epoch(table: "Table", context: SinkContext) -> int:
     """The largest epoch in which this sink committed anything, also nothing but its epoch; 0 when it never did."""
-    return max((int(said[_EPOCH]) for said in _own(table, place)), default=0)
+    return max((int(said[_EPOCH]) for said in _own(table, context)), default=0)
 
 
 def last_number(table: "Table") -> int:
@@ -124,9 +124,9 @@ def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
     return [snapshot for snapshot in every if (snapshot.sequence_number or 0) > after] if after else list(every)
 
 
-def _own(table: "Table", place: SinkPlace, after: int = 0) -> Iterator[dict[str, str]]:
+def _own(table: "Table", context: SinkContext, after: int = 0) -> Iterator[dict[str, str]]:
     """The summaries of this sink's snapshots."""
-    wanted = identity(place)
+    wanted = identity(context)
     del wanted[_EPOCH]
     for snapshot in _snapshots(table, after):
         said = snapshot.summary.additional_properties if snapshot.summary is not None else {}

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.iceberg.staging import epoch_folder, make_folder
 from seatunnel_core.connectors.iceberg.table import TargetTable
 from seatunnel_core.connectors.iceberg.table_ids import TableId, TableIds
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, WriterContext
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
@@ -83,27 +83,27 @@ class IcebergSink(Sink):
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         self._driver.save_mode_left = False
-        for table in self._existing(place, "cannot be reached"):
-            with self._told(place, "cannot be reached", table):
+        for table in self._existing(context, "cannot be reached"):
+            with self._told(context, "cannot be reached", table):
                 table.found()
             return
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         """Which tables they are is known with the rows' columns, before any row is staged."""
         self._driver.save_mode_left, self._driver.emptied = True, set()
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         modes = self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
         with self._driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
-                table = self._at(self._ids.of(schema), place)
+                table = self._at(self._ids.of(schema), context)
                 if self._driver.save_mode_left and table.id not in self._driver.emptied:
-                    with self._told(place, "cannot be emptied", table):
+                    with self._told(context, "cannot be emptied", table):
                         table.apply_save_modes(*modes)
                     self._driver.emptied.add(table.id)
-                with self._told(place, "cannot be made ready", table):
+                with self._told(context, "cannot be made ready", table):
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
@@ -111,7 +111,7 @@ class IcebergSink(Sink):
         sensitive = self.options[opt.CASE_SENSITIVE]
         refuse_unfit(schema, table.schema(), target.named, case_sensitive=sensitive)
         refuse_unwritable(table.spec(), table.schema(), target.named)
-        folder = epoch_folder(table, target.place, target.place.epoch)
+        folder = epoch_folder(table, target.context, target.context.epoch)
         make_folder(table, folder)
         return StagingTable(
             id=target.id,
@@ -147,54 +147,54 @@ class IcebergSink(Sink):
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> IcebergWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> IcebergWriter:
         tables = {schema.table: self._staging.get(self._ids.of(schema)) for schema in schemas}
         known = {table: staging for table, staging in tables.items() if staging is not None}
         if len(known) < len(tables):
             raise SinkError("a table was not made ready before its first row: create_tables has to be called first")
-        return IcebergWriter(known, place)
+        return IcebergWriter(known, context)
 
     # -- committing, sweeping and taking back ---------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """One commit for each table. A kill between two of them is as one before the first: what is repeated finds in
         each table whether it was there already."""
-        found = [each for committable in committables for each in self._staged(committable, place)]
+        found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
-            table = self._at(table_id, place)
-            with self._told(place, "cannot be committed to", table, CommitError):
+            table = self._at(table_id, context)
+            with self._told(context, "cannot be committed to", table, CommitError):
                 table.commit(staged, again=again)
 
-    def _staged(self, committable: Committable, place: SinkPlace) -> list[StagedFiles]:
+    def _staged(self, committable: Committable, context: SinkContext) -> list[StagedFiles]:
         try:
-            return list(staged_files(committable, place, self._ids.one))
+            return list(staged_files(committable, context, self._ids.one))
         except StoredValueError as error:
             raise CommitError(
-                f"{_who(place)}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}. "
-                "Nothing of it was published; restore an older checkpoint"
+                f"{_who(context)}: the committable {ascii(committable.id)[:60]} is not one that this sink made: {error}"
+                ". Nothing of it was published; restore an older checkpoint"
             ) from error
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         removed = 0
-        for table in self._existing(place, "cannot be swept"):
-            with self._told(place, "cannot be swept", table):
-                removed += table.sweep(keep, place.epoch + final)
+        for table in self._existing(context, "cannot be swept"):
+            with self._told(context, "cannot be swept", table):
+                removed += table.sweep(keep, context.epoch + final)
         return removed
 
-    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+    def retract(self, context: SinkContext, retraction: Retraction) -> int:
         removed = 0
-        for table in self._existing(place, "cannot take rows back"):
-            with self._told(place, "cannot take rows back", table):
+        for table in self._existing(context, "cannot take rows back"):
+            with self._told(context, "cannot take rows back", table):
                 removed += table.retract(retraction)
         return removed
 
-    def published(self, place: SinkPlace) -> Iterable[str]:
+    def published(self, context: SinkContext) -> Iterable[str]:
         found: set[str] = set()
-        for target in self._existing(place, "cannot be looked at"):
-            with self._told(place, "cannot be looked at", target):
+        for target in self._existing(context, "cannot be looked at"):
+            with self._told(context, "cannot be looked at", target):
                 table = target.found()
                 if table is not None:
-                    found |= history.committed_ids(table, place) - history.retracted_ids(table, place)
+                    found |= history.committed_ids(table, context) - history.retracted_ids(table, context)
         return found
 
     # -- the catalog ----------------------------------------------------------------------------------------------
@@ -202,18 +202,18 @@ class IcebergSink(Sink):
     def _catalog(self) -> Any:
         return self._driver.catalog(self.options[opt.CATALOG_NAME], self._properties)
 
-    def _at(self, table: TableId, place: SinkPlace) -> TargetTable:
-        return TargetTable(id=table, place=place, catalog=self._catalog)
+    def _at(self, table: TableId, context: SinkContext) -> TargetTable:
+        return TargetTable(id=table, context=context, catalog=self._catalog)
 
-    def _existing(self, place: SinkPlace, what: str) -> list[TargetTable]:
+    def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
         """The tables that may hold something of this sink: its one, or all whose names fit."""
-        with self._told(place, what):
-            return [self._at(each, place) for each in self._ids.existing(self._catalog)]
+        with self._told(context, what):
+            return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 
     @contextmanager
     def _told(
         self,
-        place: SinkPlace,
+        context: SinkContext,
         what: str,
         table: TargetTable | None = None,
         kind: Callable[[str], SinkError] = SinkError,
@@ -225,7 +225,7 @@ class IcebergSink(Sink):
             raise
         except Exception as error:
             named = self._ids if table is None else table.named
-            found = kind(f"{_who(place)}: the table {named} {what}: {type(error).__name__}: {error}")
+            found = kind(f"{_who(context)}: the table {named} {what}: {type(error).__name__}: {error}")
             found.retryable = may_pass(error)
             raise found from error
 
@@ -252,5 +252,5 @@ class _Driver:
             return self._catalog
 
 
-def _who(place: SinkPlace) -> str:
-    return f"pipeline {place.pipeline_id}, sink Iceberg"
+def _who(context: SinkContext) -> str:
+    return f"pipeline {context.pipeline_id}, sink Iceberg"

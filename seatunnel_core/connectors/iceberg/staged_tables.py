@@ -17,7 +17,7 @@ from seatunnel_core import stored
 from seatunnel_core.connectors.iceberg.partitions import Partition
 from seatunnel_core.connectors.iceberg.staging import is_own_name
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.work.committable import Committable
 
@@ -53,7 +53,7 @@ def part_of_body(
     return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": named}
 
 
-def staged_files(committable: Committable, place: SinkPlace, one: TableId | None) -> Iterator[StagedFiles]:
+def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
     """What a committable names.
 
     Args:
@@ -79,13 +79,13 @@ def staged_files(committable: Committable, place: SinkPlace, one: TableId | None
             uuid=stored.text(part, "uuid"),
             after=stored.number(part, "after"),
             spec=None if stored.member(part, "spec") is None else stored.number(part, "spec"),
-            files=tuple(_file(each, committable, place) for each in stored.items(part, "files")),
+            files=tuple(_file(each, committable, context) for each in stored.items(part, "files")),
         )
 
 
-def _file(written: Any, committable: Committable, place: SinkPlace) -> tuple[str, Partition]:
+def _file(written: Any, committable: Committable, context: SinkContext) -> tuple[str, Partition]:
     name, *partition = written if isinstance(written, list) and written else [None]
-    if not isinstance(name, str) or not is_own_name(name, place, committable.epoch, committable.unit):
+    if not isinstance(name, str) or not is_own_name(name, context, committable.epoch, committable.unit):
         raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
     if not all(value is None or isinstance(value, str) for value in partition):
         raise StoredValueError(f"{ascii(partition)[:200]} are not the values of a partition")

@@ -19,7 +19,7 @@ from attrs import frozen
 
 from seatunnel_core.connectors.filesystems.local import sync_folder
 from seatunnel_core.connectors.filesystems.staged_name import OWNER, committable_id
-from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import SinkContext, WriterContext
 
 if TYPE_CHECKING:
     from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -49,29 +49,29 @@ def job_folder(table: "Table", job_id: str) -> str:
     return f"{data_folder(table)}/seatunnel/{job_id}"
 
 
-def epoch_folder(table: "Table", place: SinkPlace | StagingPlace, epoch: int) -> str:
-    return f"{job_folder(table, place.job_id)}/{place.pipeline_id}/{epoch}"
+def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: int) -> str:
+    return f"{job_folder(table, context.job_id)}/{context.pipeline_id}/{epoch}"
 
 
-def is_own_name(name: object, place: SinkPlace, epoch: int, unit: int) -> bool:
+def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
     """Whether it is the name of a file that this sink staged for the unit: a committable may name nothing else."""
-    own = f"{place.job_id}-p{place.pipeline_id}-s{place.sink_ordinal}-o"
+    own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None
 
 
-def own_file(name: str, place: SinkPlace) -> "re.Match[str] | None":
+def own_file(name: str, context: SinkContext) -> "re.Match[str] | None":
     """Which unit of this sink wrote the file of this name; ``None`` when none did."""
-    found = OWNER.match(name, len(place.job_id)) if name.startswith(place.job_id) else None
-    ours = found and int(found["pipeline"]) == place.pipeline_id and int(found["sink"]) == place.sink_ordinal
+    found = OWNER.match(name, len(context.job_id)) if name.startswith(context.job_id) else None
+    ours = found and int(found["pipeline"]) == context.pipeline_id and int(found["sink"]) == context.sink_ordinal
     return found if ours else None
 
 
-def files_of(table: "Table", place: SinkPlace) -> Iterator[StagedFile]:
+def files_of(table: "Table", context: SinkContext) -> Iterator[StagedFile]:
     """Every file below the folder of the pipeline that this sink wrote."""
-    files, folder = opened(table.io, f"{job_folder(table, place.job_id)}/{place.pipeline_id}")
+    files, folder = opened(table.io, f"{job_folder(table, context.job_id)}/{context.pipeline_id}")
     for found in files.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True)):
-        unit = own_file(found.base_name, place) if found.type == pafs.FileType.File else None
+        unit = own_file(found.base_name, context) if found.type == pafs.FileType.File else None
         if unit is not None:
             yield StagedFile(
                 path=found.path, name=found.base_name, epoch=int(unit["epoch"]), committable=committable_id(unit)

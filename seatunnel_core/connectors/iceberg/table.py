@@ -20,7 +20,7 @@ from seatunnel_core.connectors.iceberg.staging import (
     own_file,
 )
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.work.retraction import Retraction
 
@@ -40,7 +40,7 @@ class TargetTable:
     """A table by its name: it may be there or not, and each call looks at it as it is now."""
 
     id: TableId
-    place: SinkPlace
+    context: SinkContext
     catalog: Callable[[], Any] = field(repr=False)
     """Opens the catalog."""
 
@@ -50,7 +50,7 @@ class TargetTable:
 
     @property
     def who(self) -> str:
-        return f"pipeline {self.place.pipeline_id}, sink Iceberg"
+        return f"pipeline {self.context.pipeline_id}, sink Iceberg"
 
     def found(self) -> "Table | None":
         """The table as it is now, whose commits are tried once; ``None`` when there is none."""
@@ -77,11 +77,11 @@ class TargetTable:
         return table
 
     def _refuse_replaced(self, table: "Table") -> None:
-        newest = history.newest_epoch(table, self.place)
-        if newest > self.place.epoch:
+        newest = history.newest_epoch(table, self.context)
+        if newest > self.context.epoch:
             raise CommitError(
                 f"{self.who}: another engine goes on with this job: the table {self.named} has a commit of its "
-                f"epoch {newest}, and this one has {self.place.epoch}"
+                f"epoch {newest}, and this one has {self.context.epoch}"
             )
 
     def apply_save_modes(self, data: str, schema: str) -> None:
@@ -90,7 +90,7 @@ class TargetTable:
         if table is None:
             return
         self._refuse_replaced(table)
-        own = f"{job_folder(table, self.place.job_id)}/"  # another pipeline of this job may write here too
+        own = f"{job_folder(table, self.context.job_id)}/"  # another pipeline of this job may write here too
         every = history.live_files(table, lambda _path: True)
         foreign = [file for file in every if not file.file_path.startswith(own)]
         if data == "ERROR_WHEN_DATA_EXISTS" and foreign:
@@ -101,7 +101,7 @@ class TargetTable:
         if schema == "RECREATE_SCHEMA" and len(foreign) == len(every):
             self.catalog().drop_table(self.id)
         elif data == "DROP_DATA":
-            _remove(table, foreign, history.identity(self.place))
+            _remove(table, foreign, history.identity(self.context))
 
     # -- committing -----------------------------------------------------------------------------------------------
 
@@ -136,9 +136,9 @@ class TargetTable:
         """The ids of the committables that are in the table. Whoever commits for the first time need not look for
         files where snapshots were removed."""
         after = min(_known_after(table, each) for each in staged)
-        done = history.committed_ids(table, self.place, after) & {each.committable for each in staged}
+        done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
         if again and history.is_cut(table, after):
-            named = history.named_files(table, self.place.job_id, after)
+            named = history.named_files(table, self.context.job_id, after)
             done |= {each.committable for each in staged if named.issuperset(name for name, _ in each.files)}
         return done
 
@@ -156,7 +156,7 @@ class TargetTable:
             files += self._data_files(table, each)
             counts[each.committable] += len(each.files)
         transaction = table.transaction()
-        said = history.identity(self.place, committed=counts)
+        said = history.identity(self.context, committed=counts)
         with transaction.update_snapshot(snapshot_properties=said).fast_append() as append:
             for file in files:
                 append.append_data_file(file)
@@ -170,7 +170,7 @@ class TargetTable:
         plain = table.metadata.model_copy(
             update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0}
         )
-        folder = epoch_folder(table, self.place, staged.epoch)
+        folder = epoch_folder(table, self.context, staged.epoch)
         found = []
         for name, partition in staged.files:
             try:
@@ -192,13 +192,13 @@ class TargetTable:
         table = self.found()
         if table is None:
             return 0
-        files = [file for file in files_of(table, self.place) if file.epoch < below and file.committable not in keep]
-        named = history.named_files(table, self.place.job_id) if files else set()
+        files = [file for file in files_of(table, self.context) if file.epoch < below and file.committable not in keep]
+        named = history.named_files(table, self.context.job_id) if files else set()
         dead = [file for file in files if file.name not in named]
-        epoch = self.place.epoch
-        if any(file.epoch < epoch for file in dead) and history.newest_epoch(table, self.place) < epoch:
+        epoch = self.context.epoch
+        if any(file.epoch < epoch for file in dead) and history.newest_epoch(table, self.context) < epoch:
             self._fence()
-            named = history.named_files(self.require(), self.place.job_id)
+            named = history.named_files(self.require(), self.context.job_id)
             dead = [file for file in dead if file.name not in named]
         removed = 0
         for file in dead:
@@ -213,7 +213,7 @@ class TargetTable:
         for _ in range(_TRIES):
             transaction = self.require().transaction()
             try:
-                with transaction.update_snapshot(snapshot_properties=history.identity(self.place)).fast_append():
+                with transaction.update_snapshot(snapshot_properties=history.identity(self.context)).fast_append():
                     pass
                 transaction.commit_transaction()
             except CommitFailedException:
@@ -233,13 +233,13 @@ class TargetTable:
             return retraction.takes(committable, source=source, epoch=epoch, unit=unit)
 
         def id_of(path: str) -> str:
-            unit = own_file(path.rpartition("/")[2], self.place)
+            unit = own_file(path.rpartition("/")[2], self.context)
             return committable_id(unit) if unit is not None else ""
 
         files = history.live_files(table, lambda path: id_of(path) != "" and taken(id_of(path)))
         there = Counter(id_of(file.file_path) for file in files)
-        gone = history.retracted_ids(table, self.place)
-        before = history.committed_files(table, self.place).items()
+        gone = history.retracted_ids(table, self.context)
+        before = history.committed_files(table, self.context).items()
         rewritten = [each for each, count in before if each not in gone and taken(each) and there[each] < count]
         if rewritten:
             raise SinkError(
@@ -247,7 +247,7 @@ class TargetTable:
                 f"{self.named} in which they were published: somebody rewrote or removed these. Set the table back to "
                 "the snapshot before them, or go on with --accept-duplicates"
             )
-        _remove(table, files, history.identity(self.place, retracted=sorted(there)))
+        _remove(table, files, history.identity(self.context, retracted=sorted(there)))
         return len(files)
 
     def _too_many_others(self, kind: type[SinkError]) -> SinkError:

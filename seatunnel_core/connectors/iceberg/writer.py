@@ -17,7 +17,7 @@ from seatunnel_core.connectors.iceberg.partitions import Partition, Parts, parte
 from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.iceberg.table_ids import TableId
-from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import unique_name
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
@@ -58,11 +58,11 @@ class StagingTable:
 class IcebergWriter(SinkWriter):
     """Parquet files, which appear under their names when they are finished or are removed."""
 
-    def __init__(self, tables: Mapping[str, StagingTable], place: StagingPlace) -> None:
+    def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         """``tables`` by the names of the rows' tables; several may go into one."""
         self._tables = tables
-        self._who = f"pipeline {place.pipeline_id}, sink Iceberg"
-        self._unique = unique_name(place)
+        self._who = f"pipeline {context.pipeline_id}, sink Iceberg"
+        self._unique = unique_name(context)
         self._ios: dict[TableId, Any] = {}
         self._open: OrderedDict[tuple[TableId, Partition], _OpenFile] = OrderedDict()
         self._files: dict[TableId, list[tuple[str, Partition]]] = {}

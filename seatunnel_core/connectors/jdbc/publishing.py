@@ -17,7 +17,7 @@ from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.work.committable import Committable
 
@@ -33,17 +33,17 @@ class Publishing:
     """A sink of one pipeline, in the driver."""
 
     dialect: Dialect
-    place: SinkPlace
+    context: SinkContext
     upserts: bool
     statement: Statement | None
 
     @property
     def who(self) -> str:
-        return f"pipeline {self.place.pipeline_id}, sink Jdbc"
+        return f"pipeline {self.context.pipeline_id}, sink Jdbc"
 
     @property
     def _key(self) -> str:
-        return self.dialect.literal(key_of(self.place))
+        return self.dialect.literal(key_of(self.context))
 
     # -- whose the pipeline is ------------------------------------------------------------------------------------
 
@@ -59,12 +59,12 @@ class Publishing:
             self.dialect.wait_for_locks(connection, _CLAIM_S)
             epoch = self._locked(connection)
             if epoch is None:
-                values = f"({self._key}, {self.place.epoch})"
+                values = f"({self._key}, {self.context.epoch})"
                 self._run(connection, f"INSERT INTO {PIPELINES} (pipeline, epoch) VALUES {values}")
-            elif epoch > self.place.epoch:
+            elif epoch > self.context.epoch:
                 raise SinkError(self._replaced(epoch))
             else:
-                change = f"UPDATE {PIPELINES} SET epoch = {self.place.epoch} WHERE pipeline = {self._key}"
+                change = f"UPDATE {PIPELINES} SET epoch = {self.context.epoch} WHERE pipeline = {self._key}"
                 self._run(connection, change)
             connection.commit()
 
@@ -93,7 +93,7 @@ class Publishing:
                 f"{self.who}: {PIPELINES} has no row of this pipeline any more: its job has ended, or "
                 "somebody removed it"
             )
-        if epoch != self.place.epoch:
+        if epoch != self.context.epoch:
             raise CommitError(self._replaced(epoch))
 
     def _locked(self, connection: Any) -> int | None:
@@ -104,7 +104,7 @@ class Publishing:
     def _replaced(self, epoch: int) -> str:
         return (
             f"{self.who}: another engine goes on with this job: its epoch is {epoch}, and this one has "
-            f"{self.place.epoch}"
+            f"{self.context.epoch}"
         )
 
     # -- committing -----------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Publishing:
                 if committable.id not in done:
                     for part in self._parts(committable):
                         self._move(connection, committable, part, unique)
-                    values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.place.epoch})"
+                    values = f"({self._key}, {self.dialect.literal(committable.id)}, {self.context.epoch})"
                     self._run(connection, f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES {values}")
             connection.commit()
         if self.dialect.ddl_commits:
@@ -154,7 +154,7 @@ class Publishing:
             parts = stored.items(committable.body, "tables")
             for part in parts:
                 name = stored.text(part, "staging")
-                if owner(name, prefix_of(self.place)) != (committable.id, committable.epoch):
+                if owner(name, prefix_of(self.context)) != (committable.id, committable.epoch):
                     raise StoredValueError(f"{ascii(name)[:100]} is no table that it staged")
                 stored.texts(part, "target"), stored.texts(part, "keys"), stored.flag(part, "changes")
         except StoredValueError as error:
@@ -228,10 +228,10 @@ class Publishing:
         a checkpoint names it until the job has ended."""
         removed = 0
         with self.transaction() as connection:
-            names = self.dialect.tables(connection, None, prefix_of(self.place))
+            names = self.dialect.tables(connection, None, prefix_of(self.context))
         for name in names:
-            found = owner(name, prefix_of(self.place))
-            if found is not None and found[1] < self.place.epoch + final and found[0] not in keep:
+            found = owner(name, prefix_of(self.context))
+            if found is not None and found[1] < self.context.epoch + final and found[0] not in keep:
                 with self.transaction() as connection:
                     self._run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
                     connection.commit()
@@ -242,7 +242,7 @@ class Publishing:
 
     def _forget(self, keep: frozenset[str]) -> None:
         with self.transaction() as connection:
-            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key} AND epoch < {self.place.epoch}"
+            asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {self._key} AND epoch < {self.context.epoch}"
             old = [name for (name,) in self.dialect.ask(connection, asked) if name not in keep]
             for start in range(0, len(old), _IDS):
                 named = ", ".join(self.dialect.literal(each) for each in old[start : start + _IDS])
@@ -263,7 +263,7 @@ class Publishing:
         with self.transaction() as connection:
             for table in (COMMITS, PIPELINES):
                 self._run(connection, f"DELETE FROM {table} WHERE pipeline = {self._key}")
-            job = self.dialect.literal(key_of_job(self.place.job_id))
+            job = self.dialect.literal(key_of_job(self.context.job_id))
             self._run(connection, f"DELETE FROM {COMMITS} WHERE pipeline = {job}")
             connection.commit()
 

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
 from seatunnel_core.connectors.jdbc.staging import COMMITS
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 
 WAIT_S = 60
 """How long to wait for another process that is about to make the same table anew."""
@@ -31,7 +31,7 @@ class TableSaveMode:
     """The save mode of one sink of one pipeline at one table."""
 
     dialect: Dialect
-    place: SinkPlace
+    context: SinkContext
     path: TablePath
 
     @property
@@ -41,12 +41,12 @@ class TableSaveMode:
 
     @property
     def _digest(self) -> str:
-        said = "\0".join((self.place.job_id, *self.path))
+        said = "\0".join((self.context.job_id, *self.path))
         return hashlib.sha256(said.encode()).hexdigest()[:24]
 
     @property
     def _own(self) -> str:
-        return f"{self._digest}/{self.place.pipeline_id}/{self.place.sink_ordinal}"
+        return f"{self._digest}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
         """Whether no other sink of the job has come here. It may have acted before, and been killed."""
@@ -57,14 +57,14 @@ class TableSaveMode:
         come = self._come(connection)
         for name in ([self._digest] if acted else []) + [self._own]:
             if name not in come:
-                values = ", ".join(map(self.dialect.literal, (key_of_job(self.place.job_id), name)))
+                values = ", ".join(map(self.dialect.literal, (key_of_job(self.context.job_id), name)))
                 cursor = self.dialect.cursor(connection)
                 cursor.execute(
-                    f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES ({values}, {self.place.epoch})"
+                    f"INSERT INTO {COMMITS} (pipeline, committable, epoch) VALUES ({values}, {self.context.epoch})"
                 )
 
     def _come(self, connection: Any) -> set[str]:
-        job = self.dialect.literal(key_of_job(self.place.job_id))
+        job = self.dialect.literal(key_of_job(self.context.job_id))
         here = f"substr(committable, 1, {len(self._digest)}) = {self.dialect.literal(self._digest)}"
         asked = f"SELECT committable FROM {COMMITS} WHERE pipeline = {job} AND {here}"
         return {name for (name,) in self.dialect.ask(connection, asked)}

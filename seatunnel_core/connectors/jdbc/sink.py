@@ -21,7 +21,7 @@ from seatunnel_core.connectors.jdbc.target import (
     target_table,
 )
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, WriterContext
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
@@ -112,28 +112,28 @@ class JdbcSink(Sink):
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         self._of_driver.save_mode_left = False
-        with self._told(place, "the database cannot be prepared"):
+        with self._told(context, "the database cannot be prepared"):
             if self._claims:
-                self._publishing(place).claim()
+                self._publishing(context).claim()
             else:
                 with self._dialect.pool.lend():
                     return
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         """Which tables they are is known with the rows' columns, before any row is staged."""
         self._of_driver.save_mode_left = True
         self._of_driver.seen = set()
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         with self._of_driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
-                with self._told(place, f"the table for the rows of {schema.table} cannot be made ready"):
-                    self._targets = {**self._targets, schema.table: self._ready(schema, place)}
+                with self._told(context, f"the table for the rows of {schema.table} cannot be made ready"):
+                    self._targets = {**self._targets, schema.table: self._ready(schema, context)}
 
-    def _ready(self, schema: TableSchema, place: SinkPlace) -> Target:
-        publishing = self._publishing(place)
+    def _ready(self, schema: TableSchema, context: SinkContext) -> Target:
+        publishing = self._publishing(context)
         with publishing.transaction() as connection:
             if self._claims:
                 publishing.hold(connection)
@@ -142,7 +142,7 @@ class JdbcSink(Sink):
             path = self._path(schema)
             names = {name: self._written(name) for name in schema.columns.names}
             keys = tuple(self._written(name) for name in self._keys(schema))
-            with self._saved(connection, path, place):
+            with self._saved(connection, path, context):
                 table = self._dialect.table(connection, path)
                 if table is None:
                     self._create(connection, path, schema, names, keys)
@@ -175,13 +175,13 @@ class JdbcSink(Sink):
             raise SinkError(f"the rows of {schema.table}: {error}") from None
 
     @contextmanager
-    def _saved(self, connection: Any, path: TablePath, place: SinkPlace) -> Iterator[None]:
+    def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
         """With the save mode done in the transaction, if it is left to be, and nobody who does the same meanwhile."""
         driver = self._of_driver
         if not (self._empties and driver.save_mode_left and path not in driver.seen):
             yield
             return
-        mode = TableSaveMode(dialect=self._dialect, place=place, path=path)
+        mode = TableSaveMode(dialect=self._dialect, context=context, path=path)
         with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
             acts = mode.may_act(connection)
             if acts:
@@ -241,21 +241,21 @@ class JdbcSink(Sink):
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> JdbcWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> JdbcWriter:
         missing = [schema.table for schema in schemas if schema.table not in self._targets]
         if missing:
             raise SinkError(f"{missing[0]} was not made ready before its first row: create_tables comes first")
-        return JdbcWriter(self._dialect, self._targets, place, stages=self._stages, batch_rows=self._batch_rows)
+        return JdbcWriter(self._dialect, self._targets, context, stages=self._stages, batch_rows=self._batch_rows)
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         if not self._stages:
             return
         for left in reversed(range(self.options[opt.COMMIT_ATTEMPTS])):
             try:
-                with self._told(place, "staged rows cannot be moved", CommitError):
-                    self._publishing(place).commit(committables, again=again)
+                with self._told(context, "staged rows cannot be moved", CommitError):
+                    self._publishing(context).commit(committables, again=again)
             except CommitError as error:
                 if not error.retryable or not left:
                     raise
@@ -264,27 +264,27 @@ class JdbcSink(Sink):
             else:
                 return
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         if not self._stages:
             return 0
-        with self._told(place, "what was staged cannot be swept"):
-            return self._publishing(place).sweep(keep, final=final)
+        with self._told(context, "what was staged cannot be swept"):
+            return self._publishing(context).sweep(keep, final=final)
 
-    def published(self, place: SinkPlace) -> Iterable[str]:
+    def published(self, context: SinkContext) -> Iterable[str]:
         if not self._stages:
             return ()
-        with self._told(place, "the database cannot be asked what was committed"):
-            return self._publishing(place).committed()
+        with self._told(context, "the database cannot be asked what was committed"):
+            return self._publishing(context).committed()
 
-    def clear(self, place: SinkPlace) -> None:
-        super().clear(place)
+    def clear(self, context: SinkContext) -> None:
+        super().clear(context)
         if self._claims:
-            with self._told(place, "what is recorded of the pipeline cannot be removed"):
-                self._publishing(place).clear()
+            with self._told(context, "what is recorded of the pipeline cannot be removed"):
+                self._publishing(context).clear()
 
-    def _publishing(self, place: SinkPlace) -> Publishing:
+    def _publishing(self, context: SinkContext) -> Publishing:
         return Publishing(
-            dialect=self._dialect, place=place, upserts=self.options[opt.UPSERT], statement=self._statement
+            dialect=self._dialect, context=context, upserts=self.options[opt.UPSERT], statement=self._statement
         )
 
     @property
@@ -293,9 +293,9 @@ class JdbcSink(Sink):
         return self._driver
 
     @contextmanager
-    def _told(self, place: SinkPlace, what: str, kind: Callable[[str], SinkError] = SinkError) -> Iterator[None]:
+    def _told(self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError) -> Iterator[None]:
         """Do something, and say of what the database answers whether it may pass."""
-        who = f"pipeline {place.pipeline_id}, sink Jdbc"
+        who = f"pipeline {context.pipeline_id}, sink Jdbc"
         try:
             yield
         except SinkError as error:

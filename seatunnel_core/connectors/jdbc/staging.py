@@ -13,7 +13,7 @@ key that stands in the two tables, ``<job>/<pipeline>/<sink>``.
 import hashlib
 import re
 
-from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import SinkContext, WriterContext
 
 PIPELINES, COMMITS = "seatunnel_pipelines", "seatunnel_commits"
 
@@ -26,20 +26,20 @@ TABLES = (
 _NAME = re.compile(r"_o(?P<source>\d+)_e(?P<epoch>\d+)_u(?P<unit>\d+)_a[0-9a-f]+_\d+")
 
 
-def key_of(place: SinkPlace | StagingPlace) -> str:
+def key_of(context: SinkContext | WriterContext) -> str:
     """The row of a sink in the two tables."""
-    return f"{place.job_id}/{place.pipeline_id}/{place.sink_ordinal}"
+    return f"{context.job_id}/{context.pipeline_id}/{context.sink_ordinal}"
 
 
-def prefix_of(place: SinkPlace | StagingPlace) -> str:
+def prefix_of(context: SinkContext | WriterContext) -> str:
     """What the names of all tables begin with that a sink of a pipeline stages."""
-    return f"seatunnel_{hashlib.sha256(key_of(place).encode()).hexdigest()[:12]}"
+    return f"seatunnel_{hashlib.sha256(key_of(context).encode()).hexdigest()[:12]}"
 
 
-def staging_name(place: StagingPlace, number: int) -> str:
+def staging_name(context: WriterContext, number: int) -> str:
     """At most 63 characters, as PostgreSQL has it."""
-    attempt = hashlib.sha256(place.attempt.encode()).hexdigest()[:8]
-    return f"{prefix_of(place)}_o{place.source_ordinal}_e{place.epoch}_u{place.unit}_a{attempt}_{number}"
+    attempt = hashlib.sha256(context.attempt.encode()).hexdigest()[:8]
+    return f"{prefix_of(context)}_o{context.source_ordinal}_e{context.epoch}_u{context.unit}_a{attempt}_{number}"
 
 
 def owner(name: str, prefix: str) -> tuple[str, int] | None:

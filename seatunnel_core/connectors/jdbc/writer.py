@@ -15,7 +15,7 @@ from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, with_key
-from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.extent import BEYOND, beyond, shown
@@ -56,7 +56,7 @@ class JdbcWriter(SinkWriter):
         self,
         dialect: Dialect,
         targets: Mapping[str, Target],
-        place: StagingPlace,
+        context: WriterContext,
         *,
         stages: bool,
         batch_rows: int,
@@ -64,7 +64,7 @@ class JdbcWriter(SinkWriter):
         """``targets`` by the names of the rows' tables; ``stages`` unless rows are written at once."""
         self._dialect = dialect
         self._targets = targets
-        self._place = place
+        self._context = context
         self._stages = stages
         self._batch_rows = batch_rows
         self._tables: dict[str, _Table] = {}
@@ -158,7 +158,7 @@ class JdbcWriter(SinkWriter):
         target = table.target
         if not self._stages and not target.keys and target.statement is None:
             return target.path
-        name = staging_name(self._place, table.number)
+        name = staging_name(self._context, table.number)
         made = target.staging_table(self._dialect, name, temporary=not self._stages)
         self._dialect.execute(self._connection(), made)
         return (name,)
@@ -189,14 +189,14 @@ class JdbcWriter(SinkWriter):
         """What an engine stages that was replaced would only have to be swept."""
         if not self._stages:
             return
-        pipeline = self._dialect.literal(key_of(self._place))
+        pipeline = self._dialect.literal(key_of(self._context))
         asked = f"SELECT epoch FROM {PIPELINES} WHERE pipeline = {pipeline}"
         found = self._dialect.first_row(self._connection(), asked)
         epoch = None if found is None else int(found[0])
-        if epoch != self._place.epoch:
+        if epoch != self._context.epoch:
             raise SinkError(
-                f"pipeline {self._place.pipeline_id}, sink Jdbc: another engine goes on with this job: its epoch is "
-                f"{epoch}, and this one has {self._place.epoch}"
+                f"pipeline {self._context.pipeline_id}, sink Jdbc: another engine goes on with this job: its epoch is "
+                f"{epoch}, and this one has {self._context.epoch}"
             )
 
     # -- rows -----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class JdbcWriter(SinkWriter):
             )
 
     def _who(self) -> str:
-        return f"pipeline {self._place.pipeline_id}, sink Jdbc"
+        return f"pipeline {self._context.pipeline_id}, sink Jdbc"
 
     @contextmanager
     def _told(self, what: str, kind: type[ConnectorError] = SinkError) -> Iterator[None]:

@@ -20,7 +20,7 @@ from seatunnel_core import stored
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.kafka.cluster import LOOK_S, Cluster, Told
 from seatunnel_core.connectors.kafka.reading import Range, messages
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
@@ -75,17 +75,17 @@ class Publishing:
 
     cluster: Cluster
     target: Target
-    place: SinkPlace
+    context: SinkContext
     prefix: str
 
     @property
     def who(self) -> str:
-        return f"pipeline {self.place.pipeline_id}, sink Kafka"
+        return f"pipeline {self.context.pipeline_id}, sink Kafka"
 
     @property
     def name(self) -> str:
         """Of the topic and of the transactions."""
-        key = f"{self.place.job_id}/{self.place.pipeline_id}/{self.place.sink_ordinal}"
+        key = f"{self.context.job_id}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
         return f"{self.prefix}-commits-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
     # -- who sends ------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class Publishing:
 
         if self.cluster.topic(self.name) is not None:
             return
-        if staged := self.target.staged(self.place.epoch):
+        if staged := self.target.staged(self.context.epoch):
             raise SinkError(
                 f"{self.who}: the topic {self.name} is gone, which tells what was sent, and {staged} files wait in "
                 f"{self.target.root}, which may have been sent or not: look whether their rows are there, and begin a "
@@ -141,13 +141,13 @@ class Publishing:
             raise self._failed("no transaction can be begun", error, told) from None
         marks = list(self.marks())
         newest = max((mark.epoch for mark in marks), default=0)
-        if newest > self.place.epoch:
+        if newest > self.context.epoch:
             raise CommitError(
                 f"{self.who}: another engine goes on with this job: its epoch is {newest}, and this one has "
-                f"{self.place.epoch}"
+                f"{self.context.epoch}"
             )
         engine = _Engine(producer, told, {name for mark in marks for name in mark.files}, marks)
-        if newest < self.place.epoch:
+        if newest < self.context.epoch:
             self._in_transaction(engine, [], ())
         return engine
 
@@ -175,7 +175,7 @@ class Publishing:
         """The ids of the committables that are written down as sent; nobody is shut out."""
         if self.cluster.topic(self.name) is None:
             return set()
-        units = (owner(name, self.place.job_id) for mark in self.marks() for name in mark.files)
+        units = (owner(name, self.context.job_id) for mark in self.marks() for name in mark.files)
         return {committable_id(unit) for unit in units if unit is not None}
 
     def _bounds(self, cluster: Cluster) -> tuple[int, int]:
@@ -230,7 +230,7 @@ class Publishing:
 
         producer, told = engine.producer, engine.told
         told.clear()
-        mark = json.dumps({"epoch": self.place.epoch, "files": list(names)}).encode()
+        mark = json.dumps({"epoch": self.context.epoch, "files": list(names)}).encode()
         try:
             producer.begin_transaction()
             for path in paths:
@@ -266,7 +266,7 @@ class Publishing:
         needed = [
             mark.offset
             for mark in engine.marks
-            if any((unit := owner(name, self.place.job_id)) and committable_id(unit) in keep for name in mark.files)
+            if any((unit := owner(name, self.context.job_id)) and committable_id(unit) in keep for name in mark.files)
         ]
         if engine.marks:
             self._forget_below(min([*needed, engine.marks[-1].offset]))

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.kafka.encoding import Encoder
 from seatunnel_core.connectors.kafka.publishing import Publishing
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, ConnectorError, SinkError, UsageError
@@ -80,15 +80,15 @@ class KafkaSink(Sink):
 
     # -- at the start ---------------------------------------------------------------------------------------------
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         """The brokers take us, and the topic is there, before any row moves."""
-        with self._told(place, SinkError):
+        with self._told(context, SinkError):
             self._look()
             if self._stages:
-                self._target(place).create(place.epoch)
-                self._publishing(place).make_topic()
-                self._of_driver.forget_older(place)
-                self._engine(place)
+                self._target(context).create(context.epoch)
+                self._publishing(context).make_topic()
+                self._of_driver.forget_older(context)
+                self._engine(context)
 
     def _look(self) -> None:
         largest = int(self._cluster.settings.get("message.max.bytes", _LARGEST))
@@ -114,73 +114,73 @@ class KafkaSink(Sink):
         limit = min(largest, int(allowed)) if allowed is not None else largest
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit})
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         for schema in schemas:
-            with self._told(place, SinkError):
+            with self._told(context, SinkError):
                 self._encoder.check(schema)
 
-    def probe(self, place: SinkPlace, token: str) -> None:
+    def probe(self, context: SinkContext, token: str) -> None:
         if self._stages:
-            self._target(place).probe(place.epoch, token)
+            self._target(context).probe(context.epoch, token)
 
-    def prove(self, place: SinkPlace, token: str) -> None:
+    def prove(self, context: SinkContext, token: str) -> None:
         if self._stages:
-            self._target(place).prove(place.epoch, token)
+            self._target(context).prove(context.epoch, token)
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         if self._stages:
-            return StagingWriter(self._target(place), self._cluster, self._encoder, place)
-        return DirectWriter(f"pipeline {place.pipeline_id}, sink Kafka", self._cluster, self._encoder)
+            return StagingWriter(self._target(context), self._cluster, self._encoder, context)
+        return DirectWriter(f"pipeline {context.pipeline_id}, sink Kafka", self._cluster, self._encoder)
 
     # -- committing and sweeping ----------------------------------------------------------------------------------
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         if not self._stages:
             return
         driver = self._of_driver
-        with driver.lock, self._told(place, CommitError):
+        with driver.lock, self._told(context, CommitError):
             if again:
-                driver.engines.pop(place, None)  # what was sent, and by whom, is read anew
+                driver.engines.pop(context, None)  # what was sent, and by whom, is read anew
             try:
-                self._publishing(place).commit(self._engine(place), committables, again=again)
+                self._publishing(context).commit(self._engine(context), committables, again=again)
             except BaseException:
-                driver.engines.pop(place, None)
+                driver.engines.pop(context, None)
                 raise
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         if not self._stages:
             return 0
-        removed = self._target(place).sweep(place.epoch + final, keep)
+        removed = self._target(context).sweep(context.epoch + final, keep)
         if not final:
-            with self._of_driver.lock, self._told(place, SinkError):
-                self._publishing(place).sweep(self._engine(place), keep)
+            with self._of_driver.lock, self._told(context, SinkError):
+                self._publishing(context).sweep(self._engine(context), keep)
         return removed
 
-    def published(self, place: SinkPlace) -> Iterable[str]:
+    def published(self, context: SinkContext) -> Iterable[str]:
         if not self._stages:
             return ()
-        with self._told(place, SinkError):
-            return self._publishing(place).sent()
+        with self._told(context, SinkError):
+            return self._publishing(context).sent()
 
-    def clear(self, place: SinkPlace) -> None:
+    def clear(self, context: SinkContext) -> None:
         if self._stages:
-            self._of_driver.engines.pop(place, None)
-            self._target(place).clear(place.epoch)
-            self._publishing(place).remove_topic()
+            self._of_driver.engines.pop(context, None)
+            self._target(context).clear(context.epoch)
+            self._publishing(context).remove_topic()
 
-    def _engine(self, place: SinkPlace) -> Any:
+    def _engine(self, context: SinkContext) -> Any:
         engines = self._of_driver.engines
-        if place not in engines:
-            engines[place] = self._publishing(place).begin()
-        return engines[place]
+        if context not in engines:
+            engines[context] = self._publishing(context).begin()
+        return engines[context]
 
-    def _publishing(self, place: SinkPlace) -> Publishing:
-        return Publishing(cluster=self._cluster, target=self._target(place), place=place, prefix=self._prefix)
+    def _publishing(self, context: SinkContext) -> Publishing:
+        return Publishing(cluster=self._cluster, target=self._target(context), context=context, prefix=self._prefix)
 
-    def _target(self, place: SinkPlace | StagingPlace) -> Target:
-        return Target.of(self.root, place, self.identifier)
+    def _target(self, context: SinkContext | WriterContext) -> Target:
+        return Target.of(self.root, context, self.identifier)
 
     @property
     def _of_driver(self) -> "_Driver":
@@ -188,9 +188,9 @@ class KafkaSink(Sink):
         return self._driver
 
     @contextmanager
-    def _told(self, place: SinkPlace, kind: Callable[[str], SinkError]) -> Iterator[None]:
+    def _told(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
         """What goes wrong, as an error of this sink."""
-        who = f"pipeline {place.pipeline_id}, sink Kafka"
+        who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:
             yield
         except UsageError:
@@ -208,13 +208,13 @@ class _Driver:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.engines: dict[SinkPlace, Any] = {}
+        self.engines: dict[SinkContext, Any] = {}
         """The producer of each pipeline and epoch."""
 
-    def forget_older(self, place: SinkPlace) -> None:
+    def forget_older(self, context: SinkContext) -> None:
         """The producers of earlier epochs, which the next one shuts out."""
         with self.lock:
-            for each in [each for each in self.engines if evolve(each, epoch=place.epoch) == place]:
+            for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]
 
 

@@ -16,7 +16,15 @@ from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
 from seatunnel_core.connectors.kafka.starting import Place, Starting
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext, Source, table_without_name
+from seatunnel_core.connectors.source import (
+    Enumeration,
+    Item,
+    Planning,
+    PollResult,
+    ReadContext,
+    Source,
+    table_without_name,
+)
 from seatunnel_core.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.schema_block import described_table, table_schema
@@ -128,7 +136,7 @@ class KafkaSource(Source):
         )
         return Enumeration(schemas=(self._schema,), splits=splits)
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = int(time.time() * 1000)
         with _told():
             known, listed_ms = _known(memory) if memory else ({}, now_ms)
@@ -146,7 +154,7 @@ class KafkaSource(Source):
             {"topic": each.topic, "partition": each.partition, "start": each.start, "end": each.end} for each in taken
         )
         again_ms = 0 if len(ranges) > len(taken) else LOOK_MS
-        return News(items=bodies, memory=_remembered(known, listed_ms), again_ms=again_ms)
+        return PollResult(items=bodies, memory=_remembered(known, listed_ms), again_ms=again_ms)
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], memory: Item) -> None:
         """Where each partition goes on: at its first range that is not published, else behind all that was found."""

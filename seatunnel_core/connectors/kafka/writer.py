@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from seatunnel_core.connectors.filesystems.local import sync_file
 from seatunnel_core.connectors.kafka.cluster import Cluster, Told
 from seatunnel_core.connectors.kafka.encoding import Encoder, Message
-from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
@@ -54,10 +54,10 @@ class _Known:
 class StagingWriter(SinkWriter):
     """Files of messages in the staging folder."""
 
-    def __init__(self, target: Target, cluster: Cluster, encoder: Encoder, place: StagingPlace) -> None:
+    def __init__(self, target: Target, cluster: Cluster, encoder: Encoder, context: WriterContext) -> None:
         self._target = target
         self._known = _Known(cluster, encoder)
-        self._place = place
+        self._context = context
         self._names: list[str] = []
         self._writer: Any = None
         self._rows = self._bytes = 0
@@ -85,7 +85,7 @@ class StagingWriter(SinkWriter):
         self._rows += rows.num_rows
 
     def _begin(self) -> None:
-        self._names.append(f"messages-{unique_name(self._place)}-{len(self._names)}.arrow")
+        self._names.append(f"messages-{unique_name(self._context)}-{len(self._names)}.arrow")
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         self._writer = pa.ipc.new_file(self._path(self._names[-1]), STAGED, options=options)
         self._room = (0, 0)
@@ -105,7 +105,7 @@ class StagingWriter(SinkWriter):
             self._close()
         try:
             if self._names:
-                self._target.make_durable(self._place.epoch)
+                self._target.make_durable(self._context.epoch)
         except OSError as error:
             raise self._target.failed("cannot be written", error, self._target.root) from error
         return Staged(body={"files": [[name, ""] for name in self._names]}, rows=self._rows, bytes=self._bytes)
@@ -115,10 +115,10 @@ class StagingWriter(SinkWriter):
             if self._writer is not None:
                 self._writer.close()
         for name in self._names:
-            self._target.discard(self._place.epoch, name)
+            self._target.discard(self._context.epoch, name)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._target.staging(self._place.epoch), name)
+        return os.path.join(self._target.staging(self._context.epoch), name)
 
 
 class DirectWriter(SinkWriter):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import SIZE, Option, Options
-from seatunnel_core.connectors.sink import Guarantee, Sink, SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import CommitError, RowError, SinkError, StoredValueError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
@@ -51,14 +51,14 @@ class MemorySink(Sink):
     def bound_to(self) -> Mapping[str, str]:
         return {}
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         assert self._kept is not None
         self._kept.schemas.update({schema.table: schema.columns for schema in schemas})
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> "MemoryWriter":
-        return MemoryWriter(self._limit, f"pipeline {place.pipeline_id}, sink Memory")
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "MemoryWriter":
+        return MemoryWriter(self._limit, f"pipeline {context.pipeline_id}, sink Memory")
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         kept = self._kept
         assert kept is not None
         with kept.lock:
@@ -68,14 +68,14 @@ class MemorySink(Sink):
                 found = [_rows(pair) for pair in stored.items(committable.body, "rows")]
             except (StoredValueError, ValueError) as error:
                 raise CommitError(
-                    f"pipeline {place.pipeline_id}, sink Memory: the committable {ascii(committable.id)[:60]} is not "
+                    f"pipeline {context.pipeline_id}, sink Memory: the committable {ascii(committable.id)[:60]} is not "
                     f"one that this sink made: {error}"
                 ) from error
             size += _size(found) - _size(kept.committables.get(committable.id, ()))
             with kept.lock:
                 kept.committables[committable.id] = found
             if size > self._limit:
-                raise CommitError(too_much(f"pipeline {place.pipeline_id}, sink Memory", self._limit))
+                raise CommitError(too_much(f"pipeline {context.pipeline_id}, sink Memory", self._limit))
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         assert self._kept is not None

@@ -14,17 +14,17 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem, StagedO
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
-from seatunnel_core.connectors.sink import SinkPlace, StagingPlace
+from seatunnel_core.connectors.sink import SinkContext, WriterContext
 from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT}
 
 
-def unique_name(place: StagingPlace) -> str:
+def unique_name(context: WriterContext) -> str:
     """What the names of all files of one attempt contain."""
     return (
-        f"{place.job_id}-p{place.pipeline_id}-s{place.sink_ordinal}-o{place.source_ordinal}"
-        f"-e{place.epoch}-u{place.unit}-a{place.attempt}"
+        f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o{context.source_ordinal}"
+        f"-e{context.epoch}-u{context.unit}-a{context.attempt}"
     )
 
 
@@ -57,14 +57,14 @@ class Target:
 
     @classmethod
     def of(
-        cls, root: str, place: SinkPlace | StagingPlace, sink: str = "LocalFile", files: FileSystem | None = None
+        cls, root: str, context: SinkContext | WriterContext, sink: str = "LocalFile", files: FileSystem | None = None
     ) -> "Target":
         """``files`` are local ones when it is not said."""
         return cls(
             root=root,
-            job_id=place.job_id,
-            pipeline_id=place.pipeline_id,
-            sink_ordinal=place.sink_ordinal,
+            job_id=context.job_id,
+            pipeline_id=context.pipeline_id,
+            sink_ordinal=context.sink_ordinal,
             sink=sink,
             files=files or LocalFileSystem(),
         )

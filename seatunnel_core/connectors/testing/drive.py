@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connectors.sink import Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.source import Enumeration, Planning, ReadContext, Source
 from seatunnel_core.connectors.within_extent import writer_of
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -90,9 +90,9 @@ def read(
 
 def place(
     *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
-) -> StagingPlace:
+) -> WriterContext:
     """A staging place as the engine makes them."""
-    return StagingPlace(
+    return WriterContext(
         job_id=job_id,
         pipeline_id=pipeline_id,
         sink_ordinal=0,
@@ -103,9 +103,9 @@ def place(
     )
 
 
-def sink_place(staging: StagingPlace) -> SinkPlace:
+def sink_place(staging: WriterContext) -> SinkContext:
     """The part that the driver knows."""
-    return SinkPlace(
+    return SinkContext(
         job_id=staging.job_id,
         pipeline_id=staging.pipeline_id,
         sink_ordinal=staging.sink_ordinal,
@@ -113,13 +113,13 @@ def sink_place(staging: StagingPlace) -> SinkPlace:
     )
 
 
-def begin(sink: Sink, schema: TableSchema, staging: StagingPlace) -> SinkWriter:
+def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter:
     """A writer in a task, for a table that the driver has made ready."""
     sink.create_tables((schema,), sink_place(staging))
     return writer_of(shipped(sink), (schema,), staging)
 
 
-def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: StagingPlace) -> Committable:
+def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: WriterContext) -> Committable:
     """Stage rows as a task does, and give the committable as it comes back from a checkpoint."""
     writer = begin(sink, schema, staging)
     for rows in batches:
@@ -127,7 +127,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
     return finished(writer, staging)
 
 
-def finished(writer: SinkWriter, staging: StagingPlace) -> Committable:
+def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
     """The committable of a writer that got all its rows."""
     staged = writer.finish()
     return Committable(
@@ -142,6 +142,6 @@ def finished(writer: SinkWriter, staging: StagingPlace) -> Committable:
     )
 
 
-def commit(sink: Sink, committables: Sequence[Committable], staging: StagingPlace, *, again: bool = False) -> None:
+def commit(sink: Sink, committables: Sequence[Committable], staging: WriterContext, *, again: bool = False) -> None:
     """Commit as the driver of this epoch does."""
     sink.commit(committables, sink_place(staging), again=again)

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, Source
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, Source
 from seatunnel_core.connectors.testing.drive import options_of, plan, read, shipped, through_json
 from seatunnel_core.work.split import Split
 
@@ -41,26 +41,26 @@ class EndlessSourceConformance(ABC):
         made.run_in(streaming=True)
         return made
 
-    def looks(self, source: Source, memory: Item) -> list[News]:
+    def looks(self, source: Source, memory: Item) -> list[PollResult]:
         """Look until nothing more will come, or nothing has come for a while."""
-        found: list[News] = []
+        found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
-            news = source.look(through_json(dict(memory)), self.planning)
-            found.append(evolve(news, items=tuple(through_json(dict(item)) for item in news.items)))
-            if news.again_ms is None:
+            polled = source.poll(through_json(dict(memory)), self.planning)
+            found.append(evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items)))
+            if polled.again_ms is None:
                 break
-            memory = news.memory
-            self.wait(news.again_ms)
+            memory = polled.memory
+            self.wait(polled.again_ms)
         return found
 
-    def rows(self, source: Source, news: Sequence[News]) -> list[dict[str, Any]]:
-        found = self.enumeration(source, news)
+    def rows(self, source: Source, polled: Sequence[PollResult]) -> list[dict[str, Any]]:
+        found = self.enumeration(source, polled)
         return read(source, found)
 
-    def enumeration(self, source: Source, news: Sequence[News]) -> Enumeration:
+    def enumeration(self, source: Source, polled: Sequence[PollResult]) -> Enumeration:
         """All that was found, cut into splits as the engine does it."""
         splits: list[Split] = []
-        for each in news:
+        for each in polled:
             in_task = shipped(source)
             items = [in_task.inspect(item, self.planning) if each.inspect else item for item in each.items]
             splits += source.enumerate(items, self.planning).splits if items else ()
@@ -78,14 +78,14 @@ class EndlessSourceConformance(ABC):
     def test_what_a_crash_forgets_is_found_again(self) -> None:
         """Whatever look the checkpoint was taken after, another process finds the rest, and nothing twice."""
         source = self.source()
-        news = self.looks(source, {})
-        finds = [at for at, each in enumerate(news, 1) if each.items]
-        assert len(news) >= 2, "give options with which the source needs two looks at least"
+        polled = self.looks(source, {})
+        finds = [at for at, each in enumerate(polled, 1) if each.items]
+        assert len(polled) >= 2, "give options with which the source needs two looks at least"
         for at in range(1, finds[-1] + 1):
             again = self.source()
-            self.wait(news[at - 1].again_ms or 0)
-            rest = self.rows(again, self.looks(again, news[at - 1].memory))
-            assert _multiset(self.rows(source, news[:at]) + rest) == _multiset(self.expected())
+            self.wait(polled[at - 1].again_ms or 0)
+            rest = self.rows(again, self.looks(again, polled[at - 1].memory))
+            assert _multiset(self.rows(source, polled[:at]) + rest) == _multiset(self.expected())
 
     def test_a_split_gives_the_same_rows_again(self) -> None:
         source = self.source()

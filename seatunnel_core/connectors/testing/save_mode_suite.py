@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import Sink, StagingPlace
+from seatunnel_core.connectors.sink import Sink, WriterContext
 from seatunnel_core.connectors.testing.drive import commit, options_of, place, sink_place, stage
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import SinkError
@@ -123,7 +123,7 @@ class SinkTargets(ABC):
     def _made(self, options: Mapping[str, Any]) -> Sink:
         return self.sink_class(options_of(self.sink_class, options))
 
-    def _publish(self, sink: Sink, here: StagingPlace, number: int, *, began: bool = False) -> None:
+    def _publish(self, sink: Sink, here: WriterContext, number: int, *, began: bool = False) -> None:
         if not began:
             sink.prepare(sink_place(here))
         commit(sink, [stage(sink, SCHEMA, [numbered(number, 1)], here)], here)

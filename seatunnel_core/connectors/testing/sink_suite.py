@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.sink import Sink, StagingPlace
+from seatunnel_core.connectors.sink import Sink, WriterContext
 from seatunnel_core.connectors.testing.drive import (
     begin,
     commit,
@@ -51,7 +51,7 @@ class SinkConformance(SinkTargets, SinkKills):
     def sink(self) -> Sink:
         return self.sink_class(options_of(self.sink_class, self.options()))
 
-    def started(self, staging: StagingPlace) -> Sink:
+    def started(self, staging: WriterContext) -> Sink:
         """A sink as it is at the beginning of an epoch."""
         sink = self.sink()
         sink.prepare(sink_place(staging))

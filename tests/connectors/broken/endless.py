@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.connectors.source import Enumeration, Item, News, Planning, ReadContext
+from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
 from tests.connectors.broken import sources
@@ -25,10 +25,10 @@ class Honest(sources.Honest):
         )
         return Enumeration(schemas=(sources.SCHEMA,), splits=tuple(splits))
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         looks = int(memory.get("looks", 0))
         items = ({"first": looks * 10},) if looks < LOOKS else ()
-        return News(items=items, memory={"looks": looks + 1}, again_ms=0 if looks < LOOKS else None)
+        return PollResult(items=items, memory={"looks": looks + 1}, again_ms=0 if looks < LOOKS else None)
 
 
 class EndsWhenItFindsNothing(Honest):
@@ -40,16 +40,16 @@ class EndsWhenItFindsNothing(Honest):
 class ForgetsWhatItHadFound(Honest):
     """A memory costs space in every checkpoint."""
 
-    def look(self, memory: Item, planning: Planning) -> News:
-        return evolve(super().look(memory, planning), memory={"looks": min(2, int(memory.get("looks", 0)) + 1)})
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
+        return evolve(super().poll(memory, planning), memory={"looks": min(2, int(memory.get("looks", 0)) + 1)})
 
 
 class RemembersInTheObject(Honest):
     """The object lives as long as the job."""
 
-    def look(self, memory: Item, planning: Planning) -> News:
+    def poll(self, memory: Item, planning: Planning) -> PollResult:
         self.looks = getattr(self, "looks", -1) + 1
-        return super().look({"looks": self.looks}, planning)
+        return super().poll({"looks": self.looks}, planning)
 
 
 class CountsItsReadings(Honest):

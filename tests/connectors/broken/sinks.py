@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.connectors.sink import SinkPlace, SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.work.committable import Committable
@@ -30,8 +30,8 @@ class Honest(JsonLines):  # type: ignore[misc]
 class WritesAtOnce(Honest):
     """What a reader sees early he need not wait for."""
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer: SinkWriter = super().open_writer(schemas, place)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, context)
         write = writer.write
 
         def write_twice(batch: Batch) -> None:
@@ -46,9 +46,9 @@ class WritesAtOnce(Honest):
 class Copies(Honest):
     """What is staged is swept in the end anyway."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
         for committable in committables:
-            staged = self.staging(place, committable.epoch) / committable.body["name"]
+            staged = self.staging(context, committable.epoch) / committable.body["name"]
             if not staged.exists():
                 raise CommitError(f"{staged} is gone")
             number = sum(1 for _ in Path(self.options[PATH]).glob("*.json"))
@@ -58,32 +58,32 @@ class Copies(Honest):
 class BelievesItIsDone(Honest):
     """`again` says that it was done before."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
         if not again:
-            super().commit(committables, place, again=again)
+            super().commit(committables, context, again=again)
 
 
 class TakesAbsenceForSuccess(Honest):
     """What is not there any more has been published."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
-        super().commit(committables, place, again=True)
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+        super().commit(committables, context, again=True)
 
 
 class LooksOnlyWhereItIsTold(Honest):
     """Where nothing is staged, all is published."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
-        there = [each for each in committables if self.staging(place, each.epoch).is_dir()]
-        super().commit(there if again else committables, place, again=again)
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+        there = [each for each in committables if self.staging(context, each.epoch).is_dir()]
+        super().commit(there if again else committables, context, again=again)
 
 
 class PublishesWhereItIsTold(Honest):
     """What it staged says where it lies; where it goes, the options say."""
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer: SinkWriter = super().open_writer(schemas, place)
-        finish, folder = writer.finish, str(self.staging(place, place.epoch))
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, context)
+        finish, folder = writer.finish, str(self.staging(context, context.epoch))
 
         def finish_with_folder() -> Staged:
             staged = finish()
@@ -92,11 +92,11 @@ class PublishesWhereItIsTold(Honest):
         writer.finish = finish_with_folder  # type: ignore[method-assign]
         return writer
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
         for each in committables:
             staged = Path(each.body["folder"], each.body["name"])
             if staged.exists():
-                staged.rename(Path(self.options[PATH], f"{place.job_id}~{place.pipeline_id}~{staged.name}"))
+                staged.rename(Path(self.options[PATH], f"{context.job_id}~{context.pipeline_id}~{staged.name}"))
             elif not again:
                 raise CommitError(f"{staged} is gone")
 
@@ -104,46 +104,46 @@ class PublishesWhereItIsTold(Honest):
 class SweepsForItsPipeline(Honest):
     """A pipeline has one sink."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        found = list(self.staging(place, 0).parent.glob("*/*.json")) if final else []
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        found = list(self.staging(context, 0).parent.glob("*/*.json")) if final else []
         for path in found:
             path.unlink()
-        return len(found) or super().sweep(place, keep, final=final)
+        return len(found) or super().sweep(context, keep, final=final)
 
 
 class ForgetsTheAttempt(Honest):
     """A unit has one number, and that names it."""
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        unit = f"{place.source_ordinal}-{place.epoch}-{place.unit}"
-        return Writer(self.staging(place, place.epoch) / f"{place.sink_ordinal}~{unit}~.json")
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        unit = f"{context.source_ordinal}-{context.epoch}-{context.unit}"
+        return Writer(self.staging(context, context.epoch) / f"{context.sink_ordinal}~{unit}~.json")
 
 
 class SweepsWhatIsFinished(Honest):
     """A file without a committable is still being written."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return super().sweep(place, keep, final=True) if final else 0
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        return super().sweep(context, keep, final=True) if final else 0
 
 
 class SweepsAllThatIsOld(Honest):
     """The epoch is over, and what lies in its folder with it."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return super().sweep(place, frozenset(), final=final)  # type: ignore[no-any-return]
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        return super().sweep(context, frozenset(), final=final)  # type: ignore[no-any-return]
 
 
 class ForgetsWhatIsCommitted(Honest):
     """What is committed needs no record any more once all that is old is swept."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
         done = self._record.read_text().split() if again and self._record.exists() else []
-        super().commit([each for each in committables if each.id not in done], place, again=False)
+        super().commit([each for each in committables if each.id not in done], context, again=False)
         self._record.write_text(" ".join([*done, *(each.id for each in committables)]))
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         self._record.unlink(missing_ok=True)
-        return int(super().sweep(place, keep, final=final))
+        return int(super().sweep(context, keep, final=final))
 
     @property
     def _record(self) -> Path:
@@ -153,44 +153,46 @@ class ForgetsWhatIsCommitted(Honest):
 class SweepsTooEarly(Honest):
     """A clean folder is a good beginning."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        return super().sweep(place, keep, final=True)  # type: ignore[no-any-return]
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        return super().sweep(context, keep, final=True)  # type: ignore[no-any-return]
 
 
 class SweepsAllButItsOwn(Honest):
     """Whatever is not of this epoch is old."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        folder = self.staging(place, place.epoch)
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        folder = self.staging(context, context.epoch)
         for path in folder.parent.glob("*/*.json"):
-            if path.parent != folder and int(path.parent.name) > place.epoch:
+            if path.parent != folder and int(path.parent.name) > context.epoch:
                 path.unlink()
-        return super().sweep(place, keep, final=final)  # type: ignore[no-any-return]
+        return super().sweep(context, keep, final=final)  # type: ignore[no-any-return]
 
 
 class ShowsWhatIsStaged(Honest):
     """It is as good as published."""
 
-    def published(self, place: SinkPlace) -> list[str]:
-        names = [path.name.split("~") for path in Path(self.options[PATH], ".seatunnel", place.job_id).rglob("*.json")]
+    def published(self, context: SinkContext) -> list[str]:
+        names = [
+            path.name.split("~") for path in Path(self.options[PATH], ".seatunnel", context.job_id).rglob("*.json")
+        ]
         return [name[1] for name in names]
 
 
 class SweepsForOthersToo(Honest):
     """Nobody else writes into this folder."""
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         found = [path for path in Path(self.options[PATH], ".seatunnel").rglob("*.json") if final]
         for path in found:
             path.unlink()
-        return len(found) or super().sweep(place, keep, final=final)
+        return len(found) or super().sweep(context, keep, final=final)
 
 
 class LeavesAbortsToTheSweep(Honest):
     """Something will clear up."""
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer: Any = super().open_writer(schemas, place)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer: Any = super().open_writer(schemas, context)
         writer.abort = writer.file.close
         return writer  # type: ignore[no-any-return]
 
@@ -198,34 +200,34 @@ class LeavesAbortsToTheSweep(Honest):
 class ClearsNothing(Honest):
     """The last sweep took all that was staged, and empty folders hurt nobody."""
 
-    def clear(self, place: SinkPlace) -> None:
+    def clear(self, context: SinkContext) -> None:
         return
 
 
 class SaysThatItTookBack(Honest):
     """It has no way to take rows back, so there is nothing to do."""
 
-    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
+    def retract(self, context: SinkContext, retraction: Retraction) -> int:
         return 0
 
 
 class ProvesSomethingElse(Honest):
     """The driver looks where it would write."""
 
-    def probe(self, place: SinkPlace, token: str) -> None:
+    def probe(self, context: SinkContext, token: str) -> None:
         Path("/tmp", f"seatunnel-{token}").touch()
         Path("/tmp", f"seatunnel-{token}").unlink()
 
-    def prove(self, place: SinkPlace, token: str) -> None:
-        if not (self.staging(place, place.epoch) / token).exists():
+    def prove(self, context: SinkContext, token: str) -> None:
+        if not (self.staging(context, context.epoch) / token).exists():
             raise SinkError("the driver does not see what a task wrote")
 
 
 class PublishesTheLatest(Honest):
     """The last one holds the newest rows."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
-        super().commit(committables[-3:], place, again=again)
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
+        super().commit(committables[-3:], context, again=again)
 
 
 class HasOneBuffer(Honest):
@@ -233,8 +235,8 @@ class HasOneBuffer(Honest):
 
     batches: ClassVar[list[Batch]] = []
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer: SinkWriter = super().open_writer(schemas, place)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer: SinkWriter = super().open_writer(schemas, context)
         write, finish = writer.write, writer.finish
         self.batches.clear()
 
@@ -252,15 +254,15 @@ class HasOneBuffer(Honest):
 class RemovesThenWrites(Honest):
     """Two steps, one after the other: nothing ever happens between two lines."""
 
-    def commit(self, committables: Committables, place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Committables, context: SinkContext, *, again: bool) -> None:
         for committable in committables:
-            staged = self.staging(place, committable.epoch) / committable.body["name"]
+            staged = self.staging(context, committable.epoch) / committable.body["name"]
             rows = None
             with suppress(FileNotFoundError):
                 rows = staged.read_bytes()
                 staged.unlink()
             if rows is not None:
-                Path(self.options[PATH], f"{place.job_id}~{staged.name}").write_bytes(rows)
+                Path(self.options[PATH], f"{context.job_id}~{staged.name}").write_bytes(rows)
             elif not again:
                 raise CommitError(f"{staged} is gone")
 
@@ -277,26 +279,26 @@ class Emptying(Honest):
     """As the example could be with a save mode that keeps its rules: what goes is moved behind a fence, which a newer
     engine takes away before it publishes anything."""
 
-    def prepare(self, place: SinkPlace) -> None:
-        super().prepare(place)
-        self._fence(place).mkdir(parents=True, exist_ok=True)
-        for fence in self._fence(place).parent.iterdir():
-            if int(fence.name) < place.epoch:
+    def prepare(self, context: SinkContext) -> None:
+        super().prepare(context)
+        self._fence(context).mkdir(parents=True, exist_ok=True)
+        for fence in self._fence(context).parent.iterdir():
+            if int(fence.name) < context.epoch:
                 shutil.rmtree(fence)
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         try:
             for file in Path(self.options[PATH]).glob("*.json"):
-                file.rename(self._fence(place) / file.name)
+                file.rename(self._fence(context) / file.name)
         except FileNotFoundError as error:
             raise SinkError("another engine goes on with the job") from error
 
-    def clear(self, place: SinkPlace) -> None:
-        super().clear(place)
-        shutil.rmtree(self._fence(place).parent, ignore_errors=True)
+    def clear(self, context: SinkContext) -> None:
+        super().clear(context)
+        shutil.rmtree(self._fence(context).parent, ignore_errors=True)
 
-    def _fence(self, place: SinkPlace) -> Path:
-        return Path(self.options[PATH], ".seatunnel", place.job_id, "fence", str(place.epoch))
+    def _fence(self, context: SinkContext) -> Path:
+        return Path(self.options[PATH], ".seatunnel", context.job_id, "fence", str(context.epoch))
 
 
 class EmptiesForEachPipeline(Emptying):
@@ -304,18 +306,18 @@ class EmptiesForEachPipeline(Emptying):
 
     saves_later = True
 
-    def create_tables(self, schemas: Sequence[TableSchema], place: SinkPlace) -> None:
+    def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         if not getattr(self, "emptied", False):
-            Emptying.apply_save_mode(self, place)
+            Emptying.apply_save_mode(self, context)
         self.emptied = True
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         """The table is not known yet."""
 
 
 class EmptiesWithoutAFence(Honest):
     """Nobody starts a job twice."""
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
+    def apply_save_mode(self, context: SinkContext) -> None:
         for file in Path(self.options[PATH]).glob("*.json"):
             file.unlink()

@@ -408,9 +408,9 @@ def test_a_watched_folder_finds_new_objects(server: S3Server, folder: str, monke
         monkeypatch.setattr(
             "seatunnel_core.connectors.file.source.time.time_ns", lambda look=look: now_ns + look * 20_000_000_000
         )
-        news = made.look(memory, Planning(parallelism=1))
-        memory = news.memory
-        taken += [item["path"] for item in news.items]
+        polled = made.poll(memory, Planning(parallelism=1))
+        memory = polled.memory
+        taken += [item["path"] for item in polled.items]
     assert taken == [f"s3://{BUCKET}{folder}/a.csv"]
 
 

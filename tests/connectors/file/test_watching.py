@@ -198,9 +198,9 @@ class TestSource:
         planning = Planning(parallelism=1)
         for now_ms in (1_000, 2_000):
             monkeypatch.setattr("time.time_ns", lambda now_ms=now_ms: now_ms * 1_000_000)
-            news = source.look(memory, planning)
-            memory = through_json(dict(news.memory))
-        return news
+            polled = source.poll(memory, planning)
+            memory = through_json(dict(polled.memory))
+        return polled
 
     def test_its_enumeration_lists_nothing_and_has_the_schema(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("1\n")
@@ -217,21 +217,21 @@ class TestSource:
         for name in ("a.csv", ".hidden.csv", "_temporary.csv", "b.csv.tmp"):
             (tmp_path / name).write_text("1\n2\n")
         source = self.source(tmp_path)
-        news = self.settled(source, {}, monkeypatch)
-        assert (len(news.items), news.inspect, news.again_ms) == (1, False, 100)
-        (split,) = source.enumerate(news.items, Planning(parallelism=1)).splits
+        polled = self.settled(source, {}, monkeypatch)
+        assert (len(polled.items), polled.inspect, polled.again_ms) == (1, False, 100)
+        (split,) = source.enumerate(polled.items, Planning(parallelism=1)).splits
         assert split.body["path"] == str(tmp_path / "a.csv")
 
     def test_parquet_is_looked_into_by_tasks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a.parquet").write_text("not opened here")
-        news = self.settled(self.source(tmp_path, file_format_type="parquet"), {}, monkeypatch)
-        assert news.inspect
+        polled = self.settled(self.source(tmp_path, file_format_type="parquet"), {}, monkeypatch)
+        assert polled.inspect
 
     def test_a_pattern_may_name_nothing_yet_and_a_folder_must_be_there(self, tmp_path: Path) -> None:
         planning = Planning(parallelism=1)
-        assert self.source(tmp_path / "*.csv").look({}, planning).items == ()
+        assert self.source(tmp_path / "*.csv").poll({}, planning).items == ()
         with pytest.raises(SourceError, match="absent cannot be listed"):
-            self.source(tmp_path / "absent").look({}, planning)
+            self.source(tmp_path / "absent").poll({}, planning)
 
     def test_folders_give_the_columns_that_the_path_names(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -242,8 +242,8 @@ class TestSource:
         (folder / "a.csv").write_text("1\n")
         source = self.source(tmp_path / "year=*")
         assert source.enumerate((), Planning(parallelism=1)).schemas[0].columns.names == ["id", "year"]
-        news = self.settled(source, {}, monkeypatch)
-        (split,) = source.enumerate(news.items, Planning(parallelism=1)).splits
+        polled = self.settled(source, {}, monkeypatch)
+        (split,) = source.enumerate(polled.items, Planning(parallelism=1)).splits
         assert split.body["keys"] == ["year"]
 
     def test_the_columns_have_to_be_declared(self, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from seatunnel_core.connectors.http.source import HttpSource
-from seatunnel_core.connectors.source import Item, News, Planning, Source
+from seatunnel_core.connectors.source import Item, Planning, PollResult, Source
 from seatunnel_core.connectors.testing import (
     EndlessSourceConformance,
     Skipped,
@@ -98,10 +98,10 @@ class TestPolls(EndlessSourceConformance):
     def expected(self) -> Sequence[Mapping[str, Any]]:
         return ROWS[:5] * self.polls
 
-    def looks(self, source: Source, memory: Item) -> list[News]:
-        found: list[News] = []
+    def looks(self, source: Source, memory: Item) -> list[PollResult]:
+        found: list[PollResult] = []
         while not memory or memory["polls"] < self.polls:
-            found.append(source.look(memory, self.planning))
+            found.append(source.poll(memory, self.planning))
             memory = found[-1].memory
         return found
 

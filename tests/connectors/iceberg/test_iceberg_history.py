@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import ManifestFile
 
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.sink import StagingPlace
+from seatunnel_core.connectors.sink import WriterContext
 from seatunnel_core.connectors.testing import commit, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError
@@ -50,7 +50,7 @@ def rows(*ids: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"id": each} for each in ids], schema=ORDERS.columns)
 
 
-def staged(sink: IcebergSink, unit: int, **where: Any) -> tuple[Committable, StagingPlace]:
+def staged(sink: IcebergSink, unit: int, **where: Any) -> tuple[Committable, WriterContext]:
     """One row whose id is the unit's number."""
     there = place(unit=unit, **where)
     sink.prepare(sink_place(there))

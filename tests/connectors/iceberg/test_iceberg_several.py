@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
-from seatunnel_core.connectors.sink import StagingPlace
+from seatunnel_core.connectors.sink import WriterContext
 from seatunnel_core.connectors.testing import commit, options_of
 from seatunnel_core.connectors.testing.drive import place, shipped, sink_place, through_json
 from seatunnel_core.errors import CommitError, SinkError
@@ -42,7 +42,7 @@ def rows(schema: TableSchema, *ids: int) -> Batch:
     return Batch(table=schema.table, rows=pa.RecordBatch.from_pylist(found, schema=schema.columns))
 
 
-def staged(sink: IcebergSink, *ids: int, **where: Any) -> tuple[Committable, StagingPlace]:
+def staged(sink: IcebergSink, *ids: int, **where: Any) -> tuple[Committable, WriterContext]:
     """A unit with the ids in both tables."""
     there = place(**where)
     sink.prepare(sink_place(there))

@@ -19,7 +19,7 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema
 from seatunnel_core.connectors.iceberg.sink import IcebergSink
 from seatunnel_core.connectors.iceberg.table import _delete
-from seatunnel_core.connectors.sink import StagingPlace
+from seatunnel_core.connectors.sink import WriterContext
 from seatunnel_core.connectors.testing import commit, options_of, stage
 from seatunnel_core.connectors.testing.drive import begin, place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
@@ -46,7 +46,7 @@ def rows(*ids: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"id": each, "name": f"n{each}"} for each in ids], schema=ORDERS.columns)
 
 
-def staged(sink: IcebergSink, *ids: int, **where: Any) -> tuple[Committable, StagingPlace]:
+def staged(sink: IcebergSink, *ids: int, **where: Any) -> tuple[Committable, WriterContext]:
     there = place(**where)
     sink.prepare(sink_place(there))
     return stage(sink, ORDERS, [rows(*ids)], there), there

@@ -189,7 +189,7 @@ def test_new_partitions_and_topics_of_a_pattern_are_found(broker: Kafka, topic: 
     made = source(broker, f"{topic}-.*", pattern=True, **{"partition-discovery.interval-millis": 1})
     made.run_in(streaming=True)
     planning = Planning(parallelism=2)
-    first = made.look({}, planning)
+    first = made.poll({}, planning)
     assert [(item["start"], item["end"]) for item in first.items] == [(0, 5)]
     broker.admin.create_partitions([NewPartitions(f"{topic}-a", 2)])[f"{topic}-a"].result(30)
     broker.topic(f"{topic}-b")
@@ -197,8 +197,8 @@ def test_new_partitions_and_topics_of_a_pattern_are_found(broker: Kafka, topic: 
     deadline = time.monotonic() + 30
     memory, found = first.memory, []
     while not found and time.monotonic() < deadline:
-        news = made.look(memory, planning)
-        memory, found = news.memory, [*news.items]
+        polled = made.poll(memory, planning)
+        memory, found = polled.memory, [*polled.items]
         time.sleep(0.05)
     assert [(item["topic"], item["start"], item["end"]) for item in found] == [(f"{topic}-b", 0, 2)]
     assert {topic: sorted(offsets) for topic, offsets in memory["topics"].items()} == {

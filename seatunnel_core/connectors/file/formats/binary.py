@@ -19,7 +19,7 @@ from seatunnel_core.connectors.file.formats.source_format import Piece, SourceFo
 from seatunnel_core.connectors.file.formats.writer import FileWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile, StagedOutput
 from seatunnel_core.connectors.filesystems.staged_name import STAGING
-from seatunnel_core.connectors.sink import SinkWriter, Staged, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.connectors.staging.table_names import table_folder
 from seatunnel_core.connectors.staging.target import unique_name
@@ -113,18 +113,18 @@ class BinaryFileWriter(FileWriter):
 class BinarySinkWriter(SinkWriter):
     """Puts the pieces of one attempt of one unit together in the staging folder."""
 
-    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], place: StagingPlace) -> None:
-        self._target = sink.target(place)
+    def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], context: WriterContext) -> None:
+        self._target = sink.target(context)
         self._folders = {schema.table: table_folder(sink.template, schema) for schema in schemas}
-        self._epoch = place.epoch
-        self._staging = self._target.staging(place.epoch)
-        self._unique = unique_name(place)
+        self._epoch = context.epoch
+        self._staging = self._target.staging(context.epoch)
+        self._unique = unique_name(context)
         self._files: dict[str, _Copy] = {}
         """By their path below the target."""
 
         self._open: deque[_Copy] = deque()
         self._rows = self._bytes = 0
-        self._target.require(place.epoch)
+        self._target.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
         folder = self._folders[batch.table]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from seatunnel_core.config.option import BOOLEAN, LONG, STRING, Option, Options
-from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkPlace, SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, ReadContext, Source, discovered
 from seatunnel_core.connectors.written_options import written_options
 from seatunnel_core.errors import CommitError, SinkError, SourceError
@@ -122,7 +122,7 @@ class SimulatedSink(_InWorld, Sink):
         name: str = self.options["title"]
         return name
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         raise NotImplementedError
 
     @property
@@ -130,30 +130,30 @@ class SimulatedSink(_InWorld, Sink):
         """In some jobs all sinks write into one target."""
         return SaveMode(target="shared" if self.world.shares_target else self.options["path"], does="DROP_DATA")
 
-    def prepare(self, place: SinkPlace) -> None:
+    def prepare(self, context: SinkContext) -> None:
         """Leaves a fence, and takes away those of earlier processes."""
 
         def fence() -> None:
             fences = self.world.fences.setdefault(self.save_mode.target, set())
-            fences.difference_update([fence for fence in fences if fence.process < place.process])
-            fences.add(place)
+            fences.difference_update([fence for fence in fences if fence.process < context.process])
+            fences.add(context)
 
         self._act(fence, "prepare")
 
-    def apply_save_mode(self, place: SinkPlace) -> None:
-        sight, target = self._sight(place), self.save_mode.target
+    def apply_save_mode(self, context: SinkContext) -> None:
+        sight, target = self._sight(context), self.save_mode.target
 
         def empty() -> None:
-            if place not in self.world.fences[target]:
+            if context not in self.world.fences[target]:
                 raise SinkError("another engine goes on with the job")
             self.world.empties(target)
-            sight.save_mode(place.epoch, self._name)
+            sight.save_mode(context.epoch, self._name)
 
         self._act(empty, "save mode")
 
-    def commit(self, committables: Sequence[Committable], place: SinkPlace, *, again: bool) -> None:
+    def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """One after the other, each an atomic step; the process may die or sleep between two."""
-        sight, fails = self._sight(place), self.world.scenario.faults.commit_fails
+        sight, fails = self._sight(context), self.world.scenario.faults.commit_fails
         for committable in committables:
             if self.world.chance(fails / 4):
                 raise CommitError("the simulation broke a commit", retryable=True)
@@ -161,28 +161,28 @@ class SimulatedSink(_InWorld, Sink):
             self.world.may_fall_asleep("commit")
             try:
                 self.world.stage.act(
-                    lambda each=committable: sight.publish(place.epoch, self._name, self.told, each, again=again)
+                    lambda each=committable: sight.publish(context.epoch, self._name, self.told, each, again=again)
                 )  # type: ignore[misc]
             except MissingError as error:
                 raise CommitError(str(error)) from error
         if self.world.chance(fails):
             raise CommitError("the simulation broke a commit after all was published", retryable=True)
 
-    def sweep(self, place: SinkPlace, keep: frozenset[str], *, final: bool) -> int:
-        sight = self._sight(place)
-        keys = self._act(lambda: sight.to_sweep(self._name, self.told, place.epoch, keep, final=final), "sweep")
-        self._act(lambda: sight.sweep(place.epoch, keys), "sweep")
+    def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
+        sight = self._sight(context)
+        keys = self._act(lambda: sight.to_sweep(self._name, self.told, context.epoch, keep, final=final), "sweep")
+        self._act(lambda: sight.sweep(context.epoch, keys), "sweep")
         return len(keys)
 
-    def retract(self, place: SinkPlace, retraction: Retraction) -> int:
-        sight = self._sight(place)
+    def retract(self, context: SinkContext, retraction: Retraction) -> int:
+        sight = self._sight(context)
         listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, self.told, retraction), "retraction")
         for publication in listed:
-            self._act(lambda each=publication: sight.take_back(place.epoch, each), "retraction")  # type: ignore[misc]
+            self._act(lambda each=publication: sight.take_back(context.epoch, each), "retraction")  # type: ignore[misc]
         return len(listed)
 
-    def _sight(self, place: SinkPlace) -> "Sight":
-        return self.world.sights[place.pipeline_id]
+    def _sight(self, context: SinkContext) -> "Sight":
+        return self.world.sights[context.pipeline_id]
 
     def _act(self, effect: Any, what: str) -> Any:
         fails = self.world.chance(self.world.scenario.faults.place_fails)

@@ -13,7 +13,7 @@ from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.config.engine import ENGINE, EngineConfig, StorageConfig
 from seatunnel_core.config.job_file import RawJob, job_from_code
 from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.sink import SinkPlace
+from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.spark.program import Program
@@ -61,7 +61,7 @@ class JobWorld:
         self.shares_target = scenario.seed % 3 == 0
         """Whether all sinks write into one target, which their save modes empty."""
 
-        self.fences: dict[str, set[SinkPlace]] = {}
+        self.fences: dict[str, set[SinkContext]] = {}
         """By target: who may empty it."""
 
         self.written: set[str] = set()

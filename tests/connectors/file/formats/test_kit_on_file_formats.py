@@ -13,7 +13,7 @@ import pytest
 from seatunnel_core.connectors.file.formats.binary import COLUMNS
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.sink import SinkWriter, StagingPlace
+from seatunnel_core.connectors.sink import SinkWriter, WriterContext
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SourceConformance, plan, read
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -110,8 +110,8 @@ class CopiesOfIds(LocalFileSink):
 
     def check_schema(self, schema: TableSchema) -> None: ...
 
-    def open_writer(self, schemas: Sequence[TableSchema], place: StagingPlace) -> SinkWriter:
-        writer = super().open_writer(schemas, place)
+    def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
+        writer = super().open_writer(schemas, context)
         copy = writer.write
 
         def write(batch: Batch) -> None:
