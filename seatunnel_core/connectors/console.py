@@ -1,6 +1,6 @@
-"""The sink ``Console``: prints the rows of a unit of work when the unit ends.
+"""The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer packs the lines of its rows, which travel to the driver with the unit's result and stand in no checkpoint. A
+A writer packs the lines of its rows, which travel to the driver with the unit's result and are in no checkpoint. A
 unit that is repeated after a failure prints again. A row looks as in SeaTunnel, where ``subtaskIndex`` is the number of
 the unit here, and ``rowIndex`` counts the rows of the unit.
 """
@@ -51,11 +51,11 @@ class ConsoleSink(Sink):
         sys.stdout.flush()
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        """The rows are on the screen."""
+        """Do nothing: the rows are on the screen."""
 
 
 class ConsoleWriter(SinkWriter):
-    """Packs the lines."""
+    """Compresses the lines of a unit's rows, for ``ConsoleSink.show``."""
 
     def __init__(self, options: Options, unit: int) -> None:
         self._unit = unit
@@ -116,7 +116,7 @@ def _column(column: pa.Field, values: pa.Array) -> list[str]:
 
 
 def _shown(value: Any, kind: pa.DataType) -> str:
-    """A value as JSON, but a text or a moment without quotes, as in SeaTunnel."""
+    """Return a value as JSON, but a text or a moment without quotes, as in SeaTunnel."""
     if isinstance(value, str):
         return value
     text = json_text(value, kind)
@@ -124,5 +124,5 @@ def _shown(value: Any, kind: pa.DataType) -> str:
 
 
 def _printable(text: str) -> str:
-    """A text on one line, without the control characters that would move a terminal's cursor."""
+    """Return a text on one line, without the control characters that would move a terminal's cursor."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

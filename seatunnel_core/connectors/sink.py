@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Guarantee(enum.Enum):
-    """What a sink promises when work is repeated."""
+    """What a sink guarantees when work is repeated."""
 
     EXACTLY_ONCE = "exactly-once"
     """Two-phase: rows are staged, and published once."""
@@ -38,7 +38,10 @@ class Guarantee(enum.Enum):
 
 @frozen(kw_only=True)
 class WriterContext:
-    """Where one attempt of one work unit stages its rows. Every part goes into the names of staged and target files."""
+    """One attempt of one work unit, as a writer in a task knows it.
+
+    Put every part into the names of staged and target files.
+    """
 
     job_id: str
     pipeline_id: int
@@ -47,24 +50,24 @@ class WriterContext:
     epoch: int
     unit: int
     attempt: str
-    """Our attempt and Spark's task attempt, e.g. ``"1-37"``: no two attempts share it."""
+    """Our attempt and Spark's task attempt, such as ``"1-37"``: no two attempts share it."""
 
 
 @frozen(kw_only=True)
 class SinkContext:
-    """The part of a staging place that a sink knows in the driver, before any unit runs."""
+    """One sink of a pipeline in one epoch, as the driver knows it before any unit runs."""
 
     job_id: str
     pipeline_id: int
     sink_ordinal: int
     epoch: int
     process: int = 0
-    """Equal for all pipelines of one process, and larger than in any process of the job before it."""
+    """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
 
 
 @frozen(kw_only=True)
 class Staged:
-    """What a writer leaves behind when it is finished."""
+    """What a finished writer hands over."""
 
     body: Mapping[str, Any]
     """What ``commit`` needs: JSON values only."""
@@ -72,26 +75,30 @@ class Staged:
     rows: int
     bytes: int
     table_rows: Mapping[str, int] = field(factory=dict)
-    """How many of the rows each table has, for a sink that wants to know in ``conclude``; else empty."""
+    """How many of the rows each table has, for a sink that uses them in ``conclude``; else empty."""
 
     shown: tuple[str, ...] = ()
-    """What ``Sink.show`` gets as soon as the unit has ended; no checkpoint holds it."""
+    """Passed to ``Sink.show`` as soon as the unit has ended; never part of a checkpoint."""
 
 
 class SinkWriter(ABC):
     """Stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
 
-    ``finish`` may run in another thread than ``write``, while the task already writes its next unit with a writer of
-    its own: what writers share, the sink's attributes above all, must bear that.
+    ``finish`` may run in another thread than ``write``, while the task already writes its next unit with another
+    writer: whatever writers share, above all the attributes of the sink, must allow for that.
     """
 
     @abstractmethod
     def write(self, batch: Batch) -> None:
-        """Take the rows of one batch. Raises ``RowError`` for a row that the target cannot hold."""
+        """Stage the rows of one batch.
+
+        Raises:
+            RowError: the target cannot hold a row.
+        """
 
     @abstractmethod
     def finish(self) -> Staged:
-        """Make all that was written durable and describe it. Called once, last."""
+        """Make everything written durable and return its description. Called once, last."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -100,81 +107,93 @@ class SinkWriter(ABC):
 
 @frozen(kw_only=True)
 class SaveMode:
-    """What a sink does with what is in its target when the job first starts."""
+    """What a sink does with existing data of its target when the job first starts."""
 
     target: str
-    """Equal for two sinks that would do it to the same thing: the path of a folder, the name of a table."""
+    """Equal for two sinks that would act on the same thing: the path of a folder, the name of a table."""
 
     does: str = ""
-    """As the options say it, such as ``DROP_DATA``; empty when everything stays as it is."""
+    """As the options name it, such as ``DROP_DATA``; empty when everything stays as it is."""
 
 
 class Sink(ABC):
     """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
 
     identifier: ClassVar[str]
+    """The name in job files, equal to the name of the entry point; compared without regard to case."""
+
     declared: ClassVar[tuple[Option[Any], ...]]
+    """Every option that the sink understands."""
+
     guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
+    """What the sink guarantees when work is repeated."""
+
     remarks: tuple[str, ...] = ()
-    """What a person should know of the options, although they work: warnings when the job is planned."""
+    """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     weakness: str = ""
-    """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone says."""
+    """Why it is not exactly-once, as words that follow its name; empty: what the guarantee alone implies."""
 
     tells_rows_apart: bool = False
-    """Whether a writer that raises ``RowError`` has taken no row of that batch; so bad rows can be found, left out or
-    written with null, as ``row_error_handle_way`` says, which is refused without it."""
+    """Whether a writer that raises ``RowError`` has taken no row of that batch, so that bad rows can be found, and left
+    out or written with null, as ``row_error_handle_way`` asks. Without it that option is refused."""
 
     takes_any_moment: bool = False
-    """Whether a writer takes dates before the year 1 and after 9999, as Arrow has them; else it is handed none, and
-    their rows are refused before it (``within_extent``)."""
+    """Whether a writer takes dates before the year 1 and after 9999, as Arrow has them. If not, rows with such a date
+    are refused before they reach it (``within_extent``)."""
 
     retracts: ClassVar[bool] = False
-    """Whether ``retract`` is there: the pipeline can go back to an older checkpoint without publishing rows twice."""
+    """Whether ``retract`` is implemented: the pipeline can go back to an older checkpoint without publishing rows
+    twice."""
 
     saves_later: ClassVar[bool] = False
-    """Whether ``apply_save_mode`` only notes that it is to be done, and ``create_tables`` does it, because the tables
-    are not known before. Such a sink has to see to it by itself that it happens once for a job and a table, before any
-    of the job's sinks publishes there, and that an engine which was replaced does nothing any more."""
+    """Whether ``apply_save_mode`` only records the request and ``create_tables`` carries it out, because the tables are
+    not known earlier. Such a sink has to make sure by itself that this happens once per job and table, before any of
+    the job's sinks publishes there, and that a replaced engine changes nothing any more."""
 
     forgets: ClassVar[bool] = True
     """Whether ``sweep`` also forgets what it committed, so that ``keep`` has to hold all that live checkpoints name.
-    ``False`` for a sink whose target tells that for ever: then only what its start has restored is read."""
+    ``False`` for a sink whose target records that for ever: then only what its start has restored is read."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that its Spark tasks import beyond pyarrow; probed on the executors before data moves."""
+    """Top-level modules that its Spark tasks import beyond pyarrow; executors are probed for them before data moves."""
 
     example: ClassVar[str] = ""
-    """Options of a block in HOCON that works, for help and documentation; empty: one is made of the required ones."""
+    """Options of a valid block in HOCON, for help and documentation; empty: one is built from the required options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
 
     @property
     def target_folder(self) -> str | None:
-        """The folder in which it stages, below ``.seatunnel/``; the job's manifest records it, so that what a dead job
-        left can be found. ``None`` for a sink that stages nothing, or somewhere else."""
+        """The folder in which it stages, below ``.seatunnel/``; ``None`` for a sink that stages nothing, or elsewhere.
+
+        The job's manifest records it, so that leftovers of a dead job can be found.
+        """
         return None
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """What staged things are bound to: the options that say where they are to be published and what they mean
-        there, with their values for a person, without secrets. The job's manifest keeps them, and no committable is
-        given to a sink that is told otherwise. As it stands here: all options that are not at their defaults. A sink
-        whose ``commit`` does nothing, or goes by what the committable says alone, has none.
+        """What staged things are bound to: the options that define where they are published and what they mean there.
+
+        The values are readable texts without secrets. The job's manifest keeps them, and a committable is never given
+        to a sink whose values differ. By default all options that are not at their defaults. A sink whose ``commit``
+        does nothing, or depends on the committable alone, returns none.
         """
         return written_options(self.options, *self.options.declared)
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
-        """What ``retract`` finds published things by, besides that: options with their values, as in ``bound_to``."""
+        """The options by which ``retract`` recognises published things, beyond ``bound_to`` and in the same form."""
         return {}
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """What ``apply_save_mode`` does, and where: it is called for one of the sinks of a job that share a target. As
-        it stands here, sinks do that which are told the same; ``None``: there is nothing to do, whatever the options
-        say."""
+        """What ``apply_save_mode`` does, and to which target; ``None`` if there is nothing to do.
+
+        ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
+        ``bound_to`` share one.
+        """
         if type(self).apply_save_mode is Sink.apply_save_mode:
             return None
         told = (f"{key}={value}" for key, value in sorted(self.bound_to.items()))
@@ -182,32 +201,36 @@ class Sink(ABC):
 
     @property
     def emptied_folder(self) -> str | None:
-        """The local folder that ``apply_save_mode`` empties, so that no source of the same job reads from it; ``None``
-        for a sink that removes nothing."""
+        """The local folder that ``apply_save_mode`` empties; ``None`` for a sink that removes nothing.
+
+        The planner refuses a job with a source that reads from it.
+        """
         return None
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Refuse a table whose columns do not fit to the options. In the driver: by ``--check``, where the columns are
-        known without the data, and in a run before any task writes.
+        """Refuse a table whose columns do not fit the options.
+
+        Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
+        writes.
 
         Raises:
-            SinkError: says what is asked for and what there is.
+            SinkError: the message names what is asked for and what there is.
         """
         return
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
-        """As ``check_schema``, for all tables together: those that do not go with each other are refused, too."""
+        """Refuse tables by ``check_schema``, and tables that do not go with each other."""
         for schema in schemas:
             self.check_schema(schema)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Create what is missing for these tables, and refuse those that do not fit to what is there. In the driver of
-        a run, once the schemas are known and before any task writes; for each source, and again at every start.
+        """Create what is missing for these tables, and refuse those that do not fit the existing ones.
 
-        The sink is shipped to its tasks after this, so it may keep in itself what they have to know.
+        Runs in the driver once the schemas are known and before any task writes; for each source, and again at every
+        start. The sink is shipped to its tasks after this, so it may keep in itself what they have to know.
 
         Raises:
-            SinkError: says what is asked for and what there is.
+            SinkError: the message names what is asked for and what there is.
         """
 
     @abstractmethod
@@ -215,12 +238,12 @@ class Sink(ABC):
         """Begin to stage one unit. Runs in a Spark task."""
 
     def merge(self, parts: Sequence[Staged]) -> Staged:
-        """Describe as one what several tasks staged for the same work unit, as a Spark shuffle makes them do.
+        """Combine what several tasks staged for the same work unit, as a Spark shuffle makes them do.
 
-        As it stands here it joins the lists in the bodies, and wants everything else in them to be equal.
+        By default, lists in the bodies are joined and everything else in them must be equal.
 
         Raises:
-            SinkError: the bodies cannot be put together like that; a sink with such bodies says how.
+            SinkError: the bodies cannot be combined in this way; such a sink has to override this method.
         """
         body: dict[str, Any] = {}
         for part in parts:
@@ -241,26 +264,34 @@ class Sink(ABC):
         )
 
     def show(self, shown: Sequence[str]) -> None:
-        """Take what the writer of a unit that has ended left in ``Staged.shown``. In the driver, before the unit is
-        committed, and again for a unit that is repeated after a failure."""
+        """Show what the writer of a finished unit left in ``Staged.shown``.
+
+        Runs in the driver before the unit is committed, and again for a unit that is repeated after a failure.
+        """
 
     def prepare(self, context: SinkContext) -> None:
-        """Create the staging folder, and find out whether the target can be written. In the driver, at the start.
+        """Create the staging folder, and check that the target can be written. Runs in the driver, at the start.
 
-        The engine looks whether the job still is its own behind this and before ``apply_save_mode``. So what
-        ``prepare`` leaves behind, and takes away if it is of a smaller epoch, can keep an engine that was replaced, and
-        fell asleep after that look, from emptying the target: see ``docs/write-a-connector.md``.
+        The engine checks between this and ``apply_save_mode`` that the job is still its own. An engine may be suspended
+        after that check and resume when it has been replaced. To keep it from emptying the target then, leave a fence
+        here and remove those of smaller epochs: see ``docs/write-a-connector.md``.
         """
 
     def probe(self, context: SinkContext, token: str) -> None:
-        """In a Spark task, before data moves: leave ``token`` where ``prove`` in the driver must find it."""
+        """Leave ``token`` in a Spark task, before data moves, where ``prove`` in the driver must find it."""
 
     def prove(self, context: SinkContext, token: str) -> None:
-        """In the driver: raise ``SinkError`` unless the probe's ``token`` can be seen (another host's disk?)."""
+        """Check in the driver that the token of ``probe`` is visible.
+
+        Raises:
+            SinkError: it is not; tasks may write to a disk of another host.
+        """
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Act as ``data_save_mode`` says. Called once for a job and a target, before any of its pipelines publishes
-        anything there; again only when the process was killed before that was stored.
+        """Treat existing data as ``data_save_mode`` asks.
+
+        Called once for a job and a target, before any of its pipelines publishes there; again only if the process was
+        killed before the call was recorded.
 
         Raises:
             SinkError: it cannot be done, or another engine goes on with the job.
@@ -268,24 +299,34 @@ class Sink(ABC):
 
     @abstractmethod
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        """Publish, in order. ``again`` says that an earlier attempt, here or in a former process, may have done it.
+        """Publish the committables, in order.
+
+        Args:
+            committables: what writers staged, as a checkpoint gives it back.
+            context: the sink and its epoch.
+            again: whether an earlier attempt, in this process or a former one, may already have published them.
 
         Raises:
-            CommitError: names the committable and what stands in the way; ``retryable`` when trying again may help.
+            CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
-        """Remove this pipeline's staging of older epochs (of its own too when ``final``), and say how many things went.
+        """Remove what this pipeline staged in older epochs, and return how many things were removed.
 
-        ``keep`` holds the ids of the committables that some live checkpoint names; what they name stays, and that they
-        were committed stays known: a person may go back to that checkpoint.
+        Args:
+            context: the sink and its epoch.
+            keep: the ids of the committables that some live checkpoint names. What they name stays, and so does the
+                record that they were committed, because the job may be restored from that checkpoint.
+            final: whether to sweep the current epoch too.
         """
         return 0
 
     def retract(self, context: SinkContext, retraction: Retraction) -> int:
-        """Remove from the target what ``retraction`` takes of all that this sink published for this pipeline, for good
-        when it returns, and say how many things went. What is gone already counts as taken back: it may be called again
-        after a crash in its midst, and by an engine that has been replaced while the newer one runs.
+        """Remove from the target what ``retraction`` selects of all that this sink published for this pipeline.
+
+        The removal is durable when this returns the number of removed things. What is gone already counts as retracted:
+        the engine may call this again after a crash in the middle, and a replaced engine may do so while the newer one
+        runs.
 
         Raises:
             SinkError: it cannot be done; ``retryable`` when trying again may help.
@@ -293,54 +334,65 @@ class Sink(ABC):
         raise SinkError(f"sink {self.identifier} cannot take published rows back")
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """The ids of the committables of this pipeline that the target itself shows to be published, as far as it does;
-        none for a sink that cannot tell. Before a restored pipeline does anything else: what its newest checkpoint does
-        not know of was published behind one that somebody removed. Nothing is made or fenced off for it.
+        """Return the ids of this pipeline's committables that the target itself shows to be published.
+
+        Return none if the target cannot tell. Called before a restored pipeline does anything else: an id that the
+        newest checkpoint does not know was published after a checkpoint that somebody has removed. Must create and
+        fence off nothing.
 
         Raises:
-            SinkError: the target cannot be looked at; ``retryable`` when trying again may help.
+            SinkError: the target cannot be read; ``retryable`` when trying again may help.
         """
         return ()
 
     def clear(self, context: SinkContext) -> None:
-        """Sweep a last time, what came late, and remove what sweeps leave, empty folders for example. Called once the
-        job is recorded as ended, when nothing will be restored any more; may not be called at all, and is not repeated.
+        """Sweep a last time, and remove what sweeps leave, such as empty folders.
+
+        Called once the job is recorded as ended, when nothing will be restored any more. May not be called at all, and
+        is not repeated.
         """
         self.sweep(context, frozenset(), final=True)
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
-        """Called once, when the last rows of a bounded pipeline are committed. ``Assert`` checks its row rules here.
+        """Act on the end of a bounded pipeline, once its last rows are committed. ``Assert`` checks its row rules here.
 
         Args:
             committed_rows: of the whole life of the pipeline, restarts included.
-            table_rows: of these, the rows of each table, as far as ``Staged.table_rows`` told them.
+            table_rows: the committed rows of each table, as far as ``Staged.table_rows`` reported them.
 
         Raises:
-            RuleError: the pipeline fails, although its rows stay where they are.
+            RuleError: the pipeline fails, although its rows stay published.
         """
 
 
 class FrameSink(Sink):
-    """A sink into which Spark itself writes: tasks stage its rows as those of any sink, and to publish them the driver
-    has Spark read what is staged and write it.
+    """A sink into which Spark itself writes.
+
+    Tasks stage its rows as those of any sink; to publish them, Spark reads what is staged and writes it, started by the
+    driver.
     """
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """In place of ``create_tables``. ``empty`` has the columns of the first schema, and no row.
+        """Make the target ready, in place of ``create_tables``.
+
+        Args:
+            empty: a frame with the columns of the first schema and no row.
+            schemas: the tables.
+            context: the sink and its epoch.
 
         Raises:
-            SinkError: as ``create_tables``; what Spark raises becomes one.
+            SinkError: as ``create_tables``; the engine turns exceptions of Spark into one.
         """
 
     @abstractmethod
     def publish(
         self, spark: "SparkSession", committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
-        """In place of ``commit``.
+        """Publish the committables with Spark, in place of ``commit``.
 
         Raises:
-            CommitError: as ``commit``; what Spark raises becomes one.
+            CommitError: as ``commit``; the engine turns exceptions of Spark into one.
         """
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:

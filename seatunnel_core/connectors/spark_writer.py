@@ -73,7 +73,7 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""The targets that this process has made: job, process and what its save mode is about."""
+"""The targets that this process has made: job, process and target of the save mode."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 
@@ -120,7 +120,7 @@ class SparkSink(FrameSink):
             self.weakness += "; that this changes nothing is what its option idempotent says"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks get neither the options, which may hold passwords, nor the class: only the driver has Spark write."""
+        """Leave out the options, which may hold passwords, and the class: only the driver has Spark write."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property
@@ -189,11 +189,11 @@ class SparkSink(FrameSink):
         self._target(context).prove(context.epoch, token)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """The target is made by ``begin``, when the columns are known."""
+        """Only record the request: ``begin`` makes the target, when the columns are known."""
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """A frame without rows is written as ``mode`` says: this makes the target, and Spark tells what is wrong."""
+        """Make the target: write a frame without rows as ``mode`` asks, so that Spark reports what is wrong."""
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
@@ -203,7 +203,7 @@ class SparkSink(FrameSink):
         self._columns, self._made_target, self._makes_target = schemas[0].columns, True, False
 
     def _make_once(self, empty: "DataFrame", context: SinkContext) -> None:
-        """What another pipeline has made is not replaced."""
+        """Make the target unless another pipeline of this process has made it."""
         assert self.save_mode is not None
         target = (context.job_id, context.process, self.save_mode.target)
         if target not in _made:
@@ -255,7 +255,7 @@ class SparkSink(FrameSink):
 
 
 class ParquetStager(SinkWriter):
-    """One Parquet file in the staging folder, of the types that Spark reads."""
+    """Writes one Parquet file into the staging folder, with the types that Spark reads."""
 
     def __init__(self, target: Target, columns: pa.Schema, context: WriterContext) -> None:
         self._target = target
@@ -312,7 +312,7 @@ def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
 
 
 def _fingerprint(columns: pa.Schema) -> str:
-    """The same for the same columns: Spark reads files of others apart."""
+    """Return a hash that is equal for equal columns: Spark reads files with different columns separately."""
     return hashlib.sha256(columns.remove_metadata().serialize()).hexdigest()[:12]
 
 

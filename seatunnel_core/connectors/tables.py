@@ -23,14 +23,14 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""So much of a table comes in one piece before the next table has its turn, so that small tables stay together."""
+"""How many bytes of a table come in one run before the next table has its turn, so that small tables stay together."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
-    """The option ``tables_configs`` of a source.
+    """Return the option ``tables_configs`` of a source.
 
     Args:
-        declared: what each entry may have.
+        declared: the options that each entry may have.
     """
     return Option(
         TABLES,
@@ -42,7 +42,7 @@ def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
 
 
 def source_of(plugin: type[Source], options: Options) -> Source:
-    """The source that a job asks for: of one table, or of several.
+    """Return the source that a job asks for: of one table, or of several.
 
     Raises:
         UsageError: the options of an entry do not go together, or entries do not go together.
@@ -61,7 +61,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
 
 
 def _beside(entry: Options, options: Options) -> Options:
-    """The options of an entry, with what counts for all of them."""
+    """Return the options of an entry, with those that apply to all entries."""
     if not options.is_set(ROW_ERRORS):
         return entry
     return Options(
@@ -86,10 +86,10 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 
 
 class SeveralTables(Source):
-    """Hands everything on to the source of the table that it concerns.
+    """Delegates each call to the source of the table concerned.
 
-    Items and the bodies of splits carry the name of their table, so a job may get more tables, or others, and goes on
-    with those that it had.
+    Items and the bodies of splits carry the name of their table, so a job that gets more tables, or other ones, still
+    reads the splits of those that it had.
     """
 
     identifier: str  # type: ignore[misc]
@@ -99,7 +99,7 @@ class SeveralTables(Source):
     task_modules: tuple[str, ...]  # type: ignore[misc]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
-        """``sources`` by the names of their tables; at least one."""
+        """Take the sources by the names of their tables; at least one."""
         super().__init__(options)
         self._sources = dict(sources)
         first = next(iter(self._sources.values()))
@@ -152,7 +152,7 @@ class SeveralTables(Source):
         return {**item, "item": self._sources[item["table"]].inspect(item["item"], planning)}
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
-        """At the start all tables are asked; later only those of which there is polled."""
+        """Ask all tables at the start, and later only those for which items are given."""
         asked = list(self._sources) if self.bounded or not inspected else {item["table"]: None for item in inspected}
         found = {
             table: self._sources[table].enumerate(
@@ -167,7 +167,7 @@ class SeveralTables(Source):
         return Enumeration(schemas=_different(found), splits=tuple(splits))
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
-        """Each table is asked as often as it wants to be."""
+        """Poll each table as often as it asks for."""
         known = stored.below(memory, "tables") if memory else {}
         passed_ms = stored.number(memory, "passed_ms") if memory else 0
         items: list[Item] = []
@@ -251,13 +251,13 @@ class SeveralTables(Source):
 
 
 def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
-    """As its own source knows them."""
+    """Return the splits of a table, as its own source knows them."""
     own = (split for split in splits if split.body["table"] == table)
     return [evolve(split, body=stored.below(split.body, "split")) for split in own]
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
-    """The splits of all tables in an order in which the tables come to their ends together, in pieces of some size.
+    """Order the splits of all tables so that the tables come to their ends together, in runs of ``RUN_BYTES``.
 
     The splits of one table keep their order.
     """

@@ -1,6 +1,6 @@
-"""What the tasks of plugins import beyond pyarrow: found missing in the driver, and told with what to install.
+"""The modules that tasks of plugins import beyond pyarrow: checked in the driver, with what to install.
 
-On the executors the same modules are looked for by the probe of the Spark layer.
+On the executors, the probe of the Spark layer checks the same modules.
 """
 
 from collections.abc import Iterable
@@ -16,16 +16,16 @@ _OTHER_NAMES = {
     "adbc_driver_postgresql": "adbc-driver-postgresql",
     "psycopg": "'psycopg[binary]'",
 }
-"""What pip calls a module that is not installed, where a package of the module's own name is another one."""
+"""The name of a module's package for pip, where it differs and the module is not installed."""
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
-    """Each module that the tasks of these plugins import, and who needs it: ``{"duckdb": "the transform Sql"}``."""
+    """Return each module that the tasks of these plugins import, and its user: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
 
 
 def missing(plugin: Any) -> str | None:
-    """What to tell a person whose Python has not got what a plugin's tasks import; ``None`` when nothing is missing."""
+    """Return a message that names what a plugin's tasks import and this Python lacks; ``None`` if nothing is."""
     lacking = [module for module in plugin.task_modules if find_spec(module) is None]
     if not lacking:
         return None
@@ -33,7 +33,7 @@ def missing(plugin: Any) -> str | None:
 
 
 def packages(modules: Iterable[str]) -> str:
-    """What pip has to be given for the modules, as far as this machine can tell."""
+    """Return what to pass to pip for the modules, as far as this machine can tell."""
     distributions = packages_distributions()
     return " ".join(sorted({distributions.get(module, [_OTHER_NAMES.get(module, module)])[0] for module in modules}))
 

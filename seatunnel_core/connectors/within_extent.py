@@ -1,7 +1,8 @@
-"""Keeps moments from sinks that could not hold them: they would become others, or an exception of Python.
+"""Refuses moments that a sink could not hold: they would become others, or an exception of Python.
 
 A source may give dates and timestamps as far as Arrow's numbers reach, and a transform may compute such; most targets,
-and Python's values, have the years 1 to 9999. So each row is refused that has one, with its column.
+and Python's values, have the years 1 to 9999. So each row with such a moment is refused, by
+an error that names the column.
 """
 
 from collections.abc import Sequence
@@ -19,13 +20,13 @@ _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all th
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-    """The writer of a sink, which gets only moments that the sink takes."""
+    """Return the writer of a sink, guarded against moments that the sink does not take."""
     return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 
 @frozen
 class WithinExtent(SinkWriter):
-    """A writer that is handed no moment which it cannot write."""
+    """A writer that refuses moments which the writer behind it cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -43,11 +44,11 @@ class WithinExtent(SinkWriter):
         self.inner.write(batch)
 
     def _limited(self, kind: pa.DataType) -> bool:
-        """A time beyond its day is none for anybody."""
+        """Return whether values of a type are limited; a time beyond its day is valid for no sink."""
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:
-        """The number of the first row that is refused, from 1."""
+        """Return the number, from 1, of the first row that is refused."""
         first = 0
         while len(values) > 1:
             half = len(values) // 2
@@ -65,6 +66,6 @@ class WithinExtent(SinkWriter):
 
 
 def _shown(value: pa.Scalar) -> str:
-    """As a text; what is far beyond has none, and shows its number."""
+    """Return a value as text; one far beyond the extent has no text, so return its number."""
     text = str(value.cast(pa.string()))
     return text if "out of range" not in text else f"the number {value.value} of type {type_name(value.type)}"

@@ -1,4 +1,4 @@
-"""Options as texts that may be kept and shown."""
+"""Options as texts that may be stored and shown."""
 
 import hashlib
 import json
@@ -9,12 +9,14 @@ from seatunnel_core.config.option import Option, Options
 from seatunnel_storage_api.secret import holds_secret, shown
 
 _LONGEST = 200
-"""So many characters of a value are kept; of a longer one also what tells it from others."""
+"""How many characters of a value are kept; a longer one is cut and gets a hash."""
 
 
 def written_options(options: Options, *chosen: Option[Any]) -> dict[str, str]:
-    """Return those of the chosen options that are not at their defaults. Secrets are left out, and so is what only code
-    can say."""
+    """Return those of the chosen options that are not at their defaults, as texts.
+
+    Secrets are left out, and so are values that only code can express.
+    """
     texts = {
         option.key: _text(option.key, options[option])
         for option in chosen
