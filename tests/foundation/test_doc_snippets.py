@@ -59,7 +59,7 @@ PART_OF = {
 }
 """What a part of a job needs around it to be one, by what it begins with."""
 
-SHELLS_OWN = {".", "cat", "cd", "export", "mv", "printf", "sed"}
+SHELLS_OWN = {".", "cat", "cd", "export", "mkdir", "mv", "printf", "sed"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -133,7 +133,7 @@ def understood(program: str, arguments: list[str]) -> None:
     elif program == "spark-class":
         assert (Path(sys.executable).parent / program).is_file(), "the wheel of PySpark brings it"
     elif program == "python" and arguments[0].endswith(".py"):
-        assert (ROOT / arguments[0]).is_file()
+        assert (ROOT / arguments[0]).is_file() or arguments[0] in {each.file for each in snippets("python")}
     elif program == "python" and arguments[:1] == ["-m"]:
         assert importlib.util.find_spec(arguments[1]) is not None
         folder = ROOT.joinpath(*arguments[1].split(".")[:3])
