@@ -4,10 +4,10 @@ import time
 
 
 def now_ms() -> int:
-    """Monotonic milliseconds: what stamps the protocol's events. Never compared with another process's."""
+    """Return monotonic milliseconds, which stamp the protocol's events. Never compared with another process's."""
     return time.monotonic_ns() // 1_000_000
 
 
 def wall_clock() -> float:
-    """Seconds since 1970, for people only."""
+    """Return seconds since 1970, for display only."""
     return time.time()

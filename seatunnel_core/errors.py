@@ -88,8 +88,7 @@ class ConfigError(UsageError):
 
 
 class JobError(UsageError):
-    """The parts of a job do not fit together: an input that nobody gives, a name that stands twice, a column that is
-    not there, or a job that no longer fits to what is stored of it.
+    """The parts of a job (inputs, names, columns) do not fit together, or no longer fit what is stored of the job.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
@@ -218,10 +217,10 @@ class RuleError(SinkError):
 
 
 class StoredValueError(SeaTunnelError):
-    """A value in a checkpoint, a manifest or an attachment is missing or of the wrong type. Its seal was intact, so
-    another version or another program wrote it.
+    """A value in a checkpoint, a manifest or an attachment is missing or of the wrong type.
 
-    What the engine did: nothing of it was used, and nothing was changed.
+    What the engine did: nothing of it was used, and nothing was changed. The seal of the value is intact, so another
+    version or another program wrote it.
 
     What to do: run the version that wrote it; `seatunnel help versions` says which version reads what. If no other
     version and no other program wrote there, report it as a bug.

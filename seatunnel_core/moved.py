@@ -1,6 +1,6 @@
-"""Import paths and names of the version before this one, for plugins that were written for it.
+"""Import paths and names of the previous version, for plugins that were written for it.
 
-Each of them works, and warns with the path or the name to use instead. All of them go with the next version.
+Each of them works, and warns with the path or the name to use instead. The next version removes all of them.
 """
 
 import sys
@@ -43,17 +43,17 @@ MOVED = {
 
 
 class MovedModules:
-    """A finder and loader for ``sys.meta_path``. It is asked last, so that it costs nothing where modules are found."""
+    """A finder and loader for ``sys.meta_path``, asked last so that it costs nothing where modules are found."""
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         """Return a spec for an old path, ``None`` for every other one."""
         return ModuleSpec(name, self) if name in MOVED else None  # type: ignore[arg-type]
 
     def create_module(self, _spec: ModuleSpec) -> None:
-        """Leave the making of an empty module to Python."""
+        """Leave the creation of an empty module to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Warn, and let the module find each name where it is now."""
+        """Warn, and make the module look up each name where it is now."""
         homes = MOVED[module.__name__]
         warnings.warn(
             f"{module.__name__} is {' and '.join(homes)} now; the old path goes with the next version",
@@ -74,7 +74,7 @@ def _finder_of(old: str, homes: Sequence[str]) -> Callable[[str], Any]:
 
 
 def keep_moved_modules() -> None:
-    """Let old import paths work in this process."""
+    """Make old import paths work in this process."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(MovedModules())
 

@@ -1,13 +1,13 @@
-"""How numbers are written for people."""
+"""Numbers as texts for users."""
 
 
 def count(number: int) -> str:
-    """``336,776``"""
+    """Return a number with separators between the thousands: ``336,776``."""
     return f"{number:,}"
 
 
 def size(size_bytes: int) -> str:
-    """``31.1 MB``: decimal units, one digit behind the point."""
+    """Return a number of bytes in decimal units, with one digit behind the point: ``31.1 MB``."""
     if size_bytes < 1000:
         return f"{size_bytes} B"
     value = float(size_bytes)
@@ -19,7 +19,7 @@ def size(size_bytes: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0.8 s``, ``2 min 5 s``, ``3 h 12 min``"""
+    """Return a duration with its two largest units: ``0.8 s``, ``2 min 5 s``, ``3 h 12 min``."""
     seconds = max(0.0, seconds)
     if seconds < 59.95:
         return f"{seconds:.1f} s"
@@ -31,10 +31,10 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """``22,451 rows/s``"""
+    """Return a number of rows per second with its unit: ``22,451 rows/s``."""
     return f"{per_second:,.0f} rows/s"
 
 
 def pick(number: int, noun: str) -> str:
-    """``1 pipeline``, ``5 pipelines``"""
+    """Return a number with its noun in the singular or the plural: ``1 pipeline``, ``5 pipelines``."""
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"

@@ -1,8 +1,8 @@
-"""Values out of stored JSON, each seen to be what its reader expects.
+"""Values of stored JSON, each checked for the type that its reader expects.
 
-A seal says that bytes are what somebody sealed, not that it was this program. So whoever reads a checkpoint, a manifest
-or an attachment takes nothing for granted: each value is taken out of its block with one of the functions here, which
-give a plain value of the asked type or raise ``StoredValueError``, whatever the bytes are.
+A seal shows that the bytes are what was sealed, not that this program sealed them. So a reader of a checkpoint, a
+manifest or an attachment trusts nothing: it takes each value with one of the functions here, which return a plain value
+of the asked type or raise ``StoredValueError``, whatever the bytes are.
 """
 
 import json
@@ -18,7 +18,7 @@ Block = Mapping[str, Any]
 
 
 def parse(encoded: bytes) -> Any:
-    """The JSON value that the bytes are. NaN and the infinities, which JSON does not have, are refused.
+    """Return the JSON value of the bytes; NaN and the infinities, which JSON does not have, are refused.
 
     Raises:
         StoredValueError: they are not JSON.
@@ -30,7 +30,7 @@ def parse(encoded: bytes) -> Any:
 
 
 def member(block: Any, key: str) -> Any:
-    """The value of ``key``, of any type."""
+    """Return the value of ``key``, of any type."""
     if not isinstance(block, Mapping):
         raise StoredValueError(f"expected a block with {key!r}, found {_shown(block)}")
     try:
@@ -40,7 +40,7 @@ def member(block: Any, key: str) -> Any:
 
 
 def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
-    """A whole number from ``least`` to ``most``, both included."""
+    """Return a whole number from ``least`` to ``most``, both included."""
     value = member(block, key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         _refuse(key, f"a whole number from {least} to {most}", value)
@@ -52,7 +52,7 @@ _NEVER_SECONDS = 1e11
 
 
 def seconds(block: Any, key: str) -> float:
-    """A moment, in seconds since 1970."""
+    """Return a moment, in seconds since 1970."""
     value = member(block, key)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _NEVER_SECONDS:
         _refuse(key, "seconds since 1970", value)
@@ -60,6 +60,7 @@ def seconds(block: Any, key: str) -> float:
 
 
 def flag(block: Any, key: str) -> bool:
+    """Return a truth value."""
     value = member(block, key)
     if not isinstance(value, bool):
         _refuse(key, "true or false", value)
@@ -67,7 +68,7 @@ def flag(block: Any, key: str) -> bool:
 
 
 def text(block: Any, key: str) -> str:
-    """A text that can be printed and written: without lone surrogates."""
+    """Return a text that can be printed and written: one without lone surrogates."""
     value = member(block, key)
     if not isinstance(value, str) or not _writable(value):
         _refuse(key, "a text", value)
@@ -75,7 +76,7 @@ def text(block: Any, key: str) -> str:
 
 
 def path(block: Any, key: str) -> str:
-    """A text that the operating system takes for the name of a file: as ``os.fsdecode`` gives it, UTF-8 or not."""
+    """Return a text that the operating system takes for a file's name: as ``os.fsdecode`` gives it, UTF-8 or not."""
     value = member(block, key)
     if not isinstance(value, str) or not _names_file(value):
         _refuse(key, "a path", value)
@@ -83,7 +84,7 @@ def path(block: Any, key: str) -> str:
 
 
 def paths(block: Any, key: str) -> list[str]:
-    """A list of such texts."""
+    """Return a list of texts as ``path`` returns them."""
     value = items(block, key)
     if not all(isinstance(each, str) and _names_file(each) for each in value):
         _refuse(key, "a list of paths", value)
@@ -98,6 +99,7 @@ def _names_file(value: str) -> bool:
 
 
 def items(block: Any, key: str) -> list[Any]:
+    """Return a list with elements of any type, as a copy."""
     value = member(block, key)
     if not isinstance(value, list | tuple):
         _refuse(key, "a list", value)
@@ -105,6 +107,7 @@ def items(block: Any, key: str) -> list[Any]:
 
 
 def texts(block: Any, key: str) -> list[str]:
+    """Return a list of texts as ``text`` returns them."""
     value = items(block, key)
     if not all(isinstance(each, str) and _writable(each) for each in value):
         _refuse(key, "a list of texts", value)
@@ -112,7 +115,7 @@ def texts(block: Any, key: str) -> list[str]:
 
 
 def below(block: Any, key: str) -> dict[str, Any]:
-    """The block under ``key``, as a copy. Its keys are texts as ``text`` gives them."""
+    """Return the block under ``key``, as a copy; its keys are texts as ``text`` returns them."""
     value = member(block, key)
     if not isinstance(value, Mapping):
         _refuse(key, "a block", value)
@@ -134,7 +137,7 @@ def _refuse(key: str, wanted: str, found: Any) -> NoReturn:
 
 
 def _shown(value: Any) -> str:
-    """Names a value that may be long, deep or unprintable."""
+    """Return the name of a value that may be long, deep or unprintable."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a configuration file says: a tree of values that know where they stand. One model for all formats."""
+"""The content of a configuration file: a tree of values with their positions, the same for all formats."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from attrs import evolve, field, frozen
 
 @frozen
 class Position:
-    """A place in a file; prints as ``job.conf:3:5``, so that editors and terminals can jump to it."""
+    """A position in a file; its text is ``job.conf:3:5``, which editors and terminals can jump to."""
 
     file: str
-    """As a person would write it: the path that was given, or ``<code>`` for the Python API."""
+    """As the user wrote it: the path that was given, or ``<code>`` for the Python API."""
 
     line: int = 0
     """From 1; 0 means the file as a whole."""
@@ -66,14 +66,14 @@ class Block:
         return iter(self.entries)
 
     def get(self, key: str) -> "Value | None":
-        """The value of the last entry with this key."""
+        """Return the value of the last entry with this key; ``None`` when there is none."""
         for entry in reversed(self.entries):
             if entry.key == key:
                 return entry.value
         return None
 
     def merged(self, later: "Block") -> "Block":
-        """Both blocks in one; where both have a key the later wins, and blocks below are merged in the same way."""
+        """Return both blocks in one; the later value of a key wins, and blocks below a key are merged the same way."""
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
             earlier = found.get(entry.key)
@@ -87,7 +87,7 @@ Value = Scalar | Items | Block
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:
-    """The value as dicts, lists and scalars; ``textual`` gives numbers and truth values as they were written."""
+    """Return the value as dicts, lists and scalars; with ``textual``, numbers and truth values as they were written."""
     if isinstance(value, Scalar):
         return value.text if textual and isinstance(value.value, (int, float)) else value.value
     if isinstance(value, Items):
@@ -99,7 +99,7 @@ CODE = Position("<code>")
 
 
 def from_code(value: Any, position: Position = CODE) -> Value:
-    """The tree for plain Python objects, for jobs that are built in code."""
+    """Return the tree of plain Python objects, for jobs that are built in code."""
     if isinstance(value, Mapping):
         entries = (Entry(str(key), from_code(part, position), position) for key, part in value.items())
         return Block(tuple(entries), position)

@@ -1,4 +1,4 @@
-"""The engine's configuration, ``seatunnel.yaml``: what it may say, where it is looked for, what holds without it."""
+"""The engine's configuration, ``seatunnel.yaml``: its options, where it is searched for, and its defaults."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from seatunnel_core.config.file import load
 from seatunnel_core.config.hazelcast import CLIENT, CLUSTER, note_cluster
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, Options, within
 from seatunnel_core.config.problem import Problem, Problems, nearest
-from seatunnel_core.config.validation import Place, validate
+from seatunnel_core.config.validation import BlockRules, validate
 from seatunnel_core.config.variables import Variables
 from seatunnel_storage_api import configuration
 from seatunnel_storage_api.discovery import load_factory
@@ -211,7 +211,7 @@ _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.b
 
 @frozen(kw_only=True)
 class StorageConfig:
-    """Which checkpoint storage, and what it is told."""
+    """The checkpoint storage and its configuration."""
 
     type: str
     """The factory's identifier."""
@@ -224,18 +224,18 @@ class StorageConfig:
     """Where this was said: a file and line, or ``built-in defaults``."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` that have no effect, each of which was told with its line."""
+    """Keys of ``plugin_config`` that have no effect, each of which was reported with its line."""
 
     @property
     def effective(self) -> dict[str, str]:
-        """What the plugin is told, without the keys of which it would say once more that they have no effect."""
+        """Return the plugin's configuration without the idle keys, which the plugin would otherwise report again."""
         keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
         return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
 
 
 @frozen(kw_only=True)
 class EngineConfig:
-    """What holds for every job."""
+    """The options of the engine, which hold for every job."""
 
     options: Options
     """By the declarations of ``ENGINE``."""
@@ -248,9 +248,11 @@ class EngineConfig:
 
 
 def find_engine_file(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
-    """The engine's file: ``--engine-config``, ``SEATUNNEL_CONFIG``, ``$SEATUNNEL_HOME/config/``, ``./config/``, ``./``.
+    """Return the path of the engine's file, or ``None`` when there is none.
 
-    A file that is named by one of the first two is used even if it does not exist, so that reading it says so.
+    The first of these counts: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
+    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file that one of the first two names is used even if it is
+    missing, so that reading it reports that.
     """
     named = explicit or (Path(environment["SEATUNNEL_CONFIG"]) if environment.get("SEATUNNEL_CONFIG") else None)
     if named is not None:
@@ -290,16 +292,16 @@ def load_engine(
 
 
 def read_engine(tree: Block, path: Path | None, problems: Problems) -> EngineConfig:
-    """The configuration that a tree describes."""
+    """Return the configuration that a tree describes."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
-    place = Place(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
-    options = validate(general, ENGINE, place, problems).options
+    rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
+    options = validate(general, ENGINE, rules, problems).options
     return EngineConfig(options=options, storage=read_storage(storage, problems), file=path)
 
 
 def default_storage(environment: Mapping[str, str]) -> StorageConfig:
-    """Without an engine's file: local files in the user's state directory; needs no root and no configuration."""
+    """Return the storage without an engine's file: local files in the user's state directory, with no need of root."""
     state = environment.get("XDG_STATE_HOME", "")
     base = Path(state) if os.path.isabs(state) else Path(environment.get("HOME") or Path.home(), ".local", "state")
     return StorageConfig(
@@ -311,8 +313,8 @@ def default_storage(environment: Mapping[str, str]) -> StorageConfig:
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
-    """The storage that a ``storage`` block names. What it leaves out is the default, or what ``base`` says."""
-    options = validate(block, STORAGE, Place(what="checkpoint.storage"), problems).options
+    """Return the storage that a ``storage`` block names; what it leaves out comes from ``base``, else the default."""
+    options = validate(block, STORAGE, BlockRules(what="checkpoint.storage"), problems).options
     config = options[PLUGIN_CONFIG] or {}
     kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type
     written = block.get("plugin-config")
@@ -330,14 +332,14 @@ def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None
 
 
 def override_storage(engine: EngineConfig, written: Value | None, problems: Problems) -> StorageConfig:
-    """The storage of a job whose ``env`` may have ``checkpoint.storage``."""
+    """Return the storage of a job whose ``env`` may have ``checkpoint.storage``."""
     if not isinstance(written, Block):
         return engine.storage
     return read_storage(written, problems, base=engine.storage)
 
 
 def _check_plugin_config(kind: str, written: Block, problems: Problems) -> frozenset[str]:
-    """The keys that have no effect."""
+    """Report keys without effect and a wrong namespace; return the keys without effect."""
     found = _dotted(written, "")
     texts = {key: value.text for key, value, _ in found if isinstance(value, Scalar) and value.value is not None}
     idle = _idle_keys(kind, texts)
@@ -350,7 +352,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """What the plugin says of keys that have no effect. What stands in the way of asking it is said when it is used."""
+    """Return the plugin's notes about keys without effect; a plugin that cannot be loaded is reported on its use."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:
@@ -368,7 +370,7 @@ def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
 
 
 def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
-    """The block at ``path``; everything beside it is unknown."""
+    """Return the block at ``path``; every key beside it is reported as unknown."""
     for depth, wanted in enumerate(path):
         where = ".".join(path[:depth]) or "the engine's file"
         below: Value | None = None
@@ -392,7 +394,7 @@ def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
 
 
 def _without_storage(engine: Block) -> tuple[Block, Block]:
-    """The engine's block without ``checkpoint.storage``, and that."""
+    """Return the engine's block without ``checkpoint.storage``, and that."""
     storage = Block((), engine.position)
     general = []
     for entry in engine:

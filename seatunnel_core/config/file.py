@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         ConfigError: there is no such file, it cannot be read, or it is not UTF-8 text.
@@ -40,7 +40,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """What may have been meant, for the end of a sentence; else where it was looked for."""
+    """Return the end of a sentence: the file that was probably meant, else the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"
@@ -58,8 +58,9 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything
-    else is HOCON.
+    """Read, parse and resolve a file whose format its ending names.
+
+    ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything else is HOCON.
 
     Raises:
         ConfigError: the file cannot be read, or is not what its name says.
@@ -68,7 +69,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 
 
 def parse(text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None) -> Block:
-    """As ``load``, for a text that is already read; the format comes from the ending of ``name``."""
+    """Parse and resolve a text, as ``load`` does; the format follows from the ending of ``name``."""
     ending = Path(name).suffix.lower()
     variables = variables.of_file(text)
     try:

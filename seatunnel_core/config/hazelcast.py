@@ -1,7 +1,8 @@
-"""``hazelcast.yaml`` and ``hazelcast-client.yaml``: which processes are one cluster, in SeaTunnel's words.
+"""``hazelcast.yaml`` and ``hazelcast-client.yaml``: the processes of a cluster, in SeaTunnel's format.
 
 Nothing in this version forms a cluster: each job runs in the process that starts it. The blocks are read and checked
-even so, and say that cluster mode will use them. The ``map:`` block beside them belongs to the map store.
+even so, with a warning that only a later cluster mode will use them. The ``map:`` block beside them belongs to the map
+store.
 """
 
 import re
@@ -15,7 +16,7 @@ from seatunnel_core.config.document import Block, Entry
 from seatunnel_core.config.file import load
 from seatunnel_core.config.option import BOOLEAN, MAP, STRING, Option, OptionType, within
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import Place, Unknown, validate
+from seatunnel_core.config.validation import BlockRules, Unknown, validate
 from seatunnel_core.config.variables import Variables
 
 CLUSTER = "hazelcast"
@@ -28,7 +29,7 @@ _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+
 
 @frozen
 class Member:
-    """Where a process of the cluster may be reached."""
+    """The address of a process of the cluster."""
 
     host: str
     port: int | None = None
@@ -66,7 +67,7 @@ class ClientConfig:
 
 
 def members(written: Any) -> tuple[Member, ...]:
-    """The members that a list, or a text with commas, names: ``host``, ``host:port`` and ranges like ``10.0.0.1-7``.
+    """Return the members of a list, or of a text with commas: ``host``, ``host:port`` and ranges like ``10.0.0.1-7``.
 
     Raises:
         ValueError: one of them is not an address.
@@ -110,9 +111,9 @@ CLIENT_OPTIONS: tuple[Option[Any], ...] = (NAME, CLUSTER_MEMBERS, PROPERTIES)
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
-    """The cluster that a ``hazelcast`` block describes."""
+    """Return the cluster that a ``hazelcast`` block describes."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
-    options = validate(own, CLUSTER_OPTIONS, Place(what=CLUSTER, unknown=Unknown.LENIENT), problems).options
+    options = validate(own, CLUSTER_OPTIONS, BlockRules(what=CLUSTER, unknown=Unknown.LENIENT), problems).options
     return ClusterConfig(
         name=options[NAME],
         tcp_ip=options[TCP_IP],
@@ -124,15 +125,15 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
 
 
 def read_client(block: Block, problems: Problems) -> ClientConfig:
-    """The cluster that a ``hazelcast-client`` block asks."""
-    options = validate(block, CLIENT_OPTIONS, Place(what=CLIENT, unknown=Unknown.LENIENT), problems).options
+    """Return the cluster that a ``hazelcast-client`` block names."""
+    options = validate(block, CLIENT_OPTIONS, BlockRules(what=CLIENT, unknown=Unknown.LENIENT), problems).options
     return ClientConfig(
         cluster_name=options[NAME], members=options[CLUSTER_MEMBERS], properties=options[PROPERTIES] or {}
     )
 
 
 def note_cluster(entry: Entry, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Read the block of a cluster, and say what it is good for: nothing, before there is cluster mode."""
+    """Read the block of a cluster, and warn that it has no effect before there is a cluster mode."""
     if not isinstance(entry.value, Block):
         problems.error(f"{entry.key!r} takes a block", entry.position)
         return None
@@ -145,7 +146,7 @@ def note_cluster(entry: Entry, problems: Problems) -> ClusterConfig | ClientConf
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """What a file of its own describes; ``None`` when it describes no cluster.
+    """Return the cluster that a separate file describes; ``None`` when it describes none.
 
     Raises:
         ConfigError: the file cannot be read.

@@ -1,7 +1,7 @@
 """A parser for HOCON, after the specification of Lightbend's *config*; JSON is a subset.
 
-Ours, because in a job file the same plugin may stand several times in ``source``, ``transform`` and ``sink``, each an
-entry of its own in the order of the text, and because every message needs a line: libraries merge such blocks and know
+No library serves here: in a job file the same plugin may stand several times in ``source``, ``transform`` and ``sink``,
+each an entry of its own in the order of the text, and every message needs a line; libraries merge such blocks and know
 no positions. The parser runs in linear time; what is parsed here is resolved in ``substitution.py``.
 
 Not taken over from the specification: ``include`` of URLs and class paths, and of files outside the job's folder.
@@ -58,7 +58,7 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
 
 @define(eq=False)
 class _Includes:
-    """Reads included files, inside one folder only."""
+    """The included files of one job file, all of them inside one folder."""
 
     texts: Texts
     problems: Problems
@@ -97,7 +97,7 @@ class _Includes:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one text."""
+    """A recursive descent over the tokens of one text."""
 
     def __init__(self, words: list[Token], includes: _Includes, prefix: tuple[str, ...], *, depth: int = 0) -> None:
         self._tokens = words
@@ -125,7 +125,7 @@ class _Parser:
         return root
 
     def repeated_root(self) -> Plugins:
-        """The content of a file that is included directly in ``source``, ``transform`` or ``sink``."""
+        """Read a file that is included directly in ``source``, ``transform`` or ``sink``."""
         self._skip()
         found = Plugins([], self._tokens[self._at][2])
         self._plugin_fields(found, closing="", opened=found.offset)
@@ -187,7 +187,7 @@ class _Parser:
             self._separator(closing)
 
     def _more(self, closing: str, opened: int) -> bool:
-        """Whether another key follows; moves behind the closing brace otherwise."""
+        """Return whether another key follows; otherwise move past the closing brace."""
         self._skip()
         kind, text, offset = self._tokens[self._at]
         if kind == "end":
@@ -203,7 +203,7 @@ class _Parser:
         return True
 
     def _separator(self, closing: str) -> None:
-        """Between two fields: a comma, a line end, or both."""
+        """Read what separates two fields: a comma, a line end, or both."""
         kind, text, offset = self._tokens[self._at]
         line_ended = False
         while kind in ("space", "newline"):
@@ -328,7 +328,7 @@ class _Parser:
         return Array(items, opened)
 
     def _substitution(self, text: str, offset: int) -> Substitution:
-        """``${path}``, ``${?path}``, and SeaTunnel's ``${name:default}``."""
+        """Parse ``${path}``, ``${?path}``, and SeaTunnel's ``${name:default}``."""
         inner = text[2:-1]
         optional = inner.startswith("?")
         words = tokens(inner[optional:], offset + 2 + optional, comments=True)

@@ -1,4 +1,4 @@
-"""The words of HOCON: where one ends and the next begins, and what an unquoted one means."""
+"""The tokens of HOCON, and the values of unquoted ones."""
 
 import re
 
@@ -31,7 +31,7 @@ Token = tuple[str, str, int]
 
 
 def tokens(text: str, base: int, *, comments: bool = False) -> list[Token]:
-    """The tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``."""
+    """Return the tokens of a text whose first character has the offset ``base``; the last one has the kind ``end``."""
     found = [
         (kind, match[kind], base + match.start())
         for match in _TOKEN.finditer(text)
@@ -42,7 +42,7 @@ def tokens(text: str, base: int, *, comments: bool = False) -> list[Token]:
 
 
 def typed(text: str) -> object:
-    """The value of an unquoted text; a whole number beyond 64 bits stays a text, as in Lightbend's parser."""
+    """Return the value of an unquoted text; a whole number beyond 64 bits stays a text, as in Lightbend's parser."""
     if text in ("true", "false"):
         return text == "true"
     if text == "null":

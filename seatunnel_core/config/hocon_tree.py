@@ -1,4 +1,4 @@
-"""A HOCON file as it was written: keys with all their values, before ``substitution.py`` says which one counts."""
+"""A HOCON file as it was written: each key with all its values. ``substitution.py`` selects the effective one."""
 
 import re
 from bisect import bisect_right
@@ -16,6 +16,8 @@ SPACE = object()
 
 @define(eq=False)
 class Literal:
+    """A text, a number, a truth value or ``null``; also the white space between two parts of a value."""
+
     value: object
     text: str
     offset: int
@@ -23,6 +25,8 @@ class Literal:
 
 @define(eq=False)
 class Substitution:
+    """A ``${path}``, ``${?path}`` or ``${name:default}``."""
+
     path: tuple[str, ...]
     optional: bool
     default: "Node | None"
@@ -33,12 +37,16 @@ class Substitution:
 
 @define(eq=False)
 class Concatenation:
+    """Several parts that make one value: ``a ${b} c``."""
+
     parts: "list[Node]"
     offset: int
 
 
 @define(eq=False)
 class Array:
+    """A list."""
+
     items: "list[Node]"
     offset: int
 
@@ -53,7 +61,7 @@ class Append:
 
 @define(eq=False)
 class Field:
-    """All values that a key was given, in order; ``substitution.py`` says which one counts."""
+    """All values that a key was given, in order."""
 
     offset: int
     values: "list[Node]" = field(factory=list)
@@ -63,11 +71,13 @@ class Field:
 
 @define(eq=False)
 class Object:
+    """A block: keys, each with all values that it was given."""
+
     offset: int
     fields: dict[str, Field] = field(factory=dict)
 
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
-        """Add a value below a dotted path. Adjacent objects are merged, so their order of keys is that of the text."""
+        """Add a value at a dotted path; adjacent objects are merged, so their order of keys is that of the text."""
         (key, offset), *rest = path
         target = self.fields.setdefault(key, Field(offset, both=key in BOTH))
         last = target.values[-1] if target.values else None
@@ -82,6 +92,7 @@ class Object:
             target.values.append(value)
 
     def absorb(self, other: "Object") -> None:
+        """Add all values of another block, as if they stood behind the values of this one."""
         for key, added in other.fields.items():
             for value in added.values:
                 self.set([(key, added.offset)], value)
@@ -100,7 +111,7 @@ Node = Literal | Substitution | Concatenation | Array | Append | Object | Plugin
 
 @define(eq=False)
 class Texts:
-    """The texts that were read, the job file and what it includes, laid end to end: an offset names a place in one."""
+    """The texts that were read, the job file and its includes, end to end, so that an offset is a position in one."""
 
     starts: list[int] = field(factory=list)
     lines: list[list[int]] = field(factory=list)
@@ -108,6 +119,7 @@ class Texts:
     end: int = 0
 
     def add(self, name: str, text: str) -> int:
+        """Add a text, and return the offset of its first character."""
         start = self.end
         self.starts.append(start)
         self.lines.append([0, *(match.end() for match in re.finditer("\n", text))])
@@ -116,6 +128,7 @@ class Texts:
         return start
 
     def position(self, offset: int) -> Position:
+        """Return the file, line and column of an offset."""
         which = bisect_right(self.starts, offset) - 1
         local = offset - self.starts[which]
         line = bisect_right(self.lines[which], local) - 1
@@ -131,5 +144,5 @@ class Parsed:
 
 
 def is_space(node: Node) -> bool:
-    """Whether a part of a concatenation is the white space between two others."""
+    """Return whether a part of a concatenation is the white space between two others."""
     return isinstance(node, Literal) and node.value is SPACE

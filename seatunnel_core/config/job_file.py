@@ -15,7 +15,7 @@ from seatunnel_core.config.master import refuse_master
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.config.shade import Shading, shading
-from seatunnel_core.config.validation import Place, Validated, validate
+from seatunnel_core.config.validation import BlockRules, Validated, validate
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
@@ -56,11 +56,11 @@ class RawJob:
 
     blocks: tuple[RawBlock, ...] = field(repr=False)
     problems: Problems = field(repr=False)
-    """What is wrong so far; the planner adds to it, so that a person sees everything at once."""
+    """What is wrong so far; the planner adds to it, so that the user sees everything at once."""
 
 
 _SECTIONS = ("env", *(kind.value for kind in Kind))
-_ENV_PLACE = Place(
+_ENV_RULES = BlockRules(
     what="env",
     free=("spark.",),
     noted={
@@ -87,7 +87,7 @@ def load_job(path: Path, variables: Variables | None = None, *, strict: bool = F
 def job_from_code(
     env: Mapping[str, Any], nodes: Sequence[tuple[Kind, str, Mapping[str, Any]]], *, strict: bool = True
 ) -> RawJob:
-    """The same for a job that is built in code: options by their names, values as Python objects."""
+    """Return the job that is built in code: options by their names, values as Python objects."""
     problems = Problems(strict=strict)
     blocks = tuple(Entry("", from_code(options), CODE) for _, _, options in nodes)
     raw = tuple(
@@ -99,13 +99,13 @@ def job_from_code(
 
 
 def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
-    """The job that a tree describes."""
+    """Return the job that a tree describes."""
     env, blocks = read_sections(tree, origin, problems)
     return _raw_job(env, blocks, origin, problems)
 
 
 def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, tuple[RawBlock, ...]]:
-    """``env`` as it was written, and the blocks of all nodes in order."""
+    """Return ``env`` as it was written, and the blocks of all nodes in order."""
     env = Block((), tree.position)
     blocks: list[RawBlock] = []
     by_kind: dict[Kind, list[RawBlock]] = {}
@@ -146,22 +146,22 @@ def _raw_job(env: Block, blocks: tuple[RawBlock, ...], origin: str, problems: Pr
 
 
 def read_env(env: Block, problems: Problems) -> Validated:
-    """The options of ``env``, and what it says to Spark."""
-    return validate(env, ENV, _ENV_PLACE, problems)
+    """Return the options of ``env``, and its configuration of Spark."""
+    return validate(env, ENV, _ENV_RULES, problems)
 
 
 def read_shading(env: Options) -> Shading | None:
-    """What ``env`` says about encryption. Raises ``UsageError`` when that cannot be had."""
+    """Return the encryption that ``env`` asks for; ``None`` when it asks for none. Raises as ``shading``."""
     return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
 
 
 def shaded(raw: RawBlock) -> bool:
-    """Whether encryption concerns the block: that of a source or a sink."""
+    """Return whether encryption concerns the block: that of a source or a sink."""
     return raw.kind is not Kind.TRANSFORM
 
 
 def decrypted(blocks: tuple[RawBlock, ...], found: Shading, problems: Problems) -> tuple[RawBlock, ...]:
-    """The blocks with what the shade covers in the clear."""
+    """Return the blocks with the encrypted options in clear."""
 
     def problem(key: str, scalar: Scalar) -> None:
         problems.error(
@@ -182,7 +182,7 @@ def _below(block: Block, path: tuple[str, ...]) -> Value | None:
 
 
 def _unknown_section(entry: Entry, problems: Problems) -> None:
-    """Other keys may be variables for ``${…}``; what looks like a mistake is one."""
+    """Report a key that is no section where it looks like a mistake; other keys may be variables for ``${…}``."""
     close = nearest(entry.key, _SECTIONS)
     message = f"a job file has no section {entry.key!r}"
     if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):
@@ -194,7 +194,7 @@ def _unknown_section(entry: Entry, problems: Problems) -> None:
 
 
 def _entries(kind: Kind, section: Value, problems: Problems) -> list[RawBlock]:
-    """The plugins of a section: ``Name { … }`` one after the other, or a list with ``plugin_name``."""
+    """Return the plugins of a section: ``Name { … }`` one after the other, or a list with ``plugin_name``."""
     if isinstance(section, Items):
         return [raw for item in section.values if (raw := _listed(kind, item, problems)) is not None]
     if isinstance(section, Block):
@@ -217,7 +217,7 @@ def _named(kind: Kind, entry: Entry, problems: Problems) -> RawBlock | None:
 
 
 def _listed(kind: Kind, item: Value, problems: Problems) -> RawBlock | None:
-    """``{plugin_name: X, …}``, or (in YAML) ``X: {…}``."""
+    """Return the plugin of ``{plugin_name: X, …}``, or (in YAML) of ``X: {…}``."""
     if not isinstance(item, Block):
         problems.error(f"each entry of the list {kind.value!r} is a block with plugin_name", item.position)
         return None

@@ -32,25 +32,25 @@ BLOCK: Shape = {"type": "object"}
 
 
 def whole(low: int | None = None, high: int | None = None) -> Shape:
-    """A whole number, both bounds included."""
+    """Return the schema of a whole number, with both bounds included."""
     bounds = {"minimum": low, "maximum": high}
     number = {"type": "integer"} | {key: bound for key, bound in bounds.items() if bound is not None}
     return {"anyOf": [number, {"type": "string", "pattern": rf"^\s*[+-]?[0-9]+\s*$|{_VARIABLE}"}]}
 
 
 def words(*known: str) -> Shape:
-    """One of some words in any case; editors offer them as they stand here."""
+    """Return the schema of one of some words in any case; editors offer them as they stand here."""
     pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
     flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
     return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}
 
 
 def listed(of: Shape) -> Shape:
-    """A list, or one value, or one text with commas."""
+    """Return the schema of a list, of one value, or of one text with commas."""
     return {"anyOf": [{"type": "array", "items": dict(of)}, dict(of), {"type": "string"}]}
 
 
 def any_case(word: str) -> str:
-    """A pattern for the word in any case; JSON Schema has no flag for that."""
+    """Return a pattern for the word in any case; JSON Schema has no flag for that."""
     signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
     return f"^{''.join(signs)}$"

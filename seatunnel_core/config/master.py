@@ -1,4 +1,4 @@
-"""Where Spark runs: what ``spark.master`` in a job's ``env`` and ``--master`` may say."""
+"""The address of Spark: the values that ``spark.master`` in a job's ``env`` and ``--master`` may have."""
 
 import re
 
@@ -20,7 +20,7 @@ def refuse_master(written: Value | None, problems: Problems) -> None:
 
 
 def no_master(text: str) -> str:
-    """Why this is no master, and what to write instead."""
+    """Return why a text is no master, and what to write instead."""
     if text.startswith("sc://"):
         return (
             "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel and share work. "

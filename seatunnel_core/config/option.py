@@ -19,10 +19,10 @@ Keys = Mapping[str, "Keys | None"]
 
 @frozen(kw_only=True)
 class OptionType(Generic[T]):
-    """How a value of the configuration becomes a Python value."""
+    """The conversion of a value of the configuration into a Python value."""
 
     name: str
-    """What a person calls it: ``"integer"``, ``"one of FAIL, SKIP"``."""
+    """For messages and pages: ``"integer"``, ``"one of FAIL, SKIP"``."""
 
     parse: Callable[[Any], T]
     """Raises ``ValueError`` with a sentence that says what was expected."""
@@ -37,7 +37,7 @@ class OptionType(Generic[T]):
     """The value is a list of blocks, each of which has these options; it becomes a tuple of ``Options``."""
 
     keys: "Keys | None" = field(default=None, repr=False, eq=False)
-    """Those that the block may have, or the blocks of the list; ``None``: any. Another one is told and left out."""
+    """Those that the block may have, or the blocks of the list; ``None``: any. Another one is reported and left out."""
 
     shape: Shape = field(factory=dict, repr=False, eq=False)
     """A JSON Schema of what may stand in a file, for editors; empty: anything."""
@@ -47,7 +47,7 @@ class OptionType(Generic[T]):
 
 
 def _parsed_elsewhere(name: str) -> OptionType[Any]:
-    """The type of an option that travelled to a task: its value is parsed already."""
+    """Return the type of an option that travelled to a task, where its value is parsed already."""
 
     def refuse(_: Any) -> Any:
         raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")
@@ -101,12 +101,12 @@ class Options(Mapping[str, Any]):
         return self._values[name] if name in self._values else self._defaults[name]
 
     def is_set(self, key: "str | Option[Any]") -> bool:
-        """Whether the configuration names the option, rather than leaving it at its default."""
+        """Return whether the configuration names the option, rather than leaving it at its default."""
         return (key.key if isinstance(key, Option) else key) in self._values
 
     @property
     def declared(self) -> tuple[Option[Any], ...]:
-        """The options that the block may have, in the order of their declaration; none in a copy in a task."""
+        """Return the options that the block may have, in the order of their declaration; none in a copy in a task."""
         return self._declared
 
     def __iter__(self) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """Name a wrong value without printing what may be long or secret."""
+    """Return the name of a wrong value, without printing what may be long or secret."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, (list, tuple)):
@@ -202,7 +202,7 @@ _BYTES = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
 
 
 def _measured(value: Any, units: Mapping[str, int], what: str, *, low: int) -> int:
-    """A whole number, or a number with a unit, in the smallest unit."""
+    """Return a whole number, or a number with a unit, in the smallest unit."""
     if isinstance(value, str):
         match = re.fullmatch(r"([+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?) *([A-Za-z]*)", value.strip())
         scale = units.get(match[2].lower()) if match else None
@@ -316,7 +316,7 @@ NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, ne
 
 
 def BLOCK(keys: Keys) -> OptionType[dict[str, Any]]:  # noqa: N802
-    """As ``NESTED``, with these keys and no others."""
+    """Return a type as ``NESTED``, with these keys and no others."""
     return evolve(NESTED, keys=keys)
 
 
@@ -324,7 +324,7 @@ ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, n
 
 
 def within(low: int, high: int) -> OptionType[int]:
-    """A whole number from ``low`` to ``high``, both included."""
+    """Return the type of whole numbers from ``low`` to ``high``, both included."""
     return OptionType(
         name=f"integer from {low} to {high}",
         parse=lambda value: _whole(value, low, high + 1, "a whole number"),
@@ -333,7 +333,7 @@ def within(low: int, high: int) -> OptionType[int]:
 
 
 def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the types
-    """One of ``words``, written in any case; the value is the word as it stands here."""
+    """Return the type of one of ``words``, written in any case; the value is the word as it stands here."""
     by_lower = {word.lower(): word for word in words}
     shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
 
@@ -348,7 +348,7 @@ def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the
 
 
 def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: ignore[assignment]  # noqa: N802
-    """A list, or one text with commas; a single value is a list of one. The value is a tuple."""
+    """Return the type of a list, of one text with commas, or of a single value; the value is a tuple."""
 
     def parse(value: Any) -> tuple[T, ...]:
         return tuple(of.parse(part) for part in _listed(value))
@@ -364,7 +364,7 @@ def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: igno
 
 
 def ENTRIES(*declared: Option[Any]) -> OptionType[tuple[Options, ...]]:  # noqa: N802
-    """A list of blocks that have options of their own, as ``tables_configs`` has those of a source."""
+    """Return the type of a list of blocks that have options of their own, such as ``tables_configs`` of a source."""
     by_key = {name: option for option in declared for name in (option.key, *option.aliases)}
 
     def parse(value: Any) -> tuple[Options, ...]:

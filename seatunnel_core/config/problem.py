@@ -1,4 +1,4 @@
-"""What is wrong in a configuration: collected, so that a person sees every problem of a file at once."""
+"""The problems of a configuration, collected so that the user sees all those of a file at once."""
 
 import difflib
 import enum
@@ -11,13 +11,15 @@ from seatunnel_core.errors import ConfigError, UsageError
 
 
 class Severity(enum.Enum):
+    """The weight of a problem: an error refuses the file, a warning does not."""
+
     ERROR = "error"
     WARNING = "warning"
 
 
 @frozen
 class Problem:
-    """One sentence about one place, and what to write instead."""
+    """One sentence about one position, and what to write instead."""
 
     message: str
     position: Position | None = None
@@ -43,13 +45,15 @@ class Problems:
     _known: set[Problem] = field(factory=set, init=False, repr=False)
 
     def error(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        """Report an error."""
         self._add(Problem(message, position, suggestion))
 
     def warn(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
+        """Report a warning."""
         self._add(Problem(message, position, suggestion, Severity.WARNING))
 
     def _add(self, problem: Problem) -> None:
-        """The same thing at the same place is one problem, whoever finds it again."""
+        """Add a problem, unless the same one at the same position is there already."""
         if problem not in self._known:
             self._known.add(problem)
             self.found.append(problem)
@@ -66,10 +70,12 @@ class Problems:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
+        """Return the errors, in the order in which they were found."""
         return tuple(problem for problem in self.found if problem.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
+        """Return the warnings, in the order in which they were found."""
         return tuple(problem for problem in self.found if problem.severity is Severity.WARNING)
 
     def raise_errors(self, kind: type[UsageError] = ConfigError) -> None:
@@ -79,7 +85,7 @@ class Problems:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that ``word`` probably means, without regard to case, ``-``, ``_`` and ``.``."""
+    """Return the known word that ``word`` probably means, else ``None``; case, ``-``, ``_`` and ``.`` do not matter."""
     folded = {_folded(candidate): candidate for candidate in known}
     close = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.75)
     return folded[close[0]] if close else None

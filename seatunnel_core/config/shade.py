@@ -4,10 +4,10 @@
 
     env { shade.identifier = base64 }      # which shade; `default` is none
     env { shade.options = [api_key] }      # options besides the usual ones, dotted where they are nested
-    env { shade.properties { salt = x } }  # what the shade itself is told
+    env { shade.properties { salt = x } }  # the shade's own configuration
 
 A shade of one's own is a subclass of ``Shade`` behind an entry point in the group ``seatunnel.config_shade`` whose name
-is its identifier. ``base64`` is built in, because existing files have it; it hides nothing from anybody who looks.
+is its identifier. ``base64`` is built in, because existing files have it; it protects nothing.
 """
 
 import base64
@@ -30,7 +30,7 @@ SENSITIVE = ("username", "password", "auth", "token", "access_key", "secret_key"
 
 
 class Shade(ABC):
-    """Encrypts texts, and decrypts what it encrypted."""
+    """An encryption of texts that a plugin provides."""
 
     identifier: ClassVar[str]
     """As ``shade.identifier`` names it, equal to the entry point's name."""
@@ -39,7 +39,7 @@ class Shade(ABC):
     """Options that it covers besides ``SENSITIVE`` and the job's own ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
-        """Take ``shade.properties``, before anything else is asked.
+        """Take ``shade.properties``; called once, before every other method.
 
         Raises:
             ValueError: one is missing or wrong; the message is shown.
@@ -47,11 +47,11 @@ class Shade(ABC):
 
     @abstractmethod
     def encrypt(self, text: str) -> str:
-        """What stands in the file instead of ``text``."""
+        """Return the encrypted form of ``text``, which stands in the file instead."""
 
     @abstractmethod
     def decrypt(self, text: str) -> str:
-        """The text behind what stands in the file.
+        """Return the text of an encrypted form.
 
         Raises:
             ValueError: this shade did not encrypt it. The message is not shown: it may hold the text.
@@ -59,7 +59,7 @@ class Shade(ABC):
 
 
 class Base64Shade(Shade):
-    """Encodes; whoever sees the file can decode it. For files that exist, never for protection."""
+    """The encoding base64, for existing files: whoever sees the file can decode it, so it protects nothing."""
 
     identifier = "base64"
 
@@ -72,16 +72,17 @@ class Base64Shade(Shade):
 
 @frozen(kw_only=True)
 class Shading:
-    """A shade, opened, and the options that it covers."""
+    """A shade that has been opened, and the options that it covers."""
 
     shade: Shade
     options: frozenset[str]
 
     def encrypted(self, block: Block, left: Callable[[str, Scalar, str], None]) -> Block:
-        """The block of a connector with the covered options encrypted.
+        """Return a connector's block with the covered options encrypted.
 
         Args:
-            left: is told of each option that stays as it is written, by key, value and reason.
+            block: the options as they were written.
+            left: called for each option that stays as it was written, with key, value and reason.
         """
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
@@ -96,10 +97,11 @@ class Shading:
         return _changed(block, "", self.options, encrypt)
 
     def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
-        """The block of a connector with the covered options decrypted; a variable that nobody filled in stays.
+        """Return a connector's block with the covered options decrypted; a variable without a value stays.
 
         Args:
-            problem: is told of each option that is not encrypted with this shade, by key and value.
+            block: the options as they were written.
+            problem: called for each option that is not encrypted with this shade, with key and value.
         """
 
         def decrypt(key: str, scalar: Scalar) -> Scalar:
@@ -122,7 +124,7 @@ class Shading:
 
 
 def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, str]) -> Shading | None:
-    """What a job's ``env`` asks for; ``None`` when it asks for no encryption.
+    """Return the shade that a job's ``env`` asks for, opened; ``None`` when it asks for no encryption.
 
     Raises:
         UsageError: no installed package has this shade, it cannot be loaded, or it refuses the properties.
@@ -170,7 +172,7 @@ def _changed(block: Block, prefix: str, options: frozenset[str], change: Callabl
 
 
 def _each_scalar(value: Value, change: Callable[[Scalar], Scalar]) -> Value:
-    """A text, or each text of a list; a block and ``null`` stay what they are."""
+    """Change a text, or each text of a list; a block and ``null`` stay as they are."""
     if isinstance(value, Items):
         return Items(tuple(_each_scalar(part, change) for part in value.values), value.position)
     return change(value) if isinstance(value, Scalar) and value.value is not None else value

@@ -37,7 +37,7 @@ _STATEMENTS = (
 
 
 def parse_sql(text: str, name: str, variables: Variables, problems: Problems) -> Block:
-    """The tree of a job file in SQL: ``env``, ``source``, ``transform`` and ``sink``, with lists of plugins.
+    """Return the tree of a job file in SQL: ``env``, ``source``, ``transform`` and ``sink``, with lists of plugins.
 
     Raises:
         ConfigError: sqlglot is not installed, or the text is not such a job; says where, and what is wrong.
@@ -47,7 +47,7 @@ def parse_sql(text: str, name: str, variables: Variables, problems: Problems) ->
 
 @define
 class _Table:
-    """A name that a statement gives."""
+    """A table that a statement creates."""
 
     kind: str
     """``source``, ``transform`` or ``sink``."""
@@ -73,7 +73,7 @@ class _Job:
         return Block((*config, *(entry for entry in sections if entry is not None)), self._text.at(0))
 
     def _config(self) -> tuple[Block, str]:
-        """What the comments that begin with ``config`` say, and the text without them."""
+        """Return the content of the comments that begin with ``config``, and the text without them."""
         tree = Block((), self._text.at(0))
         rest = self._text.text
         for piece in _PIECES.finditer(self._text.text):
@@ -153,7 +153,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int) -> Value:
-        """A text, or HOCON. Where a text has to be a number or a truth value, the option reads it."""
+        """Return a text, or the value of a text in HOCON; the option reads numbers and truth values from the text."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems)

@@ -1,4 +1,4 @@
-"""The statements of a file in SQL, token by token. What the tokens are is sqlglot's to say."""
+"""The statements of a file in SQL, token by token; sqlglot makes the tokens."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,26 +17,28 @@ _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
 
 @frozen
 class SqlText:
-    """A file and where things stand in it."""
+    """The text of a file, and the positions in it."""
 
     text: str = field(repr=False)
     name: str
 
     def at(self, offset: int) -> Position:
+        """Return the position of an offset."""
         line, column = self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
         return Position(self.name, line, column)
 
     def refuse(self, message: str, offset: int, hint: str = "") -> NoReturn:
+        """Raise ``ConfigError`` with a message about an offset."""
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """``inner`` alone, which stands at ``begin``, with what makes its lines and columns those of the file."""
+        """Return ``inner``, which begins at ``begin``, padded so that its lines and columns are those of the file."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """The statements of ``rest``, which is the file's text or has blanks where that has comments.
+    """Return the statements of ``rest``: the file's text, with blanks in place of comments that were read already.
 
     Raises:
         ConfigError: sqlglot is not installed, or this is not SQL.
@@ -100,7 +102,7 @@ class Statement:
 
     @property
     def offset(self) -> int:
-        """Where the next token begins; behind the last one, its last character."""
+        """Return the offset of the next token; behind the last token, that of its last character."""
         return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
 
     @property
@@ -108,14 +110,14 @@ class Statement:
         return self._next < len(self._tokens)
 
     def word(self) -> str:
-        """The next token in capitals; a text or a quoted name is none."""
+        """Return the next token in capitals; for a text or a quoted name, what messages call it."""
         if not self._left:
             return "the end"
         token = self._tokens[self._next]
         return _QUOTED.get(token.kind) or token.text.upper()
 
     def takes(self, *words: str) -> bool:
-        """Whether these words come next; if so they are read."""
+        """Read these words if they come next, and return whether they did."""
         begin = self._next
         for word in words:
             if self.word() != word:
@@ -125,22 +127,25 @@ class Statement:
         return True
 
     def expect(self, word: str, said: str = "") -> None:
+        """Read this word, or raise ``ConfigError``; ``said`` is what the message expects instead of the word."""
         if not self.takes(word):
             self._refuse(said or repr(word))
 
     def end(self) -> None:
+        """Raise ``ConfigError`` unless all tokens are read."""
         if self._left:
             self._refuse("a semicolon")
 
     def name(self, what: str) -> tuple[str, int]:
-        """A name, plain or in double quotes or backticks, and where it begins."""
+        """Read a name, plain or in double quotes or backticks, and return it with its offset."""
         return self._token(what, lambda token: token.is_name)
 
     def string(self, what: str) -> tuple[str, int]:
+        """Read a text in single quotes, and return it with its offset; ``what`` names it in the message."""
         return self._token(what, lambda token: token.kind == "STRING")
 
     def query(self) -> tuple[str, int]:
-        """Read the rest as ``SELECT … FROM table …`` or ``SELECT table``; the table and where it stands."""
+        """Read the rest as ``SELECT … FROM table …`` or ``SELECT table``; return the table and its offset."""
         self.query_offset = self.offset
         self.query_text = self._text.text[self.query_offset : self._tokens[-1].end]
         self.expect("SELECT")
@@ -151,7 +156,7 @@ class Statement:
         return self.name("the name of a table")
 
     def _to_from(self) -> None:
-        """Behind the FROM of the query; that of EXTRACT and its like stands in parentheses."""
+        """Move past the FROM of the query; a FROM in parentheses, as of EXTRACT, is not that one."""
         depth = 0
         while depth or not self.takes("FROM"):
             depth += {"(": 1, ")": -1}.get(self.word(), 0)

@@ -1,4 +1,4 @@
-"""The second half of HOCON: which value of a key counts, and what ``${path}`` stands for.
+"""The second half of HOCON: the effective value of a key, and the values of ``${path}``.
 
 A key may be given several values. The last one counts; objects are merged; a ``${…}`` that refers to its own key sees
 what the key was before. Values are resolved when they are needed, so that the order of the text does not matter, and
@@ -35,7 +35,7 @@ _MAX_WEIGHT = 5_000_000
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
-    """The tree that a parsed file means. Missing variables are reported to ``problems``.
+    """Return the tree that a parsed file means; missing variables are reported to ``problems``.
 
     Raises:
         ConfigError: values refer to each other in a circle, or cannot be joined.
@@ -45,7 +45,7 @@ def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
 
 @define(eq=False)
 class _Progress:
-    """A key while its values are looked at, one after the other."""
+    """The state of a key while its values are resolved, one after the other."""
 
     so_far: Value | None = None
     failed: ConfigError | None = None
@@ -74,7 +74,7 @@ class _Resolver:
         return Block(tuple(entries), self.place(node.offset))
 
     def field(self, target: Field) -> Value | None:
-        """The value of a key; ``None`` when it has none. Asked for while it is resolved: what it was before."""
+        """Return the value of a key, ``None`` when it has none; while the key is being resolved, its value so far."""
         only = target.values[0] if len(target.values) == 1 else None
         if isinstance(only, Literal):
             return self._literal(only)
@@ -101,7 +101,10 @@ class _Resolver:
                 progress.failed, progress.so_far = error, None
 
     def _warn_of_hidden(self, target: Field) -> None:
-        """``spark.speculation = true`` and ``spark.speculation.interval = 1s`` cannot both hold in HOCON."""
+        """Warn where keys below a key hide its value, or the other way round: HOCON cannot hold both.
+
+        An example is ``spark.speculation = true`` with ``spark.speculation.interval = 1s``.
+        """
         for earlier, later in pairwise(target.values):
             if {type(earlier), type(later)} == {Literal, Object}:
                 self.problems.warn(
@@ -162,7 +165,7 @@ class _Resolver:
         raise AssertionError(node)
 
     def _literal(self, node: Literal) -> Scalar:
-        """Inside quotes ``${…}`` is text to HOCON, and a variable to SeaTunnel."""
+        """Return a literal with its variables replaced; in quotes ``${…}`` is text to HOCON, but not to SeaTunnel."""
         return filled_scalar(Scalar(node.value, node.text, self.place(node.offset)), self.variables, self.problems)
 
     def _plugins(self, node: Plugins) -> Block:
@@ -201,7 +204,7 @@ class _Resolver:
         return Scalar(f"${{{name}}}", f"${{{name}}}", self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
-        """As text inside quotes, where it means the same; only what may be missing has no such form."""
+        """Return a substitution as text, which means the same in quotes; report ``${?…}``, which has no such form."""
         if node.optional:
             self.problems.error(
                 f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Write ${{{name}:default}}"
@@ -233,7 +236,7 @@ class _Resolver:
         return value
 
     def _weighed(self, value: Value, offset: int) -> Value:
-        """Bound what substitutions add, in size and in depth."""
+        """Return the value, unless substitutions add too much, in size or in depth."""
         weight, depth = self._measured(value)
         self.weight += weight
         if self.weight > _MAX_WEIGHT:
@@ -243,7 +246,7 @@ class _Resolver:
         return value
 
     def _measured(self, value: Value) -> tuple[int, int]:
-        """The weight of a value and its levels of nesting."""
+        """Return the weight of a value and its levels of nesting."""
         if isinstance(value, Scalar):
             return 1 + len(value.text) // 16, 0
         known = self.measures.get(id(value))
@@ -291,12 +294,12 @@ class _Resolver:
 
 
 def _as_block(value: Value) -> Block:
-    """A value that keys below its own stand beside."""
+    """Return a value as a block, so that keys below its key can stand beside it."""
     return value if isinstance(value, Block) else Block((Entry("", value, value.position),), value.position)
 
 
 def _hides(later: Node, earlier: Node) -> bool:
-    """Whether the earlier value of a key cannot matter, so that nothing is said about variables in it."""
+    """Return whether a later value hides an earlier one, so that missing variables in that are not reported."""
     if isinstance(earlier, Plugins):
         return False
     if isinstance(later, (Literal, Array)):
@@ -305,7 +308,7 @@ def _hides(later: Node, earlier: Node) -> bool:
 
 
 def _refers(node: Node) -> bool:
-    """Whether there is a substitution in a value."""
+    """Return whether a value has a substitution in it."""
     if isinstance(node, Object):
         return any(_refers(value) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

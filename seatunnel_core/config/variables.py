@@ -22,7 +22,7 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 """Placeholders of file names, partition folders and templates."""
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
-"""Placeholders of requests to services, unless somebody gives them a value: SeaTunnel's jobs write them in quotes."""
+"""Placeholders of requests to services, unless they are given a value: SeaTunnel's jobs write them in quotes."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 @frozen
 class Variables:
-    """Where the values of variables come from. ``-i`` wins over the environment."""
+    """The sources of the values of variables; ``-i`` wins over the environment."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
@@ -41,10 +41,10 @@ class Variables:
     """Whether they stay as they are written, for a file that is printed again."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
-    """What stays as it is written within a text when nobody gives it a value: connectors fill it in."""
+    """What stays as it is written within a text when it has no value: connectors fill it in."""
 
     def of_file(self, text: str) -> "Variables":
-        """With the placeholders that a file names by itself: those of its pages and cursors."""
+        """Return these variables with the placeholders that a file itself names: those of its pages and cursors."""
         return evolve(self, placeholders=self.placeholders | set(_NAMES_OF_PAGES.findall(text)))
 
     @classmethod
@@ -63,10 +63,11 @@ class Variables:
         return cls(given) if environment is None else cls(given, environment)
 
     def value(self, name: str) -> str | None:
+        """Return the value of a variable; ``None`` when it has none."""
         return self.given.get(name, self.environment.get(name))
 
     def missing(self, name: str) -> tuple[str, str]:
-        """The message and the suggestion for a variable that nobody defines."""
+        """Return the message and the suggestion for a variable without a value."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
         argument = f"Pass -i {name}=VALUE, set" if self.by_argument else "Set"
@@ -75,17 +76,17 @@ class Variables:
 
 
 def stays(name: str) -> bool:
-    """Whether ``${name}`` is left for a sink to fill in."""
+    """Return whether ``${name}`` is left for a sink to fill in."""
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
 def has_variable(text: str) -> bool:
-    """Whether something in a text is to be filled in before the job starts."""
+    """Return whether a text has a variable that must be filled in before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
 def filled(value: Value, variables: Variables, problems: Problems) -> Value:
-    """The tree of a YAML file with the variables inside its texts replaced."""
+    """Return the tree of a YAML file with the variables inside its texts replaced."""
     if isinstance(value, Block):
         return Block(
             tuple(Entry(e.key, filled(e.value, variables, problems), e.position) for e in value.entries), value.position
@@ -96,11 +97,11 @@ def filled(value: Value, variables: Variables, problems: Problems) -> Value:
 
 
 def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems) -> Scalar:
-    """A value as the file has it, with the variables inside its text replaced. What a variable holds is not looked at
-    again: a password may contain ``${``.
+    """Return a value of a file with the variables inside its text replaced, each only once.
 
-    A text that consists of an unknown variable is an error; one that merely contains ``${…}`` stays, with a warning,
-    because it may mean something to the system that reads it.
+    The value of a variable is not searched again: a password may contain ``${``. A text that consists of an unknown
+    variable is an error; one that merely contains ``${…}`` stays, with a warning, because it may mean something to the
+    system that reads it.
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
         text = _text_filled(scalar.value, scalar.position, variables, problems)

@@ -1,4 +1,4 @@
-"""YAML files as a tree with positions. Read from the parser's events: no objects are made, no recursion, any depth."""
+"""YAML files as a tree with positions, read from the parser's events: no objects are made, without recursion."""
 
 import re
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def parse_yaml(text: str, name: str, problems: Problems) -> Value:
 
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
-    """The text with empty lines instead of the code fences at its beginning and its end, so that lines keep numbers."""
+    """Return the text with empty lines in place of the code fences around it, so that lines keep their numbers."""
 
     def emptied(found: re.Match[str]) -> str:
         line = text.count("\n", 0, text.index("```", found.start())) + 1
@@ -120,7 +120,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """The parser stops at a line that a tab indents, and calls the tab, which nobody sees, a character."""
+        """Fail where a tab indents the line at which the parser stopped: the parser's own message does not name it."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()
@@ -196,7 +196,7 @@ class _Reader:
 
 
 def _typed(text: str) -> Any:
-    """The value of a plain scalar: only what nobody misreads is a number (``12:30`` and ``0x1F`` stay texts)."""
+    """Return the value of a plain scalar; only an unmistakable number is one (``12:30`` and ``0x1F`` stay texts)."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):

@@ -13,7 +13,7 @@ from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import Place, Unknown, Validated, validate
+from seatunnel_core.config.validation import BlockRules, Unknown, Validated, validate
 from seatunnel_core.connectors.sink import Sink
 from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.tables import source_of
@@ -204,8 +204,8 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     if plugin_class is None:
         names = {name for option in common.values() for name in (option.key, *option.aliases)}
         written = evolve(written, entries=tuple(entry for entry in written if entry.key in names))
-    place = Place(what=what, unknown=Unknown.LENIENT, elsewhere=_ELSEWHERE, noted=PLANNED_OPTIONS)
-    validated = validate(written, tuple(declared.values()), place, problems)
+    rules = BlockRules(what=what, unknown=Unknown.LENIENT, elsewhere=_ELSEWHERE, noted=PLANNED_OPTIONS)
+    validated = validate(written, tuple(declared.values()), rules, problems)
     options = validated.options
     wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
     plugin: Any = None

@@ -1,4 +1,4 @@
-"""What help and documentation say about a plugin, from what the plugin declares and from its docstrings."""
+"""The descriptions of plugins in help and documentation, made of their declarations and docstrings."""
 
 import inspect
 import re
@@ -19,9 +19,9 @@ _SINKS = {
 
 
 def summary(plugin: type) -> str:
-    """What a plugin is, in a sentence or two: how its module begins (``The source ``X``: …``), then how its class does.
+    """Return the description of a plugin in a sentence or two; ``""`` when there is none.
 
-    ``""`` when neither says anything.
+    The description is the beginning of the docstring of its module (``The source ``X``: …``), then that of its class.
     """
     module = inspect.getdoc(sys.modules[plugin.__module__]) or ""
     headed = re.match(r"The \w+ ``\w+``: (.*)", " ".join(module.split("\n\n")[0].split()))
@@ -31,7 +31,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """What a plugin promises when work is repeated, a line each."""
+    """Return what a plugin promises when work is repeated, one text for each line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable where the job says so, with the option replayable: only who writes it can know"
@@ -53,7 +53,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
 
 
 def example(kind: str, plugin: type) -> str:
-    """A block of a job file in HOCON: the plugin's own ``example``, else one with the options that it needs."""
+    """Return a block of a job file in HOCON: the plugin's own ``example``, else one with its required options."""
     made: Any = plugin
     body = made.example or "\n".join(_sample(option) for option in made.declared if option.required)
     inside = "\n".join(f"    {line}".rstrip() for line in inspect.cleandoc(body).splitlines())
@@ -62,12 +62,12 @@ def example(kind: str, plugin: type) -> str:
 
 
 def names(option: Option[Any]) -> str:
-    """The option's name, and the older ones."""
+    """Return the option's name, and the older ones."""
     return ", ".join((option.key, *(f"older: {alias}" for alias in option.aliases)))
 
 
 def default(option: Option[Any]) -> str:
-    """The default as one would write it; ``""`` when there is none."""
+    """Return the default as a job file has it; ``""`` when there is none."""
     if option.default is None:
         return ""
     shown = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
@@ -75,12 +75,12 @@ def default(option: Option[Any]) -> str:
 
 
 def type_of(option: Option[Any]) -> str:
-    """The type and its unit."""
+    """Return the name of the type, with its unit."""
     return option.type.name + (f", {option.unit}" if option.unit else "")
 
 
 def meaning(option: Option[Any]) -> str:
-    """What the option does, and what is special about it."""
+    """Return the documentation of the option, with its restrictions."""
     return (
         option.doc
         + (f" No effect: {option.no_effect}." if option.no_effect else "")
@@ -89,7 +89,7 @@ def meaning(option: Option[Any]) -> str:
 
 
 def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
-    """For each option, required ones first: its names; its type with default or need; its meaning."""
+    """Yield for each option, required ones first, its names, its type with default or need, and its meaning."""
     for option in sorted(options, key=lambda each: not each.required):
         unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
         need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""

@@ -1,7 +1,7 @@
-"""Finds sources, transforms and sinks by name among the installed packages (entry points).
+"""The lookup of sources, transforms and sinks by name among the installed packages (entry points).
 
 An entry point's name is the identifier that job files write; it is compared without regard to case. A plugin's module
-is imported when a job names it and not before, so a broken one hurts nobody who does not name it.
+is imported only when a job names it, so a broken one affects only the jobs that name it.
 """
 
 import re
@@ -33,7 +33,7 @@ _loading = threading.Lock()
 
 @frozen(kw_only=True)
 class Plugin:
-    """What is known about an installed plugin."""
+    """An installed plugin."""
 
     kind: str
     """``"source"``, ``"transform"`` or ``"sink"``."""
@@ -57,7 +57,7 @@ class Plugin:
 
 
 def source(identifier: str) -> type[Source]:
-    """The source of this name.
+    """Return the source of this name, without regard to case.
 
     Raises:
         UsageError: no installed package has it (suggests names), two have it, or it cannot be loaded (says why).
@@ -66,17 +66,17 @@ def source(identifier: str) -> type[Source]:
 
 
 def transform(identifier: str) -> type[Transform] | type[DataFrameTransform]:
-    """The transform of this name. Raises as ``source`` does."""
+    """Return the transform of this name. Raises as ``source`` does."""
     return cast(type[Transform] | type[DataFrameTransform], _load("transform", identifier))
 
 
 def sink(identifier: str) -> type[Sink]:
-    """The sink of this name. Raises as ``source`` does."""
+    """Return the sink of this name. Raises as ``source`` does."""
     return cast(type[Sink], _load("sink", identifier))
 
 
 def plugins() -> Iterator[Plugin]:
-    """Every installed plugin, loaded if it can be, sorted by kind and name."""
+    """Yield every installed plugin, loaded if it can be, sorted by kind and name."""
     for kind in GROUPS:
         for _, points in sorted(_installed(kind).items()):
             for point in points:
@@ -93,7 +93,7 @@ class Registry:
 
 
 def forget() -> None:
-    """Look for installed packages again: something was installed while this process runs."""
+    """Forget which packages are installed, so that one that was installed since then is found."""
     _load.cache_clear()
     _installed.cache_clear()
 
@@ -150,11 +150,11 @@ def _load(kind: str, name: str) -> type:
 
 
 def unknown(kinds: Sequence[str], name: str) -> str:
-    """The sentence about a name that no plugin of these kinds has, with what may have been meant."""
+    """Return the message about a name that no plugin of these kinds has, with the names that were probably meant."""
     for kind in kinds:
         elsewhere = not_yet(kind, name)
         if elsewhere is not None:
-            return elsewhere.told(with_spark="spark" in _installed(kind))
+            return elsewhere.message(with_spark="spark" in _installed(kind))
     known = {each: points[0].name for kind in kinds for each, points in _installed(kind).items()}
     close = [known[each] for each in get_close_matches(name.lower(), known, n=2)]
     hint = f"did you mean {' or '.join(close)}?" if close else f"installed are {', '.join(sorted(known.values()))}"
@@ -162,6 +162,11 @@ def unknown(kinds: Sequence[str], name: str) -> str:
 
 
 def _checked(kind: str, point: EntryPoint) -> type:
+    """Load a plugin, and check that it keeps the interface of its kind.
+
+    Raises:
+        UsageError: it cannot be loaded, or does not keep the interface.
+    """
     origin = f"the {kind} {point.name!r} of the package {point.dist.name if point.dist else 'unknown'}"
     try:
         loaded: Any = point.load()

@@ -1,6 +1,6 @@
 """Names of Apache SeaTunnel's documentation that have no plugin here: whether one is planned, and what to use instead.
 
-A job that names one is told that, rather than that nobody knows the name.
+The message about such a name says this, instead of listing the names that are installed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,26 +39,26 @@ class NotYet:
     spark: str = ""
     """The format under which a package of Spark reads and writes it."""
 
-    def told(self, *, with_spark: bool) -> str:
-        """The sentence for a person; ``with_spark`` when a connector ``Spark`` is installed."""
+    def message(self, *, with_spark: bool) -> str:
+        """Return the message for the user; ``with_spark`` when a connector ``Spark`` is installed."""
         state = "is planned, and not here yet" if self.planned else "is not here, and not planned"
         way = self.way(with_spark=with_spark)
         return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
 
     def way(self, *, with_spark: bool) -> str:
-        """What to do until then."""
+        """Return what to use until then."""
         if self.spark and with_spark:
             return f'use Spark {{ format = "{self.spark}" }} with the package that brings this format to Spark'
         return self.instead
 
 
 def not_yet(kind: str, name: str) -> NotYet | None:
-    """What is known about a name that no installed plugin has. Case, ``-`` and ``_`` do not matter."""
+    """Return what is known about a name that no installed plugin has, without regard to case, ``-`` and ``_``."""
     return _BY_NAME.get((kind, _folded(name)))
 
 
 def all_of_them() -> tuple[NotYet, ...]:
-    """In the order of the documentation: what is planned first."""
+    """Return all these names in the order of the documentation: planned ones first."""
     return tuple(sorted(_BY_NAME.values(), key=lambda each: not each.planned))
 
 

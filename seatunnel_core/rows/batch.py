@@ -40,7 +40,7 @@ class TableSchema:
 
     @property
     def unique_key(self) -> tuple[str, ...]:
-        """The columns of the first key of kind ``UNIQUE_KEY``; empty when there is none."""
+        """Return the columns of the first key of kind ``UNIQUE_KEY``; empty when there is none."""
         return next((key.columns for key in self.constraint_keys if key.kind == "UNIQUE_KEY"), ())
 
 
@@ -63,5 +63,5 @@ class Batch:
 
     @property
     def inserts_only(self) -> bool:
-        """Whether all rows are ``INSERT``."""
+        """Return whether all rows are ``INSERT``."""
         return self.kinds is None or all(kind == RowKind.INSERT for kind in self.kinds.unique().to_pylist())

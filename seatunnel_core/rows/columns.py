@@ -1,4 +1,4 @@
-"""What transforms that choose or add columns share."""
+"""The schema and the rows of a table after columns were chosen, renamed, added or replaced."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -42,15 +42,17 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
 
 
 def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
-    """The schema with other columns; a key that has lost a column is none any more."""
+    """Return the schema with other columns, and without the keys that have lost a column."""
     return with_names(schema, columns, {name: name for name in columns.names})
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """The schema with other columns, some of which are its own under new names.
+    """Return the schema with other columns, some of which are its own under new names.
 
     Args:
-        names: the new name of each column that is still there; the keys follow.
+        schema: the table before the change.
+        columns: all columns after it.
+        names: the new name of each column that is still there, by its old one; the keys follow.
     """
 
     def whole(key: tuple[str, ...]) -> bool:
@@ -70,12 +72,12 @@ def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]
 
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
-    """The schema with more columns: one whose name is taken replaces that column, the others follow at the end."""
+    """Return the schema with more columns: one whose name is taken replaces that column, the others come last."""
     return evolve(schema, columns=with_fields(schema.columns, outputs))
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """What ``with_outputs`` makes of columns."""
+    """Return the columns with more of them, as ``with_outputs`` adds them."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
@@ -83,12 +85,12 @@ def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
 
 
 def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
-    """The batch with the columns that ``with_outputs`` announced; table and kinds stay."""
+    """Return the batch with the values of the columns that ``with_outputs`` added; table and kinds stay."""
     return evolve(batch, rows=put_fields(batch.rows, outputs, values))
 
 
 def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> pa.RecordBatch:
-    """The rows with the columns that ``with_fields`` announced."""
+    """Return the rows with the values of the columns that ``with_fields`` added."""
     for output, column in zip(outputs, values, strict=True):
         at = rows.schema.get_field_index(output.name)
         rows = rows.append_column(output, column) if at < 0 else rows.set_column(at, output, column)
@@ -96,11 +98,11 @@ def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterab
 
 
 def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
-    """The rows of which the mask says so, with their kinds."""
+    """Return the rows for which the mask is true, with their kinds."""
     kinds = None if batch.kinds is None else batch.kinds.filter(mask)
     return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
-    """As ``kept``, for rows that are left out because something is wrong with them: they are counted."""
+    """Return the rows for which the mask is true, as ``kept`` does, and count the others as bad rows."""
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)

@@ -8,7 +8,7 @@ _JAVA_PATTERNS = (
 
 
 def strptime_format(java: str) -> str:
-    """A date format in Java's letters as one of C's.
+    """Return a date format in Java's letters as one in the directives of ``strptime``.
 
     Raises:
         SourceError: it uses letters other than ``yyyy MM dd HH mm ss``.

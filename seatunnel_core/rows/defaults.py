@@ -1,4 +1,4 @@
-"""The ``defaultValue`` of columns, and what a job may write for the moment at which it runs."""
+"""The ``defaultValue`` of columns, and the marker for the moment at which a job runs."""
 
 import enum
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from seatunnel_core.rows.values import plain
 
 
 class Moment(enum.Enum):
-    """What is known only when a job runs."""
+    """A value that is known only when a job runs."""
 
     NOW = "now"
 
 
 def default_values(columns: Sequence[Column]) -> dict[str, Any]:
-    """The values of the columns that have a ``defaultValue``, by name.
+    """Return the values of the columns that have a ``defaultValue``, by name.
 
     Raises:
         ValueError: one is not of its column's type.
@@ -35,7 +35,7 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """A value as Arrow takes it; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP``.
+    """Return a value as Arrow takes it; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
 
     Raises:
         ValueError: it is not of the type.

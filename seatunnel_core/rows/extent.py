@@ -1,6 +1,6 @@
-"""Which moments rows hold: dates of the years 1 to 9999, and times within one day.
+"""The moments that rows can hold: dates of the years 1 to 9999, and times within one day.
 
-The numbers of Arrow, databases and files reach further. What lies beyond would become another moment or an exception
+The numbers of Arrow, databases and files reach further. A value beyond would become another moment or an exception
 somewhere behind its source, so a source refuses it at its row.
 """
 
@@ -21,7 +21,7 @@ BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all tha
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Whether each value lies outside of what rows hold, as truth values; ``None`` where none does."""
+    """Return whether each value lies outside of what rows hold, as truth values; ``None`` where none does."""
     limits = _limits(values.type)
     if limits is None or values.null_count == len(values):
         return None
@@ -34,7 +34,7 @@ def beyond(values: pa.Array) -> pa.Array | None:
 
 
 def shown(value: pa.Scalar) -> str:
-    """A value for a person, also one that Python does not hold."""
+    """Return the text of a value, also of one that Python cannot hold."""
     try:
         return str(value.as_py())
     except (ValueError, OverflowError):
@@ -42,7 +42,7 @@ def shown(value: pa.Scalar) -> str:
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
-    """The first value of these types that lies outside, also inside of rows, arrays and maps; ``None`` if none does."""
+    """Return the first value of these types that lies outside, also inside of rows, arrays and maps; else ``None``."""
     if not _has_limits(values.type):
         return None
     if not of.is_nested(values.type):
@@ -59,7 +59,7 @@ def _has_limits(kind: pa.DataType) -> bool:
 
 
 def _parts(values: pa.Array) -> list[pa.Array]:
-    """What the values consist of; what stands behind a null is none of it."""
+    """Return the arrays of which nested values consist, without what stands behind a null."""
     if of.is_map(values.type):
         pairs = pa.ListArray.from_arrays(values.offsets, pa.StructArray.from_arrays([values.keys, values.items], "ki"))
         return pairs.filter(values.is_valid()).flatten().flatten()  # type: ignore[no-any-return]
@@ -68,7 +68,7 @@ def _parts(values: pa.Array) -> list[pa.Array]:
 
 
 def _limits(kind: pa.DataType) -> tuple[int, int] | None:
-    """The smallest and the largest number that stands for a value of rows; ``None`` where all do."""
+    """Return the smallest and the largest number that rows hold as a value of a type; ``None`` where all are held."""
     if of.is_date32(kind):
         return _FIRST_DAY, _LAST_DAY
     if of.is_date64(kind):

@@ -1,6 +1,6 @@
-"""The values of a column as texts of JSON, made by Arrow's kernels: what ``value_text.json_text`` makes of each.
+"""The values of a column as JSON texts, made by Arrow's kernels; the texts are those of ``value_text.json_text``.
 
-A value whose text Arrow writes in another way is left to that, and so is a column of a type that no kernel knows.
+That function makes the text of a value which Arrow writes in another way, and of a type that no kernel knows.
 """
 
 import json
@@ -25,7 +25,7 @@ _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """``pa.array`` and ``pa.scalar`` import pandas wherever it is installed, which takes a second of a process."""
+    """Return an Arrow array without ``pa.array``, which imports pandas where it is installed, for a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -36,18 +36,17 @@ _FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
-    """Each row as an object. A decimal is a number with all its digits, but a text inside rows, arrays and maps.
+    """Return each row as an object.
 
-    Raises:
-        RowError: a value cannot be written as JSON; names the column.
+    A decimal is a number with all its digits, but a text inside rows, arrays and maps.
     """
-    texts = [_told(column, array) for column, array in zip(rows.schema, rows.columns, strict=True)]
+    texts = [_column_texts(column, array) for column, array in zip(rows.schema, rows.columns, strict=True)]
     if not texts:
         return _array(["{}" + line_end] * rows.num_rows)
     return _object(rows.schema, texts, "}" + line_end)
 
 
-def _told(column: pa.Field, array: pa.Array) -> pa.Array:
+def _column_texts(column: pa.Field, array: pa.Array) -> pa.Array:
     try:
         return array.cast(pa.string()).fill_null(_NULL) if pa.types.is_decimal(column.type) else _texts(array)
     except ValueError as error:
@@ -69,8 +68,13 @@ def _name(column: pa.Field) -> str:
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
-    """Texts that are made of parts: ``order`` numbers all parts in the order of writing, and each text begins at one of
-    ``begins``, which ends where all end. Ten times as fast as Arrow's ``binary_join_element_wise``."""
+    """Return texts that are made of parts, ten times as fast as Arrow's ``binary_join_element_wise``.
+
+    Args:
+        parts: the texts that the parts are taken from, numbered through all arrays.
+        order: the numbers of the parts in the order of writing.
+        begins: the index in ``order`` at which each text begins; the last one is the end of all.
+    """
     taken = pa.concat_arrays(parts).take(_integers(order))
     _, offsets, data = taken.buffers()
     ends = np.frombuffer(offsets, np.int32)[begins]
@@ -78,7 +82,7 @@ def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[An
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """One text for each value, ``null`` for a null."""
+    """Return one text for each value, ``null`` for a null."""
     kind = array.type
     made = next((make for matches, make in _MAKERS if matches(kind)), _one_by_one)
     return made(array).fill_null(_NULL)
@@ -111,14 +115,17 @@ def _floating(array: pa.Array) -> pa.Array:
 
 
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
-    """What is in the buffer of an array, which may be larger than all of it, and of an odd size where all is null."""
+    """Return the values in the buffer of an array.
+
+    The buffer may be larger than the values, and of an odd size where all are null.
+    """
     if not count:
         return np.empty(0, kind)
     return np.frombuffer(array.buffers()[1], kind, count, array.offset * np.dtype(kind).itemsize)
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """The texts, but of some values as Python writes them."""
+    """Return the texts with those of some values replaced by what ``make`` makes of them."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -133,7 +140,7 @@ def _mask(bits: NDArray[Any]) -> pa.Array:
 
 
 def _bits(array: pa.Array) -> NDArray[Any]:
-    """Booleans without nulls, as numpy has them."""
+    """Return booleans without nulls as numpy has them."""
     return np.frombuffer(array.cast(pa.uint8()).buffers()[1], np.uint8)[: len(array)].astype(bool)
 
 
@@ -185,7 +192,7 @@ def _must_be_of_python(array: pa.Array) -> None:
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Microseconds are written when there are any."""
+    """Return the texts without microseconds that are zero."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:
@@ -214,19 +221,19 @@ def _map(array: pa.Array) -> pa.Array:
 
 
 def _held(array: pa.Array, values: pa.Array) -> pa.Array:
-    """The values of an array of lists, which may be a part of a larger one."""
+    """Return the values of an array of lists, which may be a slice of a larger array."""
     begin = array.offsets[0].as_py()
     return values.slice(begin, array.offsets[-1].as_py() - begin)
 
 
 def _offsets(array: pa.Array) -> NDArray[Any]:
-    """Where each list begins among the values that are held, and where the last one ends."""
+    """Return where each list begins among the values that are held, and where the last one ends."""
     found = _numbers(array, "i4", len(array) + 1)
     return found.astype(np.int64) - int(found[0])
 
 
 def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.Array:
-    """Lists of elements, each of which has one or more parts, with commas between them."""
+    """Return lists of elements, each of which has one or more parts, with commas between the elements."""
     begins = _offsets(array)
     lengths = np.diff(begins)
     missing = ~_bits(array.is_valid())
@@ -247,7 +254,7 @@ def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.
 
 
 def _repeats(array: pa.Array, keys: pa.Array) -> bool:
-    """Whether a map has a key twice, of which Python keeps the last."""
+    """Return whether a map has a key twice, of which Python keeps the last."""
     lengths = np.diff(_offsets(array))
     if not len(lengths) or lengths.max() < 2:
         return False

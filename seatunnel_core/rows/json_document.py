@@ -1,4 +1,4 @@
-"""JSON from outside, and what paths find in it. The paths are those of the package ``python-jsonpath`` (RFC 9535)."""
+"""JSON from outside, and the values at paths in it; the paths are those of ``python-jsonpath`` (RFC 9535)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ class Number(float):
 
 
 def parsed(text: str | bytes) -> Any:
-    """The JSON value that a text is.
+    """Return the JSON value of a text.
 
     Raises:
-        ValueError: it is none; says where.
+        ValueError: it is not JSON; says where.
     """
     try:
         return _DECODER.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
@@ -44,7 +44,7 @@ _DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_no_number)
 
 @cache
 def compiled(path: str) -> Any:
-    """A path, ready to be used.
+    """Return a path in the form that ``found`` applies.
 
     Raises:
         ValueError: it cannot be understood; says why.
@@ -58,7 +58,7 @@ def compiled(path: str) -> Any:
 
 
 def keys_of(document: Any) -> str:
-    """What a document is made of, for a message: its keys, never its values."""
+    """Return the structure of a document for a message: its keys, never its values."""
     if isinstance(document, Mapping):
         shown = ", ".join(str(key) for key in list(document)[:12]) or "nothing"
         return f"an object with {shown}" + (", …" if len(document) > 12 else "")
@@ -68,7 +68,7 @@ def keys_of(document: Any) -> str:
 
 
 def found(path: str, document: Any) -> list[Any]:
-    """All that a path leads to. Raises ``ValueError`` as ``compiled``."""
+    """Return all values at a path. Raises ``ValueError`` as ``compiled``."""
     steps = _steps(path)
     if steps is None or not isinstance(document, (dict, list)):  # a text would be parsed
         return list(compiled(path).findall(document))
@@ -82,14 +82,17 @@ def found(path: str, document: Any) -> list[Any]:
 
 @cache
 def is_single(path: str) -> bool:
-    """Whether a path can only lead to one value."""
+    """Return whether a path can only lead to one value."""
     query = compiled(path)
     return bool(getattr(query, "singular_query", lambda: False)())
 
 
 @cache
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """The names and indexes of a path that has nothing else: following them is twenty times as fast as the package."""
+    """Return the names and indexes of a path that has nothing else, else ``None``.
+
+    Following them is twenty times as fast as the package.
+    """
     selectors = [each for segment in getattr(compiled(path), "segments", ()) for each in segment.selectors]
     if not is_single(path):
         return None
@@ -107,7 +110,7 @@ def _child(document: Any, step: str | int) -> Any:
 
 @cache
 def divided(path: str) -> tuple[str | None, str, str]:
-    """A path at the last of its parts that may lead to several values.
+    """Divide a path at the last of its parts that may lead to several values.
 
     Returns:
         The path to what holds them, the path to each of them, and the path from there; the first is ``None`` when the

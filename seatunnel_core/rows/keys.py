@@ -14,7 +14,7 @@ _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_IN
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns of the primary key; empty when there is none.
+    """Return the columns of the primary key; empty when there is none.
 
     Args:
         block: ``primaryKey``, whose columns are ``columnNames`` or ``columns``.
@@ -35,7 +35,11 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
-    """The keys of ``constraintKeys``.
+    """Return the keys of ``constraintKeys``.
+
+    Args:
+        keys: the list as a configuration has it.
+        names: the columns of the table; ``None`` while they are not known.
 
     Raises:
         ValueError: one is written wrongly, or names a column that the table does not have.

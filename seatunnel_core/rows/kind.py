@@ -1,4 +1,4 @@
-"""What a row says about its table: SeaTunnel's row kinds, with its numbering."""
+"""The kinds of rows in a change stream: SeaTunnel's row kinds, with its numbering."""
 
 import enum
 

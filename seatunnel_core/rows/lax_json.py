@@ -13,7 +13,7 @@ from seatunnel_core.rows.json_document import Number, parsed
 
 
 def lax(text: str | bytes) -> Any:
-    """The value that a text is: that of strict JSON where it is that.
+    """Return the value of a text in strict JSON, or else in the lax form.
 
     Raises:
         ValueError: it is neither; says where.
@@ -39,7 +39,7 @@ _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]
 
 
 class _Reader:
-    """Reads one text from left to right."""
+    """A reader of one text from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -90,7 +90,7 @@ class _Reader:
         return found
 
     def _closed(self, end: str) -> bool:
-        """Whether the next sign behind blanks and commas is the end, which is passed."""
+        """Move past blanks, commas and the end if it comes next, and return whether it did."""
         while True:
             self._blanks()
             if not self.text.startswith(",", self.at):
@@ -141,7 +141,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _meant(word: str) -> Any:
-    """What a word without quotes is."""
+    """Return the value of a word without quotes."""
     number = _NUMBER.fullmatch(word)
     if number is None:
         return _WORDS.get(word, word)

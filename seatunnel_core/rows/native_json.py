@@ -1,4 +1,4 @@
-"""Reads JSON objects, one per line, with Arrow's parser, wherever that gives what ``json`` and ``rows.values`` give.
+"""A reader of JSON objects, one per line, that uses Arrow's parser where it agrees with ``json`` and ``rows.values``.
 
 Arrow's parser is ten times as fast, and differs: two objects on a line are two rows, one over two lines is a row,
 bytes that are no UTF-8 are taken, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z`` behind a local
@@ -35,10 +35,10 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """The JSON value that a text is. Its decimals keep their digits, its integers are as large as they are written.
+    """Return the JSON value of a text; its decimals keep their digits, its integers are as large as they are written.
 
     Raises:
-        ValueError: it is none; says where.
+        ValueError: it is not JSON; says where.
     """
     try:
         return _DECODER.decode(text.decode(json.detect_encoding(text)))
@@ -47,23 +47,28 @@ def parsed(text: bytes) -> Any:
 
 
 class NativeJson:
-    """Reads objects into some columns. Remembers which of them Arrow's parser does not read in this data."""
+    """A reader of objects into some columns; it remembers those that Arrow's parser does not read in this data."""
 
     def __init__(self, columns: pa.Schema, converters: Converters) -> None:
-        """``converters`` gives, for the type of a column, how the careful reader makes its values from what ``json``
-        gives; that may raise ``ValueError``."""
+        """Prepare the reading of some columns.
+
+        Args:
+            columns: the names and types of the values.
+            converters: gives, for the type of a column, the function by which the careful reader makes a value of what
+                ``json`` gives; that may raise ``ValueError``.
+        """
         self._columns = columns
         self._converters = converters
         self._native = {column.name for column in columns if _parsed_type(column.type) is not None}
         """The columns that are left to Arrow's parser. The others are made one value after the other."""
 
     def rows(self, text: bytes) -> pa.RecordBatch | None:
-        """The rows of whole lines, or ``None`` when they have to be read with care."""
+        """Return the rows of whole lines, or ``None`` when they have to be read with care."""
         lines = _lines_of_objects(text)
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """With ``native`` left to Arrow's parser; less than that where it says that a column is of another kind."""
+        """Return the rows, with the columns ``native`` read by Arrow; fewer where it finds a column of another kind."""
         if not native:
             return None
         try:
@@ -106,7 +111,7 @@ class NativeJson:
 
 
 def _lines_of_objects(text: bytes) -> bytes | None:
-    """The text without a last line end, when it is certain that each line begins and ends with an object's brace.
+    """Return the text without a last line end, when each line certainly begins and ends with an object's brace.
 
     A closing and an opening brace side by side are the end of one object and the beginning of the next one: so no
     object lies on two lines, and as many rows as lines mean that no line has two.
@@ -144,7 +149,7 @@ def _documents(lines: str) -> list[dict[str, Any]]:
 
 
 def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
-    """As what Arrow's parser reads values of a type, ``None`` for those that it cannot read."""
+    """Return the type as which Arrow's parser reads values of a type, ``None`` for those that it cannot read."""
     if kind in _AS_THEY_ARE:
         return kind
     if pa.types.is_float32(kind):
@@ -163,8 +168,10 @@ def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
-    """Wide enough for all digits that the parser lets pass, before they are moved behind the point: it does not look
-    whether that overflows."""
+    """Return a type wide enough for all digits that the parser accepts, before they are moved behind the point.
+
+    The parser itself does not check whether that overflows.
+    """
     digits = kind.precision + kind.scale
     if digits > _DIGITS_OF_256:
         return None
@@ -175,7 +182,7 @@ def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
-    """What Arrow's parser found, as the type that is wanted.
+    """Convert what Arrow's parser found to the wanted type.
 
     Raises:
         ValueError, OverflowError, pa.ArrowException: a value is none, or could be another one for the careful reader.

@@ -18,7 +18,7 @@ _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 @frozen(kw_only=True)
 class Column:
-    """What a schema block says about a column."""
+    """A column as a schema block declares it."""
 
     field: pa.Field
     """Its name, its type and whether it may be null."""
@@ -46,12 +46,12 @@ class DeclaredTable:
 
 
 def table_name(block: Mapping[str, Any] | None) -> str:
-    """The table's path that the block names, else ``"default"``."""
+    """Return the table's path that the block names, else ``"default"``."""
     return str((block or {}).get("table") or DEFAULT_TABLE)
 
 
 def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
-    """The columns of a ``schema`` block; ``None`` when there is no block or it declares no column.
+    """Return the columns of a ``schema`` block; ``None`` when there is no block or it declares no column.
 
     Raises:
         ValueError: names the column that is declared wrongly, or asks for a default value, and says what to write.
@@ -70,7 +70,7 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
 def declared_table(
     block: Mapping[str, Any] | None, dimensions: Mapping[str, int] = NO_DIMENSIONS
 ) -> DeclaredTable | None:
-    """All that a ``schema`` block declares; ``None`` when there is no block or it declares no column.
+    """Return all that a ``schema`` block declares; ``None`` when there is no block or it declares no column.
 
     Args:
         block: as a configuration has it.
@@ -96,7 +96,7 @@ def declared_table(
 
 
 def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None = None) -> TableSchema:
-    """What a ``schema`` block says of a table beside its columns: its name, its keys and its comment.
+    """Return the name, the keys and the comment that a ``schema`` block gives to a table, with the table's columns.
 
     Args:
         block: as a configuration has it.
@@ -159,7 +159,7 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
 
 
 def text_of(written: Any) -> str:
-    """What a job says of a column, as the metadata of its field has it: a text as it is, anything else as JSON."""
+    """Return a value of a job file as the metadata of a field: a text as it is, anything else as JSON."""
     return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False, default=str)
 
 

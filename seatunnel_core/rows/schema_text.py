@@ -8,14 +8,15 @@ from seatunnel_core.errors import StoredValueError
 
 
 def schema_to_text(columns: pa.Schema) -> str:
+    """Return an Arrow schema as its IPC message in base64."""
     return base64.b64encode(columns.serialize().to_pybytes()).decode("ascii")
 
 
 def schema_from_text(text: str) -> pa.Schema:
-    """What ``schema_to_text`` wrote.
+    """Return the schema that ``schema_to_text`` wrote.
 
     Raises:
-        StoredValueError: it did not write this.
+        StoredValueError: the text is not such a schema.
     """
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))

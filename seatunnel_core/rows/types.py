@@ -91,7 +91,7 @@ _OTHER_SPELLINGS = {
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
-    """The Arrow type of a declared type: a text such as ``map<string, array<int>>``, or a nested object for a row.
+    """Return the Arrow type of a declared type: a text such as ``map<string, int>``, or a nested object for a row.
 
     Args:
         declaration: as a configuration has it.
@@ -113,7 +113,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
 
 
 def type_name(arrow: pa.DataType) -> str:
-    """SeaTunnel's name of an Arrow type, as a person would write it; Arrow's own name where SeaTunnel has none."""
+    """Return SeaTunnel's name of an Arrow type, as a job file has it; Arrow's own name where SeaTunnel has none."""
     for name, simple in SIMPLE.items():
         if simple == arrow:
             return name
@@ -131,13 +131,16 @@ def type_name(arrow: pa.DataType) -> str:
 
 
 def is_text(arrow: pa.DataType) -> bool:
-    """Whether the values are texts, in whichever way Arrow keeps them."""
+    """Return whether the values are texts, in any of Arrow's encodings."""
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
-    """The columns with the types of this module in place of others that hold the same, as views of texts, dictionaries
-    and unsigned numbers: few sinks, and few of Arrow's functions, take all of them. What has no such type stays."""
+    """Return the columns with this module's types in place of others for the same values.
+
+    Others are views of texts, dictionaries and unsigned numbers, which few sinks, and few of Arrow's functions, take. A
+    type without a counterpart stays.
+    """
     return pa.schema([column.with_type(_own(column.type)) for column in columns], columns.metadata)
 
 
@@ -175,7 +178,7 @@ _SAME: Mapping[pa.DataType, pa.DataType] = {
 
 
 def vector_name(arrow: pa.DataType) -> str | None:
-    """SeaTunnel's name of a vector that has a dimension, without it; ``None`` for other types."""
+    """Return SeaTunnel's name of a vector type, without its dimension; ``None`` for other types."""
     if not pa.types.is_fixed_size_list(arrow):
         return None
     return next((name for name, element in VECTORS.items() if element == arrow.value_type), None)
@@ -206,7 +209,7 @@ def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
 
 
 class _Reader:
-    """Reads one declared type from left to right."""
+    """A reader of one declared type from left to right."""
 
     def __init__(self, text: str, dimensions: Mapping[str, int]) -> None:
         self.text = text
@@ -277,7 +280,7 @@ class _Reader:
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
     def _dimension(self, name: str) -> int | None:
-        """``None`` for a vector of floats that may be of any: an array of them."""
+        """Read the dimension of a vector; ``None`` for a vector of floats of any dimension, which is an array."""
         if self._accept("("):
             dimension = self._number(f"{name}(8)")
             self._expect(")", f"{name}(8)")
@@ -295,7 +298,7 @@ class _Reader:
         return int(word)
 
     def _quoted_name(self) -> str:
-        """A name in double quotes, with JSON's escapes: it may have any sign. Empty when there is none."""
+        """Read a name in double quotes, which may have any character, with JSON's escapes; empty when there is none."""
         self._skip_space()
         found = re.compile(r'"(?:[^"\\]|\\.)+"', re.DOTALL).match(self.text, self.at)
         if found is None:
@@ -324,7 +327,7 @@ class _Reader:
         return self.text[start : self.at]
 
     def _nested_in_quotes(self, word: str) -> str:
-        """A quoted type may have structure of its own, ``{"a": "decimal(3, 1)"}``: read on inside the quotes."""
+        """Read on inside the quotes of a type that has a structure of its own, such as ``{"a": "decimal(3, 1)"}``."""
         if any(sign in word for sign in "<({"):
             self.text = word + self.text[self.at :]
             self.at = 0
@@ -339,7 +342,7 @@ class _Reader:
         return False
 
     def _accept_line_end(self) -> bool:
-        """In HOCON the fields of a row may stand on lines of their own, without commas."""
+        """Return whether a line end separates two fields, as it may in HOCON, where a comma is not needed then."""
         self._skip_space()
         before = self.text[: self.at]
         return "\n" in before[len(before.rstrip()) :] and not self.text.startswith(",", self.at)

@@ -12,7 +12,7 @@ from seatunnel_core.rows.types import vector_name
 
 
 def json_text(value: Any, kind: pa.DataType) -> str:
-    """A value of an Arrow type, as Python has it, as JSON on one line.
+    """Return a value of an Arrow type, as Python has it, as JSON on one line.
 
     Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all its digits, but a
     text inside rows, lists and maps.
@@ -26,24 +26,24 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def encoded(value: Any, kind: pa.DataType) -> str:
-    """``json_text`` of a value inside of a row, a list or a map."""
+    """Return the ``json_text`` of a value inside of a row, a list or a map."""
     return _ENCODER.encode(_plain(value, kind))
 
 
 def shortest(value: float) -> float:
-    """The number of the fewest digits that is this one in 32 bits: 3.1, not 3.0999999046325684."""
+    """Return the number of the fewest digits that is this one in 32 bits: 3.1, not 3.0999999046325684."""
     bits = struct.pack("f", value)
     written = (float(f"{value:.{digits}g}") for digits in (6, 7, 8))
     return next((short for short in written if struct.pack("f", short) == bits), float(f"{value:.9g}"))
 
 
 def cut(text: str, most: int) -> str:
-    """The first characters of a text, and how many there are beyond them."""
+    """Return the first characters of a text, and how many there are beyond them."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A value as the encoder takes it: with objects for maps, which Arrow gives as lists of pairs."""
+    """Return a value as the encoder takes it: with objects for maps, which Arrow gives as lists of pairs."""
     if value is None:
         return None
     if pa.types.is_floating(kind):
@@ -71,7 +71,7 @@ def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
 
 
 def _of_upper_half(bits: int) -> float:
-    """The number whose upper 16 bits these are: a bfloat16."""
+    """Return the number whose upper 16 bits are given, a bfloat16."""
     number: float = struct.unpack(">f", struct.pack(">HH", bits, 0))[0]
     return number
 

@@ -1,9 +1,8 @@
-"""Turns plain values, as JSON and configuration files give them, into values that Arrow takes for a type.
+"""The conversion of plain values, as JSON and configuration files have them, into values that Arrow takes for a type.
 
-Rules as in SeaTunnel's documentation: dates and times are ISO texts or, as 2024/5/20 12:34:56, those that
-SeaTunnel knows besides, ``bytes`` are base64, a row is a list of its
-fields in order or an object by name, a map is an object whose keys are texts. A vector is a list of its numbers, a
-binary one a list of its bytes or their base64.
+Rules as in SeaTunnel's documentation: dates and times are ISO texts or, as 2024/5/20 12:34:56, those that SeaTunnel
+knows besides, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object
+whose keys are texts. A vector is a list of its numbers, a binary one a list of its bytes or their base64.
 """
 
 import base64
@@ -31,7 +30,7 @@ Converter = Callable[[Any], Any]
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """``value`` as Arrow takes it for ``kind``; ``None`` stays ``None``. For many values of a type use ``converter``.
+    """Return ``value`` as Arrow takes it for ``kind``; ``None`` stays ``None``. For many values use ``converter``.
 
     Raises:
         ValueError: says what was found and which type was expected.
@@ -40,7 +39,7 @@ def plain(value: Any, kind: pa.DataType) -> Any:
 
 
 def converter(kind: pa.DataType) -> Converter:
-    """What does as ``plain`` does with each value of a type."""
+    """Return a function that converts each value of a type as ``plain`` does."""
     convert = _unchecked(kind)
 
     def checked(value: Any) -> Any:
@@ -59,9 +58,9 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """What makes the values of a row from values by name; an absent one is null.
+    """Return a function that makes the values of a row from values by name; an absent one is null.
 
-    The one that is returned raises ``ValueError``: it names the column.
+    The function raises ``ValueError``, which names the column.
     """
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
@@ -80,7 +79,7 @@ def row_converter(
 
 
 class _MismatchError(ValueError):
-    """Carries a message that is complete."""
+    """An error whose message is complete."""
 
 
 def _shown(value: Any) -> str:
@@ -120,7 +119,7 @@ def _text(value: Any, _: pa.DataType) -> str:
 
 
 def _document(value: Any) -> str:
-    """JSON, whose decimals have all their digits."""
+    """Return the value of a JSON text, whose decimals keep all their digits."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -208,7 +207,7 @@ _BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
 
 
 def _to_the_microsecond(text: str) -> str:
-    """The text, unless it has digits that Python would cut off. Raise ``ValueError`` then."""
+    """Return the text; raise ``ValueError`` if it has digits that Python would cut off."""
     if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
     return text
@@ -223,7 +222,7 @@ _WRITTEN = (
 
 
 def _as_iso(text: str) -> str:
-    """A date or a timestamp in one of these forms as ISO 8601 has it. Raise ``ValueError`` for another text."""
+    """Return a date or a timestamp in one of the known forms as in ISO 8601; raise ``ValueError`` for another text."""
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError
@@ -265,7 +264,7 @@ def _vector(kind: pa.DataType) -> Converter:
 
 
 def _upper_half(value: Any) -> int:
-    """The upper 16 bits of a float: a bfloat16, cut off as SeaTunnel does."""
+    """Return the upper 16 bits of a float, a bfloat16, cut off as SeaTunnel does."""
     number = _floating(value, pa.float32())
     if math.isfinite(number) and abs(number) > LARGEST_FLOAT:
         raise ValueError
@@ -300,7 +299,7 @@ def _struct(kind: pa.DataType) -> Converter:
 
 
 def _unpacked(value: Any) -> Any:
-    """A nested value may be written as text: ``"{ 12:01:26 = v0 }"`` or JSON."""
+    """Return a nested value that may be written as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
     if not isinstance(value, str):
         return value
     text = value.strip()

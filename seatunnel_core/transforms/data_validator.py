@@ -109,13 +109,13 @@ class DataValidator(Transform):
             )
 
     def _broken(self, batch: Batch, at: int, held: Sequence[pa.BooleanArray]) -> Iterator[tuple[str, str]]:
-        """The column of each rule that a row breaks, and what is wrong."""
+        """Yield the column of each rule that a row breaks, and what is wrong."""
         for rule, holds in zip(self._rules, held, strict=True):
             if not holds[at].as_py():
                 yield rule.column, rule.message(batch.rows.column(rule.column)[at])
 
     def _bad_rows(self, batch: Batch, good: pa.BooleanArray, held: Sequence[pa.BooleanArray]) -> pa.RecordBatch:
-        """The rows that are not good, as those of the table of errors."""
+        """Return the rows that break a rule as rows of the table of errors."""
         texts = pa.map_(pa.string(), pa.string())
         row_type = pa.struct(list(batch.rows.schema))
         now = dt.datetime.now()

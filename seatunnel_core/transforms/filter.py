@@ -1,4 +1,4 @@
-"""The transform ``Filter``: keeps some columns. (Rows are filtered with ``Sql``, ``SparkSql`` or ``Python``.)"""
+"""The transform ``Filter``: keeps some columns. To filter rows, use ``Sql``, ``SparkSql`` or ``Python``."""
 
 from collections.abc import Iterator
 from typing import ClassVar

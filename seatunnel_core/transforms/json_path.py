@@ -46,7 +46,7 @@ _NO_ROW = object()
 
 @frozen(kw_only=True)
 class _Wanted:
-    """One value to take out."""
+    """A value to extract."""
 
     source: str
     path: str
@@ -153,7 +153,7 @@ def _is_written(value: Any, may_be_list: bool) -> bool:
 
 
 def _several(written: Any) -> list[Any]:
-    """What stands in a list, or in a text with semicolons."""
+    """Return the elements of a list, or of a text with semicolons."""
     parts = written.split(";") if isinstance(written, str) else written if isinstance(written, list) else [written]
     return [part.strip() if isinstance(part, str) else part for part in parts]
 
@@ -166,7 +166,7 @@ def _check_path(path: str) -> None:
 
 
 def _at(path: str, document: Any) -> Any:
-    """The one value at a path that can only lead to one, or all that another path leads to."""
+    """Return the one value at a path that can only lead to one, else the list of all values that it leads to."""
     values = found(path, document)
     if not is_single(path):
         return values
@@ -176,7 +176,7 @@ def _at(path: str, document: Any) -> Any:
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
-    """What paths are applied to; for a text that is no JSON the error that says so."""
+    """Return the documents that paths are applied to; for a text that is no JSON, the error that describes it."""
     if pa.types.is_nested(values.type):
         return [_as_json(value, values.type) for value in values.to_pylist()]
     return [None if value is None else _parsed(value) for value in values.to_pylist()]
@@ -190,7 +190,7 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _as_json(value: Any, kind: pa.DataType) -> Any:
-    """A value as JSON has it: a row is an array of its fields, as in SeaTunnel."""
+    """Return a value as JSON has it; a row is an array of its fields, as in SeaTunnel."""
     if value is None:
         return None
     if pa.types.is_struct(kind):

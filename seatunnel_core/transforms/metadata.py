@@ -1,4 +1,4 @@
-"""The transform ``Metadata``: writes into columns what a row says besides its values."""
+"""The transform ``Metadata``: writes the metadata of a row into columns."""
 
 from collections.abc import Iterator
 from typing import ClassVar

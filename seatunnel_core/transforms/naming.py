@@ -1,4 +1,4 @@
-"""How ``FieldRename`` and ``TableRename`` make a new name of an old one."""
+"""The rules by which ``FieldRename`` and ``TableRename`` make new names."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Replacement:
 
 @frozen(kw_only=True)
 class Naming:
-    """What the options say about names."""
+    """The rules that the options ask for."""
 
     case: str | None = None
     prefix: str = ""
@@ -40,10 +40,11 @@ class Naming:
     replacements: tuple[Replacement, ...] = field(default=())
 
     def cased(self, name: str) -> str:
+        """Return a name in the case that ``convert_case`` asks for."""
         return {"UPPER": name.upper(), "LOWER": name.lower()}.get(self.case or "", name)
 
     def renamed(self, name: str) -> str:
-        """The new name. Replacements look at the old name as it was."""
+        """Return the new name; replacements match against the old name as it was."""
         fitting = [each for each in self.replacements if each.pattern.search(name)]
         if not fitting:
             return self.prefix + self.cased(name) + self.suffix
@@ -55,7 +56,7 @@ class Naming:
 
 
 def naming(options: Options) -> Naming:
-    """What the options say.
+    """Return the rules that the options ask for.
 
     Raises:
         UsageError: a replacement is written wrongly; names it.
@@ -69,7 +70,7 @@ def naming(options: Options) -> Naming:
 
 
 def entry_texts(option: str, entry: Mapping[str, Any], wanted: tuple[str, ...]) -> list[str]:
-    """The texts of an entry of a list option.
+    """Return the texts of an entry of a list option.
 
     Raises:
         UsageError: one is missing, or is no text.

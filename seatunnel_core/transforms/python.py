@@ -62,7 +62,7 @@ class PythonFunction(Transform):
         return self._described(with_columns(schema, found[0].remove_metadata()))
 
     def _described(self, schema: TableSchema) -> TableSchema:
-        """With the keys and the comment that the job declares, where it does."""
+        """Return the schema with the keys and the comment that the job declares, where it does."""
         try:
             said = described_table(self._block, schema.columns)
         except ValueError as error:

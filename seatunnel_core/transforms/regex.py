@@ -27,7 +27,7 @@ def check_pattern(option: str, pattern: str) -> None:
 
 
 def matches_nothing(pattern: str) -> bool:
-    """Whether a valid pattern can match between two characters, without taking any."""
+    """Return whether a valid pattern can match between two characters, without taking any."""
     for before, after in itertools.product(_AROUND, repeat=2):
         whole = rf"\A{before}(?:{pattern}){after}\z"
         if pc.match_substring_regex(pa.array([before + after]), pattern=whole)[0].as_py():
@@ -36,9 +36,10 @@ def matches_nothing(pattern: str) -> bool:
 
 
 def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
-    """Pattern and replacement, as ``rewritten`` gives it, that change only the first match in a value.
+    r"""Return a pattern and a replacement that change only the first match in a value.
 
-    Arrow's ``max_replacements`` looks at a match a second time without the text around it, and fails at ``\\bx``.
+    The given replacement is one that ``rewritten`` returned. Arrow's ``max_replacements`` matches again without the
+    text around a match, and fails at ``\bx``.
 
     Raises:
         UsageError: the replacement names a group behind the seventh.
@@ -53,7 +54,7 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
 
 
 def rewritten(option: str, pattern: str, replacement: str) -> str:
-    """Java's replacement (``$1``, ``${name}``, ``\\$``) in RE2's words (``\\1``).
+    r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
 
     Raises:
         UsageError: it names a group that the pattern does not have, or cannot be read.
@@ -86,7 +87,7 @@ def _piece(option: str, found: "re.Match[str]", groups: int, names: Mapping[str,
 
 
 def _groups(pattern: str) -> tuple[int, Mapping[str, int]]:
-    """How many groups a valid pattern has, and the numbers of the named ones."""
+    """Return the number of groups that a valid pattern has, and the numbers of the named ones."""
     names: dict[str, int] = {}
     count, in_class, at = 0, False, 0
     while at < len(pattern):

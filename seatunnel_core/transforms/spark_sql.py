@@ -16,8 +16,7 @@ QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="A SELECT o
 
 
 class SparkSql(DataFrameTransform):
-    """The query's view has the name of ``plugin_input``, else of the table; with several inputs, which it joins, each
-    has a view of its name.
+    """The query reads a view with the name of ``plugin_input``, else of the table; of several inputs, one for each.
 
     A query whose plan works row by row runs over each work unit. One that looks across rows (GROUP BY, DISTINCT, ORDER
     BY, LIMIT, a window, a join of inputs) runs once, over all splits of its sources; in streaming it is refused.
@@ -46,7 +45,7 @@ class SparkSql(DataFrameTransform):
             raise TransformError(f"SparkSql: the query over {views} cannot be planned: {error}") from error
 
     def view(self, schema: TableSchema) -> str:
-        """The name under which the query finds its only input."""
+        """Return the name under which the query finds its only input."""
         inputs = self.options.get("plugin_input") or ()
         named = inputs if isinstance(inputs, str) else next(iter(inputs), None)
         return named or schema.table.rpartition(".")[2]
@@ -54,8 +53,10 @@ class SparkSql(DataFrameTransform):
 
 @contextmanager
 def _views(spark: "SparkSession", frames: Mapping[str, "DataFrame"]) -> "Iterator[None]":
-    """The frames are views while the query is planned, and no longer: the next query must not find rows of this one
-    under a name that it mistook."""
+    """Register the frames as views while the query is planned.
+
+    They are removed at once, so that the next query does not find rows of this one under a mistaken name.
+    """
     try:
         for name, frame in frames.items():
             frame.createOrReplaceTempView(f"`{name}`")

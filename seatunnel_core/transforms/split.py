@@ -75,7 +75,7 @@ class Split(Transform):
 
 
 def _texts(kind: pa.DataType) -> ArrowFunction | None:
-    """What writes the values of a type as Java does; ``None`` when nothing does."""
+    """Return the function that writes the values of a type as Java does; ``None`` when there is none."""
     if is_text(kind):
         return lambda values: values.cast(TEXT)
     written = conversion(standard(kind), TEXT)

@@ -1,6 +1,6 @@
 """A transform for some tables only, or another one for each of them: ``table_match_regex`` and ``table_transform``.
 
-No transform knows of this: ``PerTable`` stands in front of them and gives each the tables that are meant for it.
+Transforms do not know of this: ``PerTable`` stands in front of them and gives each transform its tables.
 """
 
 import re
@@ -29,7 +29,7 @@ _COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TA
 
 
 def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
-    """The options of a transform, with entries for single tables; they replace what else is asked for."""
+    """Return the options of a transform, with entries for single tables; the entries replace other required options."""
     own = tuple(declared)
     entries = evolve(TABLE_TRANSFORM, type=ENTRIES(TABLE_PATH, *own))
     return (*(evolve(option, unless=(*option.unless, entries.key)) for option in own), entries)
@@ -38,7 +38,7 @@ def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
 def transform_of(
     plugin: type[Transform] | type[DataFrameTransform], options: Options
 ) -> Transform | DataFrameTransform:
-    """The transform that a job asks for.
+    """Return the transform that a job asks for.
 
     Args:
         plugin: the transform.
@@ -77,7 +77,7 @@ def transform_of(
 
 
 def _general(plugin: type[Transform], options: Options) -> Transform | None:
-    """What happens to tables without an entry; ``None`` when nothing is asked for but entries."""
+    """Return the transform for tables without an entry; ``None`` when only entries are asked for."""
     known = {option.key for option in COMMON[Kind.TRANSFORM]}
     own = [option for option in plugin.declared if option.key not in known]
     if not options.is_set(TABLE_MATCH) and not any(options.is_set(option) for option in own):
@@ -133,7 +133,7 @@ class PerTable(Transform):
         return batches
 
     def _of(self, table: str) -> Sequence[Transform]:
-        """What a table passes through, in this order."""
+        """Return the transforms of a table, in their order."""
         if table in self._single:
             return self._single[table]
         return (self._general,) if self._general is not None and self._pattern.fullmatch(table) else ()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Transform(ABC):
-    """One entry of a job's ``transform`` block, Arrow in and Arrow out. Picklable."""
+    """An entry of a job's ``transform`` block that works on Arrow batches; it must be picklable."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -28,10 +28,14 @@ class Transform(ABC):
 
     @abstractmethod
     def output_schema(self, schema: TableSchema) -> TableSchema:
-        """The schema after the transform, computed without data. Raises ``TransformError`` when it cannot apply."""
+        """Return the schema after the transform, computed without data.
+
+        Raises:
+            TransformError: the transform cannot be applied to the columns.
+        """
 
     def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """All tables that the rows of one become; for most transforms the one of ``output_schema``.
+        """Return all tables that the rows of one become; for most transforms the one of ``output_schema``.
 
         Raises:
             TransformError: the transform cannot be applied.
@@ -56,7 +60,7 @@ SCOPE = Option(
 
 
 class DataFrameTransform(ABC):
-    """A transform that Spark itself runs: ``DataFrame`` in, ``DataFrame`` out. Its chain takes the DataFrame path."""
+    """An entry that Spark itself runs, from ``DataFrame`` to ``DataFrame``; its chain takes the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -76,11 +80,14 @@ class DataFrameTransform(ABC):
 
     @abstractmethod
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
-        """Build the new frame. Called in the driver: to learn the plan, and then once per attempt of a work unit, or of
-        the query over all splits."""
+        """Build the new frame.
+
+        Called in the driver: to learn the plan, and then once per attempt of a work unit, or of the query over all
+        splits.
+        """
 
     def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
-        """As ``apply``, of a transform that has several inputs.
+        """Build the new frame of a transform that has several inputs, as ``apply`` does of one.
 
         Args:
             frames: by the name that each input has as ``plugin_output``, in the order of ``plugin_input``.

@@ -18,29 +18,32 @@ _LENGTH = within(0, 2**31 - 1)
 
 @frozen(kw_only=True)
 class ValueRule(ABC):
-    """One rule. Only ``NOT_NULL`` minds null."""
+    """A rule about one column; only ``NOT_NULL`` minds null."""
 
     column: str
     custom_message: str | None = None
 
     @abstractmethod
     def held(self, values: pa.Array) -> pa.BooleanArray:
-        """Whether each value holds the rule; null for a value that is null."""
+        """Return whether each value keeps the rule; null for a value that is null."""
 
     @abstractmethod
     def broken(self, value: str) -> str:
-        """What is wrong with a value, given as a text."""
+        """Return what is wrong with a value, given as a text."""
 
     def check_type(self, kind: pa.DataType) -> None:
-        """Raise ``ValueError`` for a type of column that the rule cannot be held on."""
+        """Raise ``ValueError`` for a type of column to which the rule does not apply."""
 
     def message(self, value: pa.Scalar) -> str:
+        """Return the message about a value that breaks the rule."""
         shown = str(value.as_py())
         return self.custom_message or self.broken(shown if len(shown) <= 60 else shown[:57] + "...")
 
 
 @frozen(kw_only=True)
 class NotNull(ValueRule):
+    """The value must not be null."""
+
     def held(self, values: pa.Array) -> pa.BooleanArray:
         return pc.is_valid(values)
 
@@ -70,8 +73,8 @@ class Range(ValueRule):
     def broken(self, value: str) -> str:
         low = f"at least {self.min_value}" if self.min_inclusive else f"more than {self.min_value}"
         high = f"at most {self.max_value}" if self.max_inclusive else f"less than {self.max_value}"
-        told = [text for text, bound in ((low, self.min_value), (high, self.max_value)) if bound is not None]
-        return f"{value} is not {' and '.join(told)}"
+        expected = [text for text, bound in ((low, self.min_value), (high, self.max_value)) if bound is not None]
+        return f"{value} is not {' and '.join(expected)}"
 
     def check_type(self, kind: pa.DataType) -> None:
         for text in (text for text in (self.min_value, self.max_value) if text is not None):
@@ -84,7 +87,7 @@ class Range(ValueRule):
 
 
 def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
-    """A bound as a value that can be compared with those of a column; a fraction beside whole numbers is one, too."""
+    """Return a bound as a value that compares with those of a column; a fraction beside whole numbers stays one."""
     written = pa.scalar(text.strip())
     try:
         return written.cast(kind)
@@ -113,8 +116,8 @@ class Length(ValueRule):
 
     def broken(self, value: str) -> str:
         wanted = {"exactly": self.exact_length, "at least": self.min_length, "at most": self.max_length}
-        told = " and ".join(f"{word} {length}" for word, length in wanted.items() if length is not None)
-        return f"the length of {value!r} is not {told}"
+        expected = " and ".join(f"{word} {length}" for word, length in wanted.items() if length is not None)
+        return f"the length of {value!r} is not {expected}"
 
     def check_type(self, kind: pa.DataType) -> None:
         if _lengths(kind) is None:
@@ -216,7 +219,7 @@ ENTRY_KEYS: Keys = {"field_name": None, **_OF_RULE, "rules": _OF_RULE}
 
 
 def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
-    """The rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
+    """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
 
     Raises:
         UsageError: there is none, or one is written wrongly; says which and what to write.

@@ -8,7 +8,7 @@ from reading import read
 
 from seatunnel_core.config.job_file import read_env
 from seatunnel_core.config.problem import Problems, Severity
-from seatunnel_core.config.validation import Place, Unknown, validate
+from seatunnel_core.config.validation import BlockRules, Unknown, validate
 from seatunnel_core.connectors.assertion.sink import AssertSink
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.sftp import SftpFileSource
@@ -63,7 +63,7 @@ CASES = [
 def problems_of(plugin: Any, text: str, *, strict: bool) -> tuple[Problems, Any]:
     problems = Problems(strict=strict)
     block = read(text, problems=problems)
-    validated = validate(block, plugin.declared, Place(what="the plugin", unknown=Unknown.LENIENT), problems)
+    validated = validate(block, plugin.declared, BlockRules(what="the plugin", unknown=Unknown.LENIENT), problems)
     return problems, validated.options
 
 

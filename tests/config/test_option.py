@@ -11,7 +11,7 @@ from seatunnel_core.config import option as types
 from seatunnel_core.config.document import from_code
 from seatunnel_core.config.option import STRING, Option, Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import Place, validate
+from seatunnel_core.config.validation import BlockRules, validate
 
 
 def _named(name: str) -> str:
@@ -163,7 +163,7 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(tmp_path
     problems = Problems()
 
     def read(**written):
-        return validate(from_code(written), declared, Place(what="the sink X", free=("spark.",)), problems)
+        return validate(from_code(written), declared, BlockRules(what="the sink X", free=("spark.",)), problems)
 
     options = read(hook=reference, path=reference).options
     assert (options["hook"], options["path"]) == ("hush", reference)

@@ -10,7 +10,7 @@ import pytest
 from seatunnel_core.config.document import Block, from_code
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import Place, validate
+from seatunnel_core.config.validation import BlockRules, validate
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import Enumeration, Item, Planning, PollResult, ReadContext, Source
@@ -242,7 +242,7 @@ def test_a_key_of_an_entry_is_found_missing() -> None:
     problems = Problems()
     tree = from_code({"tables_configs": [{"path": "/a"}]})
     assert isinstance(tree, Block)
-    validate(tree, LocalFileSource.declared, Place(what="the source LocalFile"), problems)
+    validate(tree, LocalFileSource.declared, BlockRules(what="the source LocalFile"), problems)
     (problem,) = problems.found
     assert problem.message.startswith("entry 1 of tables_configs in the source LocalFile needs the option 'file_format")
 
@@ -261,7 +261,7 @@ def problems_of(block: dict[str, Any]) -> list[str]:
     problems = Problems()
     tree = from_code(block)
     assert isinstance(tree, Block)
-    validate(tree, FakeSource.declared, Place(what="the source FakeSource"), problems)
+    validate(tree, FakeSource.declared, BlockRules(what="the source FakeSource"), problems)
     return [problem.message for problem in problems.found]
 
 

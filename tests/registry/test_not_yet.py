@@ -31,8 +31,8 @@ def test_what_is_not_planned_says_what_to_use() -> None:
 def test_a_package_of_spark_is_named_where_the_connector_is_there() -> None:
     clickhouse = not_yet("source", "clickhouse")
     assert clickhouse is not None
-    assert 'use Spark { format = "clickhouse" }' in clickhouse.told(with_spark=True)
-    assert "Spark" not in clickhouse.told(with_spark=False)
+    assert 'use Spark { format = "clickhouse" }' in clickhouse.message(with_spark=True)
+    assert "Spark" not in clickhouse.message(with_spark=False)
 
 
 def test_a_slip_is_still_told_as_one() -> None:

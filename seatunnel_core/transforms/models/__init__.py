@@ -1,1 +1,1 @@
-"""Models behind HTTP APIs: what they say about rows, and vectors of texts."""
+"""Models behind HTTP APIs: their answers about rows, and vectors of texts."""

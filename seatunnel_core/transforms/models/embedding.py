@@ -121,7 +121,7 @@ class Embedding(Transform):
             raise TransformError(f"Embedding: table {table}, column {source}: a vector has what is no number") from None
 
     def _vectors(self, client: Client, texts: list[str]) -> list[Any]:
-        """A vector for each text."""
+        """Return a vector for each text."""
         provider = self._provider
         if provider.name == QIANFAN:
             url, token = f"{provider.url.rstrip('/')}/{provider.model}", {"access_token": self._token(client)}
@@ -141,8 +141,8 @@ class Embedding(Transform):
     def _body(self, texts: list[str]) -> Any:
         if self._provider.body is not None:
             return self._provider.filled({"model": self._provider.model, "input": texts})
-        told = {"dimensions": self._dimension} if self._provider.name == "ZHIPU" and self._dimension else {}
-        return {"model": self._provider.model, **told, "input": texts}
+        dimensions = {"dimensions": self._dimension} if self._provider.name == "ZHIPU" and self._dimension else {}
+        return {"model": self._provider.model, **dimensions, "input": texts}
 
     def _token(self, client: Client) -> str:
         who = {"client_id": self.options[of_models.API_KEY], "client_secret": self.options[SECRET_KEY]}
@@ -157,7 +157,7 @@ class Embedding(Transform):
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """The vectors of an answer, by the number that each may have."""
+    """Return the vectors of an answer, in the order of their numbers where they have some."""
     if all(isinstance(each, dict) and "embedding" in each for each in values):
         numbered = sorted(enumerate(values), key=lambda pair: pair[1].get("index", pair[0]))
         return [each["embedding"] for _, each in numbered]

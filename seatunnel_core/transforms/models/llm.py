@@ -54,8 +54,7 @@ _FENCE = re.compile(r"^```\w*\n(.*)\n```$", re.DOTALL)
 
 
 class Llm(Transform):
-    """Asks about several rows at a time. A model may say something else when it is asked again: what a work unit got is
-    published once, but one that is repeated is asked about again."""
+    """Asks about several rows at a time; a repeated work unit is asked about again, and may get other answers."""
 
     identifier: ClassVar[str] = "LLM"
     declared = (*of_models.OPTIONS, PROMPT, COLUMNS, OUTPUT, TYPE, BATCH)
@@ -92,7 +91,7 @@ class Llm(Transform):
         yield put(batch, [self._output(batch.rows.schema)], [pa.array(said, self._type)])
 
     def _said(self, client: Client, objects: list[str], table: str) -> list[Any]:
-        """What the model says about each; when it says too much or too little, it is asked about fewer."""
+        """Return the model's answer for each object; where it has too many or too few, ask about half as many."""
         answer = self._provider.asked(client, self._body(objects))
         values = self._provider.values(answer, _ANSWER, "LLM")
         if self._type == pa.bool_():  # models write True, too
@@ -127,7 +126,7 @@ class Llm(Transform):
 
 
 def _listed(values: list[Any], count: int) -> list[Any] | None:
-    """What the model said as a list; ``None`` when it is none."""
+    """Return the model's answer as a list; ``None`` when it is none."""
     if len(values) != 1:
         return values
     (value,) = values

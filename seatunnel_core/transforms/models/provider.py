@@ -1,4 +1,4 @@
-"""Who answers for the transforms ``LLM`` and ``Embedding``: where, who asks, and what a request looks like."""
+"""The providers of models for the transforms ``LLM`` and ``Embedding``: address, credentials and form of a request."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ _PARSE, _HEADERS, _BODY = "custom_response_parse", "custom_request_headers", "cu
 
 @frozen(kw_only=True)
 class Provider:
-    """Where a model is asked, and how."""
+    """The address of a model, and the form of its requests."""
 
     name: str
     model: str
@@ -113,11 +113,12 @@ class Provider:
 
     @classmethod
     def of(cls, transform: str, options: Options, usual: Mapping[str, str]) -> "Provider":
-        """What the options say.
+        """Return the provider that the options describe.
 
         Args:
             transform: its name, for messages.
-            usual: where each provider is asked.
+            options: those of the transform, validated.
+            usual: the address of each provider, where the options name none.
 
         Raises:
             UsageError: options do not go together, or the provider has no such models.
@@ -150,13 +151,14 @@ class Provider:
         )
 
     def client(self, transform: str) -> Client:
+        """Return a client for requests, whose errors name the transform."""
         return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
 
     def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:
-        """What the model answers, as JSON.
+        """Send a request to the model, and return its answer as JSON.
 
         Raises:
-            TransformError: it does not; ``retryable`` when it may later.
+            TransformError: there is no answer; ``retryable`` when there may be one later.
         """
         sent = json.dumps(body, ensure_ascii=False)
         request = Request(method="POST", url=url or self.url, headers=self.headers, params=more or {}, body=sent)
@@ -167,14 +169,14 @@ class Provider:
             raise client.refused(request, answer.status, f"with what is not JSON ({error})", answer.text) from None
 
     def filled(self, values: Mapping[str, Any]) -> Any:
-        """The body of ``custom_config`` with the placeholders replaced."""
+        """Return the body of ``custom_config`` with the placeholders replaced."""
         return _filled(self.body, values)
 
     def values(self, answer: Any, usual: str, transform: str) -> list[Any]:
-        """What stands at the path in an answer.
+        """Return the values at the path in an answer.
 
         Raises:
-            TransformError: nothing does.
+            TransformError: there are none.
         """
         path = self.answer_path or usual
         values = found(path, answer)
@@ -232,7 +234,7 @@ def _filled(body: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _spliced(part: Any, values: Mapping[str, Any]) -> list[Any]:
-    """An element of a list: ``"${input}"`` is all that is asked about, each an element."""
+    """Return the elements that an element of a list becomes: ``"${input}"`` becomes one for each object."""
     for name, value in values.items():
         if isinstance(part, str) and part.strip() == f"${{{name}}}" and isinstance(value, list):
             return value

@@ -37,7 +37,7 @@ _CHECKED: dict[str, Callable[..., Any]] = {
 
 
 def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, what: str) -> Value:
-    """The value of ``one sign other``.
+    """Compile ``one sign other``.
 
     Raises:
         SqlError: the sides are no numbers.
@@ -59,11 +59,7 @@ def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, 
 
 
 def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> Value:
-    """``MOD(one, other)``, of the type of the second: what a whole number has no room for is cut off.
-
-    Raises:
-        SqlError: the arguments are no numbers.
-    """
+    """Compile ``MOD(one, other)``, of the type of the second; digits that this has no room for are cut off."""
     kind = other.type
     one, other = _numbers(functions, one, other, what)
     if NULL in (one.type, other.type):
@@ -72,7 +68,7 @@ def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> V
 
 
 def _computed_as(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type of what is computed of two numbers: small ones become ``int``, and a float a double."""
+    """Return the type of a result of two numbers: small ones become ``int``, and a float a double."""
     kind = common_number(one, other)
     if pa.types.is_floating(kind):
         return DOUBLE
@@ -80,6 +76,7 @@ def _computed_as(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def negative(functions: EngineFunctions, value: Value, what: str) -> Value:
+    """Compile ``-value``."""
     value = _number(functions, value, value, what)
     if value.type == NULL:
         return value
@@ -92,7 +89,7 @@ def _numbers(functions: EngineFunctions, one: Value, other: Value, what: str) ->
 
 
 def _number(functions: EngineFunctions, value: Value, neighbour: Value, what: str) -> Value:
-    """A number; a text beside a number is one."""
+    """Return the value as a number; a text beside a number is read as one."""
     if is_number(value.type) or value.type == NULL:
         return value
     if value.type == STRING and is_number(neighbour.type):
@@ -110,7 +107,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """With the sign of the dividend; of doubles as Java's ``%``, or of the digits that are shown."""
+    """Compile a remainder with the sign of the dividend; of doubles as Java's ``%``, or of the digits shown."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:
@@ -144,7 +141,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
 
 
 def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
-    """A double by the digits that are shown, as Java's ``BigDecimal.valueOf``."""
+    """Return a number by the digits that are shown, as Java's ``BigDecimal.valueOf``."""
     return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 
 
@@ -162,7 +159,7 @@ def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, w
 
 
 def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.DataType) -> ArrowFunction:
-    """Arrow's, in 38 or 76 digits, where they are enough; else Python's."""
+    """Return Arrow's function, in 38 or 76 digits, where they are enough; else Python's."""
     (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
     more = 0
     if sign == "/":

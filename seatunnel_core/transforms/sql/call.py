@@ -1,4 +1,4 @@
-"""Calls of functions in a statement: their arguments as they are asked for, and the register of all functions."""
+"""Calls of functions in a statement with their arguments, and the register of all functions."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -25,22 +25,25 @@ class Call:
 
     @property
     def what(self) -> str:
+        """Return the function and its position, for messages."""
         return f"{self.name} at {self.at}"
 
     def make(
         self, function: ArrowFunction, kind: pa.DataType, args: Sequence[Value] | None = None, *, fails: bool = True
     ) -> Value:
+        """Compile a call of an Arrow function for these values, by default the arguments."""
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:
-        """An argument as a text; numbers, dates and so on become one as CAST makes it."""
+        """Return an argument as a text; other types become one as CAST makes it."""
         return self.cast(at, STRING)
 
     def whole(self, at: int, kind: pa.DataType = INT) -> Value:
+        """Return an argument as a whole number."""
         return self.cast(at, kind)
 
     def number(self, at: int) -> Value:
-        """An argument that is a number, or a text of one."""
+        """Return an argument that is a number, or a text of one."""
         value = self.args[at]
         if is_number(value.type):
             return value
@@ -49,10 +52,11 @@ class Call:
         raise self.wrong(at, "a number")
 
     def cast(self, at: int, kind: pa.DataType) -> Value:
+        """Return an argument as another type, as CAST converts it."""
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
     def known(self, at: int, wanted: str, default: str | None = None) -> str:
-        """An argument that has to be a text of the statement itself, for example a format."""
+        """Return an argument that has to be a text of the statement itself, for example a format."""
         if at >= len(self.args) and default is not None:
             return default
         value = self.args[at].constant
@@ -61,13 +65,14 @@ class Call:
         return str(value.as_py())
 
     def wrong(self, at: int, wanted: str) -> SqlError:
+        """Return the error about an argument of the wrong type."""
         found = type_name(self.args[at].type)
         return SqlError(f"Sql: {self.what}: argument {at + 1} is {found}, and has to be {wanted}")
 
 
 @frozen(kw_only=True)
 class Function:
-    """One entry of the list of functions."""
+    """An entry of the register of functions."""
 
     least: int
     most: int
@@ -81,7 +86,7 @@ _Compiled = TypeVar("_Compiled", bound=Callable[[Call], Value])
 
 
 def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[_Compiled], _Compiled]:
-    """Registers what compiles a function, with the number of its arguments."""
+    """Return a decorator that registers the compiler of a function, with the number of the function's arguments."""
 
     def register(compiled: _Compiled) -> _Compiled:
         for name in names:
@@ -92,4 +97,4 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 
 MANY = 1_000_000
-"""As many arguments as somebody wants."""
+"""Any number of arguments."""

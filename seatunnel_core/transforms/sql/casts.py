@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST``: what a whole number has no room for is cut off; the rest is read and rounded as in H2."""
+"""``CAST`` and ``TRY_CAST``: digits that a whole number has no room for are cut off; the rest is as in H2."""
 
 import datetime as dt
 import decimal
@@ -42,7 +42,7 @@ _NEAREST = "half_towards_infinity"
 
 
 def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
-    """The value as another type.
+    """Convert a value to another type.
 
     Args:
         functions: those of the statement.
@@ -70,7 +70,7 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
 
 
 def exactly(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str) -> Value:
-    """The value as another type, as where values of several types meet: a number keeps its digits, or is an error.
+    """Convert a value to the common type of several values: a number keeps its digits, or is an error.
 
     Raises:
         SqlError: no value of this type can become one of that.
@@ -98,7 +98,7 @@ def _conversion_of_numbers(given: pa.DataType, kind: pa.DataType) -> ArrowFuncti
 
 
 def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether DataFusion's own conversion means the same and has a result for every value."""
+    """Return whether DataFusion's own conversion means the same and has a result for every value."""
     if pa.types.is_integer(given):
         if pa.types.is_integer(kind):
             return bool(kind.bit_width > given.bit_width)
@@ -107,7 +107,7 @@ def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
 
 
 def conversion(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """What turns a column of one type into one of another; ``None`` when nothing does."""
+    """Return the function that converts a column of one type to another; ``None`` when there is none."""
     for matches, make in _TO:
         if matches(kind):
             return make(given, kind)
@@ -142,7 +142,7 @@ def _to_decimal(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode: str = _NEAREST) -> pa.Array:
-    """Decimals as those of another type, rounded to its scale, or to so many ``places`` behind the point."""
+    """Return decimals as those of another type, rounded to its scale, or to ``places`` digits behind the point."""
     scale, places = numbers.type.scale, kind.scale if places is None else places
     if places < scale:  # room for the digit that rounding up may need
         numbers = pc.round(pc.cast(numbers, pa.decimal256(76, scale)), ndigits=places, round_mode=mode)
@@ -150,7 +150,7 @@ def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode
 
 
 def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
-    """A number or its text with as many digits behind the point as the type has.
+    """Return a number or its text with as many digits behind the point as the type has.
 
     Raises:
         ValueError: it is none, or has more digits before the point than the type.
@@ -178,7 +178,7 @@ def _to_text(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def java_moments(moments: Any) -> pa.Array:
-    """Times and timestamps as Java's ``toString`` writes them: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
+    """Return moments as Java's ``toString`` writes them: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
     if pa.types.is_timestamp(moments.type):
         moments = pc.cast(moments, TIMESTAMP)
     texts = pc.replace_substring(pc.cast(moments, STRING), pattern=" ", replacement="T")
@@ -186,7 +186,7 @@ def java_moments(moments: Any) -> pa.Array:
 
 
 def java_text(number: float, *, single: bool = False) -> str:
-    """A number as Java's ``Double.toString`` writes it; ``single`` for one of 32 bits."""
+    """Return a number as Java's ``Double.toString`` writes it; with ``single``, one of 32 bits."""
     if number != number or number in (float("inf"), float("-inf")):
         return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
     text = pa.scalar(number, pa.float32()).cast(STRING).as_py() if single else repr(number)
@@ -223,7 +223,7 @@ def _truth(text: str) -> bool:
 
 
 def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """Those of the text of a value."""
+    """Return the function that converts a column to the bytes of its texts."""
     written = None if given == STRING else _to_text(given, STRING)
     if given == STRING or written is None:
         return _arrow(BYTES) if given == STRING else None
@@ -243,7 +243,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 
 
 def _parts(number: int) -> tuple[int, int, int]:
-    """20240229 as year, month and day, or 71530 as hour, minute and second."""
+    """Return 20240229 as year, month and day, or 71530 as hour, minute and second."""
     if number < 0:
         raise ValueError("it is written 20240229 as a date, 71530 as a time")
     return number // 10_000, number // 100 % 100, number % 100
@@ -274,7 +274,7 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
 
 
 def _local(milliseconds: int) -> dt.datetime:
-    """What a clock of the machine showed so long after 1970 began in Greenwich."""
+    """Return the local time of this machine at a number of milliseconds since 1970 in UTC."""
     try:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
         return moment.astimezone().replace(tzinfo=None)
@@ -307,7 +307,7 @@ def _time_of_day(text: str) -> dt.time:
 
 
 def _micros(fraction: str | None) -> int:
-    """A fraction of a second, rounded to what a timestamp holds."""
+    """Return a fraction of a second in microseconds, rounded."""
     return (int((fraction or "").ljust(9, "0")) + 500) // 1000
 
 

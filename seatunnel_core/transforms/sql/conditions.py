@@ -1,4 +1,4 @@
-"""Conditions that look at a value only where an earlier one leaves it open, as DataFusion does not always."""
+"""Conditions that are evaluated only where an earlier one leaves the result open; DataFusion promises no order."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,22 @@ from seatunnel_core.transforms.sql.value import BOOLEAN, Value
 
 
 def compared(sign: str, one: Value, other: Value) -> Value:
+    """Compile a comparison of two values of one type."""
     return Value(sql=f"({one.sql} {sign} {other.sql})", type=BOOLEAN, fails=one.fails or other.fails)
 
 
 def negated(value: Value) -> Value:
+    """Compile ``NOT value``."""
     return Value(sql=f"(NOT {value.sql})", type=BOOLEAN, fails=value.fails)
 
 
 def both(*values: Value) -> Value:
-    """All of them, looked at in this order and only until one is false."""
+    """Compile a conjunction whose conditions are evaluated in this order, and only until one is false."""
     return _connected("AND", "FALSE", values)
 
 
 def either(*values: Value) -> Value:
-    """Any of them, looked at in this order and only until one is true."""
+    """Compile a disjunction whose conditions are evaluated in this order, and only until one is true."""
     return _connected("OR", "TRUE", values)
 
 
@@ -35,7 +37,7 @@ def _connected(word: str, decided: str, values: Sequence[Value]) -> Value:
 
 
 def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -> Value:
-    """The value of the first condition that is true. All values are of one type."""
+    """Compile a CASE: the value of the first condition that is true, or the default, all of one type."""
     kind = default.type
     guarded = kind == BOOLEAN and any(each.fails for each in (*conditions, *values, default))
     texts = [_number(each.sql) if guarded else each.sql for each in (*values, default)]
@@ -46,7 +48,7 @@ def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -
 
 
 def _lazy(sql: str) -> str:
-    """Numbers in place of truth values: DataFusion turns a CASE of conditions into AND and OR, which look at all."""
+    """Return a CASE of numbers as a condition: one of conditions becomes AND and OR, which evaluate all."""
     return f"arrow_cast({sql}, 'Boolean')"
 
 

@@ -18,10 +18,14 @@ class SeaTunnel(Dialect):
     """Backquotes and double quotes around names, single quotes around texts, as JSqlParser takes them."""
 
     class Tokenizer(sqlglot.Tokenizer):
+        """The quotes of names and of bytes."""
+
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
         HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("X'", "'"), ("x'", "'")]
 
     class Parser(sqlglot.Parser):
+        """The grammar, in which nearly every function is a plain call."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser
@@ -83,7 +87,7 @@ def read(text: str) -> Statement:
 
 
 def place(node: exp.Expression) -> str:
-    """Where a part of the statement stands, for a message."""
+    """Return the line and column of a part of the statement, for a message."""
     for part in node.walk(bfs=False):
         if "line" in part.meta:
             line, last = part.meta["line"], part.meta["col"]
@@ -93,7 +97,7 @@ def place(node: exp.Expression) -> str:
 
 
 def shown(node: exp.Expression) -> str:
-    """A part of the statement as a text."""
+    """Return a part of the statement as a text."""
     return str(node.sql(dialect=SeaTunnel, comments=False, normalize_functions=False))
 
 

@@ -1,4 +1,4 @@
-"""Runs a compiled statement over one batch with DataFusion: one partition, in one piece.
+"""The execution of a compiled statement over one batch by DataFusion: one partition, in one piece.
 
 Imports datafusion: loaded when a job with a transform ``Sql`` runs, and not before.
 """
@@ -38,7 +38,7 @@ _PANIC = "PanicException"
 
 
 class Engine:
-    """One statement, ready to run. Not for two threads at once, and not picklable."""
+    """A statement, ready to run; not for two threads at once, and not picklable."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -48,7 +48,7 @@ class Engine:
             self._context.register_udf(udf(self._noting(each), list(each.types), each.result, "immutable", each.name))
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """The rows of the result, and their kinds.
+        """Return the rows of the result, and their kinds.
 
         Raises:
             TransformError: a row has no result.
@@ -75,7 +75,7 @@ class Engine:
         return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
 
     def _noting(self, function: EngineFunction):  # type: ignore[no-untyped-def]
-        """DataFusion keeps the text of an error only."""
+        """Return the function as DataFusion calls it, with its error kept: DataFusion passes on only the text."""
 
         def run(*columns: pa.Array) -> pa.Array:
             try:
@@ -88,7 +88,7 @@ class Engine:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """A copy of a slice of a nested column: DataFusion's import of one ends the thread."""
+    """Return a column; a slice of a nested one as a copy, because DataFusion's import of a slice ends the thread."""
     if column.offset and pa.types.is_nested(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
     return column

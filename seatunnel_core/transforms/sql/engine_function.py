@@ -32,7 +32,7 @@ class EngineFunction:
 
 
 class EngineFunctions:
-    """Those that one statement calls."""
+    """The functions of ours that one statement calls."""
 
     def __init__(self) -> None:
         self.made: list[EngineFunction] = []
@@ -47,7 +47,7 @@ class EngineFunctions:
         fails: bool = True,
         secret: bool = False,
     ) -> Value:
-        """The value of a function for these arguments, found at once when all of them are the same in all rows.
+        """Compile a call of a function; its value is computed at once when all arguments are the same in all rows.
 
         Args:
             what: names the function and its place, for messages.
@@ -76,7 +76,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """The value for arguments that are the same in all rows; a failure waits until somebody asks for the value."""
+    """Return the value for arguments that are the same in all rows; ``None`` for a failure, which rows then report."""
     if not is_simple(kind):
         return None
     try:
@@ -91,7 +91,7 @@ def _evaluated(what: str, function: ArrowFunction, columns: list[Any], kind: pa.
     except BAD_VALUES as error:
         if secret:
             raise RowError(f"{what} has no result for a row: {error}") from None
-        raise RowError(_told(what, function, columns, kind, error)) from None
+        raise RowError(_message(what, function, columns, kind, error)) from None
 
 
 def _column(found: Any, kind: pa.DataType) -> pa.Array:
@@ -101,8 +101,9 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _from_zero(column: pa.Array) -> pa.Array:
-    """A copy of a column that may begin inside its buffers: with texts from DataFusion some kernels of Arrow do not
-    expect that, and with other columns DataFusion does not.
+    """Return a column that begins at its buffers' beginning, as a copy if need be.
+
+    Some kernels of Arrow do not expect another offset in texts from DataFusion, nor does DataFusion in other columns.
     """
     if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
@@ -110,17 +111,17 @@ def _from_zero(column: pa.Array) -> pa.Array:
 
 
 def size_of(columns: Sequence[Any]) -> int:
-    """The number of rows of arguments, of which one at least is a column."""
+    """Return the number of rows of arguments, of which one at least is a column."""
     return next(len(each) for each in columns if isinstance(each, pa.Array))
 
 
 def _part(columns: Sequence[Any], first: int, size: int) -> list[Any]:
-    """The arguments of some rows."""
+    """Return the arguments of some rows."""
     return [each.slice(first, size) if isinstance(each, pa.Array) else each for each in columns]
 
 
-def _told(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
-    """The message with the arguments of the first row that fails."""
+def _message(what: str, function: ArrowFunction, columns: list[Any], kind: pa.DataType, error: Exception) -> str:
+    """Return the message about a failure, with the arguments of the first row that fails."""
     size = size_of(columns)
     if not size:
         return f"{what}: {error}"
@@ -144,7 +145,7 @@ def _short(value: Any) -> str:
 
 
 def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
-    """An Arrow function that calls a Python function for each row; null where an argument is null."""
+    """Return an Arrow function that calls a Python function for each row; null where an argument is null."""
 
     def run(*columns: Any) -> pa.Array:
         return pa.array((None if None in row else function(*row) for row in rows(columns)), kind)
@@ -153,7 +154,7 @@ def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
 
 
 def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
-    """The quick function; for a batch in which it does not know a value, the slow one."""
+    """Return a function that calls the quick one; for a batch that this refuses, the slow one."""
 
     def run(*columns: Any) -> pa.Array:
         try:
@@ -165,13 +166,13 @@ def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
 
 
 def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """The values of each row."""
+    """Return the values of each row."""
     lists = (each.to_pylist() if isinstance(each, pa.Array) else itertools.repeat(each.as_py()) for each in columns)
     return zip(*lists, strict=False)
 
 
 def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
-    """The function with null for each row that it fails for."""
+    """Return the function with null for each row that it fails for."""
 
     def run(*columns: Any) -> pa.Array:
         try:

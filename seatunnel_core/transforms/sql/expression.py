@@ -1,4 +1,4 @@
-"""Compiles the expressions of a statement, with the types of the columns at hand, into DataFusion's SQL."""
+"""The compiler of a statement's expressions into DataFusion's SQL; it knows the types of the columns."""
 
 import decimal
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ NO_PARENTHESES = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
 
 class Expressions:
-    """Compiles expressions over the columns of one table."""
+    """A compiler of expressions over the columns of one table."""
 
     def __init__(self, columns: pa.Schema, tables: Sequence[str]) -> None:
         self.columns = columns
@@ -63,12 +63,19 @@ class Expressions:
         return compiled(self, node)
 
     def condition(self, node: exp.Expression) -> Value:
+        """Compile an expression that has to be true or false."""
         return self.converted(self.value(node), BOOLEAN, node)
 
     def converted(self, value: Value, kind: pa.DataType, node: exp.Expression) -> Value:
+        """Return a value as another type, as CAST converts it."""
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
+        """Compile a call of a function.
+
+        Raises:
+            SqlError: the function has another number of arguments, or cannot stand there.
+        """
         known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} can only stand behind LATERAL VIEW")
@@ -80,7 +87,7 @@ class Expressions:
         return known.compiled(Call(name=name, at=place(node), args=tuple(args), functions=self.functions))
 
     def column(self, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
-        """A column, or a part of one: ``a``, ``t.a``, ``a.b``, ``t.a.b.c``."""
+        """Compile a column, or a part of one: ``a``, ``t.a``, ``a.b``, ``t.a.b.c``."""
         names = [part.name for part in path]
         first = 0
         if names[0] not in self.columns.names:
@@ -98,7 +105,7 @@ class Expressions:
         return self.part(found, path[first + 1 :], node)
 
     def part(self, value: Value, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
-        """What the names of a path lead to inside of a value."""
+        """Compile the part of a value that the names of a path lead to."""
         for name in path:
             value = nested.part(self.functions, value, constant(pa.scalar(name.name)), _what(node))
         return value
@@ -110,10 +117,11 @@ class Expressions:
         return SqlError(f"Sql: {place(node)}: there is no column {name}; {hint}")
 
     def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:
-        """The values as one type."""
+        """Return the values as one type."""
         return self._of_one_type(nodes, values, common, exactly)
 
     def comparable(self, nodes: Sequence[exp.Expression]) -> list[Value]:
+        """Compile expressions that are compared, as values of one type."""
         return self._of_one_type(nodes, [self.value(node) for node in nodes], compared_as, cast)
 
     def _of_one_type(
@@ -125,7 +133,7 @@ class Expressions:
 
 
 def _what(node: exp.Expression) -> str:
-    """A part of the statement and its place, for messages."""
+    """Return a part of the statement and its position, for messages."""
     return f"{shown(node)} at {place(node)}"
 
 
@@ -149,7 +157,7 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """``a AND b AND c`` as three conditions: the text of a nest of two each would double with every one."""
+    """Return ``a AND b AND c`` as three conditions: the text of a nest of two each would double with every one."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:
@@ -166,7 +174,7 @@ def _literal(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _hexadecimal(own: Expressions, node: exp.Expression) -> Value:
-    """sqlglot keeps the digits as the number that they are, or as they stand."""
+    """Compile ``X'…'``, whose digits sqlglot keeps as the number that they are, or as they stand."""
     text = str(node.this)
     try:
         return constant(pa.scalar(bytes.fromhex(text), BYTES))
@@ -175,7 +183,7 @@ def _hexadecimal(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _number(text: str) -> Value:
-    """A number of the statement: whole, or with a point or an exponent a double."""
+    """Return a number of the statement: a whole one, or with a point or an exponent a double."""
     if text.lstrip("-").isdigit():
         whole = int(text)
         for kind in (INT, BIGINT):
@@ -189,7 +197,7 @@ def _number(text: str) -> Value:
 
 
 def _exact(text: str) -> pa.Scalar | None:
-    """A number with the digits that are written, if 38 are enough."""
+    """Return a number with the digits that are written; ``None`` if they are more than 38."""
     number = decimal.Decimal(text)
     _, figures, exponent = number.as_tuple()
     assert isinstance(exponent, int)
@@ -212,7 +220,7 @@ def _arithmetic(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
-    """``d + INTERVAL '1' DAY``, as DATEADD."""
+    """Compile ``d + INTERVAL '1' DAY``, as DATEADD."""
     interval = node.expression
     if sign not in "+-" or interval.this is None or interval.unit is None:
         raise SqlError(f"Sql: {place(node)}: {shown(node)}: an interval can be added to a date, or taken from it")
@@ -223,7 +231,7 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
 
 
 def _joined(own: Expressions, node: exp.Expression) -> Value:
-    """``||``, as CONCAT: null counts as an empty text."""
+    """Compile ``||``, as CONCAT: null counts as an empty text."""
     return own.call("CONCAT", node, [own.value(each) for each in (node.this, node.expression)])
 
 
@@ -256,7 +264,7 @@ def _like(own: Expressions, node: exp.Expression, escape: str = "\\") -> Value:
 
 
 def _with_backslashes(pattern: str, escape: str) -> str:
-    """A pattern of LIKE whose escape is the backslash, DataFusion's."""
+    """Return a pattern of LIKE with the backslash as escape character, as DataFusion has it."""
     written, signs = "", iter(pattern)
     for sign in signs:
         if sign == escape:

@@ -1,4 +1,4 @@
-"""Which type the branches of a CASE, the sides of a comparison and the target of a CAST have."""
+"""The types of the branches of a CASE, of the sides of a comparison, and of the target of a CAST."""
 
 import pyarrow as pa
 from sqlglot import exp
@@ -47,7 +47,7 @@ _CASTS = {
 
 
 def cast_type(target: exp.Expression, at: str) -> pa.DataType:
-    """The type that ``CAST(… AS type)`` names.
+    """Return the type that ``CAST(… AS type)`` names.
 
     Raises:
         SqlError: there is no such type; lists those that there are.
@@ -70,7 +70,7 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
 
 
 def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """The type to which two results of one expression are turned.
+    """Return the type to which two results of one expression are converted.
 
     Raises:
         SqlError: they have none.
@@ -89,14 +89,14 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """As SeaTunnel has it: a whole number beside a float is a float."""
+    """Return the wider type of two numbers as SeaTunnel has it: a whole number beside a float is a float."""
     if FLOAT in (one, other) and pa.types.is_integer(other if one == FLOAT else one):
         return FLOAT
     return common_number(one, other)
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """The type in which two values are compared: a text becomes what stands on the other side, as in H2."""
+    """Return the type in which two values are compared: a text becomes that of the other side, as in H2."""
     for kind in (one, other):
         if not is_simple(kind):
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")

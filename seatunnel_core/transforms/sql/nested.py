@@ -12,7 +12,7 @@ from seatunnel_core.transforms.sql.value import BIGINT, SqlError, Value, is_list
 
 
 def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Value:
-    """A field of a row, the value of a key of a map, or an element of an array, counted from 0; null where none is.
+    """Compile a field of a row, a key of a map, or an element of an array, counted from 0; null where there is none.
 
     Raises:
         SqlError: the value has no such parts.

@@ -1,4 +1,4 @@
-"""A statement and the columns it gets, compiled: what it gives, and what runs it."""
+"""A statement compiled for the columns that it gets: its result's columns, and its execution."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from seatunnel_core.transforms.sql.value import NOW, SqlError, Value, is_list, q
 
 @frozen(kw_only=True)
 class Explode:
-    """A lateral view: what computes its array, and the column that gets the elements."""
+    """A lateral view: the engine that computes its array, and the column of the elements."""
 
     engine: Engine = field(repr=False)
     output: pa.Field
@@ -27,7 +27,7 @@ class Explode:
 
 @frozen(kw_only=True)
 class Plan:
-    """What became of a statement for one table."""
+    """A statement compiled for one table."""
 
     columns: pa.Schema
     """What it gives."""
@@ -39,7 +39,7 @@ class Plan:
     engine: Engine = field(repr=False)
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """The rows and kinds of the result.
+        """Return the rows and kinds of the result.
 
         Raises:
             RowError: a row has none.
@@ -50,7 +50,9 @@ class Plan:
         return self.engine.run(rows, kinds)
 
     def announced(self, schema: TableSchema) -> TableSchema:
-        """The table behind the statement; a key of which a column is left out or changed is none, nor if rows multiply.
+        """Return the table behind the statement.
+
+        A key is lost with a column that is left out or changed, and when rows multiply.
 
         Args:
             schema: the table before it.
@@ -132,7 +134,7 @@ def _is_star(node: exp.Expression, statement: Statement) -> bool:
 
 
 def _source(node: exp.Expression, statement: Statement, columns: pa.Schema) -> str | None:
-    """The column of which the expression is nothing but the name."""
+    """Return the column whose name is the whole expression, else ``None``."""
     if not isinstance(node, exp.Column) or node.name not in columns.names:
         return None
     *before, name = (part.name for part in node.parts)

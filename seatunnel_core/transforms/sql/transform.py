@@ -77,7 +77,7 @@ class Sql(Transform):
             yield Batch(table=batch.table, rows=rows, kinds=kinds)
 
     def _run(self, plan: "Plan", rows: pa.RecordBatch, kinds: pa.Array | None) -> Iterator[_Rows]:
-        """What the statement makes of the rows; without those that fail, when they are to be left out."""
+        """Yield the results for the rows, without those that fail where the option leaves them out."""
         from seatunnel_core.transforms.sql.value import RowError
 
         try:

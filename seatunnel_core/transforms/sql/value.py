@@ -1,4 +1,4 @@
-"""What a compiled expression is: a text for DataFusion, and the Arrow type of its values."""
+"""A compiled expression: a text for DataFusion, and the Arrow type of its values."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
@@ -62,48 +62,51 @@ _NAMES = {
 
 
 def is_simple(kind: pa.DataType) -> bool:
-    """Whether literals and conversions of the type exist."""
+    """Return whether literals and conversions of the type exist."""
     return kind in _NAMES or pa.types.is_decimal(kind)
 
 
 def engine_name(kind: pa.DataType) -> str:
-    """The type as DataFusion's ``arrow_cast`` names it."""
+    """Return the type as DataFusion's ``arrow_cast`` names it."""
     if pa.types.is_decimal(kind):
         return f"Decimal{kind.bit_width}({kind.precision}, {kind.scale})"
     return _NAMES[kind]
 
 
 def engine_cast(sql: str, kind: pa.DataType) -> str:
+    """Return DataFusion's conversion of an expression."""
     return f"arrow_cast({sql}, '{engine_name(kind)}')"
 
 
 def quoted(text: str) -> str:
+    """Return a text as a literal of DataFusion's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted_name(name: str) -> str:
+    """Return a name in DataFusion's quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def constant(scalar: pa.Scalar) -> Value:
-    """A value that is the same for all rows, of a simple type."""
+    """Return a value of a simple type that is the same for all rows."""
     return Value(sql=_literal(scalar), type=scalar.type, constant=scalar)
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """The value as it stands among others: a number of the statement is as exact as the decimals around it."""
+    """Return the value as it stands among others: a number of the statement is as exact as the decimals around it."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
 
 
 def among(values: Sequence[Value]) -> list[Value]:
-    """Values that meet."""
+    """Return values that meet, each as it stands beside the others."""
     return [beside(value, [each.type for each in values]) for value in values]
 
 
 def nothing(kind: pa.DataType = NULL) -> Value:
-    """A null of a type."""
+    """Return a null of a type."""
     return constant(pa.scalar(None, kind))
 
 
@@ -130,7 +133,7 @@ def _literal(scalar: pa.Scalar) -> str:
 
 
 def standard(kind: pa.DataType) -> pa.DataType:
-    """The type with which an expression computes: files have others for the same values."""
+    """Return the type with which an expression computes: files have others for the same values."""
     for matches, other in _STANDARD:
         if matches(kind):
             return other
@@ -156,16 +159,17 @@ _STANDARD: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
 
 
 def is_number(kind: pa.DataType) -> bool:
+    """Return whether the type is that of whole numbers, floats or decimals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def is_moment(kind: pa.DataType) -> bool:
-    """A date, or a timestamp with or without a zone."""
+    """Return whether the type is that of dates, or of timestamps with or without a zone."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """An array or a vector."""
+    """Return whether the type is that of arrays or vectors."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
@@ -173,12 +177,15 @@ WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, INT: 10, BIGINT: 19}
 
 
 def digits(kind: pa.DataType) -> tuple[int, int]:
-    """Precision and scale of an exact number."""
+    """Return the precision and the scale of an exact number."""
     return (WHOLE_DIGITS[kind], 0) if kind in WHOLE_DIGITS else (kind.precision, kind.scale)
 
 
 def exact_number(precision: int, scale: int) -> pa.DataType:
-    """The decimal that holds so many digits, or of those behind the point as many as 38 digits leave, at least six."""
+    """Return the decimal type for a precision and a scale.
+
+    Beyond 38 digits the scale shrinks to the digits that are left behind the point, at least six.
+    """
     if precision > 38:
         scale = max(min(scale, 6), scale - (precision - 38))
         precision = 38
@@ -186,7 +193,7 @@ def exact_number(precision: int, scale: int) -> pa.DataType:
 
 
 def common_number(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type to which two numbers can both be turned: the wider one; a double beside a float or double."""
+    """Return the type to which two numbers can be converted: the wider one; a double beside a float or double."""
     if one == other:
         return one
     if pa.types.is_floating(one) or pa.types.is_floating(other):

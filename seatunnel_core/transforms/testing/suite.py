@@ -1,4 +1,4 @@
-"""What every transform must hold that works on Arrow batches."""
+"""The conformance tests of transforms that work on Arrow batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from seatunnel_core.transforms.transform import Transform
 
 
 class TransformConformance(ABC):
-    """Subclass it in your tests (name the class ``Test…``) and say which transform, which options and which rows."""
+    """A test class to subclass (name it ``Test…``) with the transform, its options and some rows."""
 
     transform_class: type[Transform]
     columns: pa.Schema | None = None
@@ -20,40 +20,45 @@ class TransformConformance(ABC):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Options, as a configuration file has them."""
+        """Return options as a configuration file has them."""
 
     @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """At least three rows of a table, with whatever is special: null, the empty text, the smallest number."""
+        """Return at least three rows of a table, with special values: null, the empty text, the smallest number."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """The rows that come out, in order."""
+        """Return the rows that come out, in order."""
 
     def transform(self) -> Transform:
-        """As it arrives in a task."""
+        """Return the transform as it arrives in a task."""
         return shipped(self.transform_class(options_of(self.transform_class, self.options())))
 
     def test_gives_the_expected_rows(self) -> None:
+        """Check the rows of one batch."""
         assert self._passed([self._batch()]) == list(self.expected())
 
     def test_a_cut_between_any_two_rows_changes_nothing(self) -> None:
+        """Check that two batches give the rows of one, wherever it is cut."""
         whole = self._batch()
         for cut in range(whole.num_rows + 1):
             assert self._passed([whole.slice(0, cut), whole.slice(cut)]) == list(self.expected())
 
     def test_the_same_object_gives_the_same_rows_again(self) -> None:
+        """Check that the transform keeps no state between batches."""
         transform = self.transform()
         first, second = (self._passed([self._batch()], transform) for _ in range(2))
         assert first == second
 
     def test_the_planned_columns_are_those_that_come(self) -> None:
+        """Check that ``output_schemas`` announces the columns that ``apply`` returns."""
         schema = TableSchema(table="default", columns=self._batch().schema)
         announced = {after.table: after.columns for after in self.transform().output_schemas(schema)}
         for after in self.transform().apply(Batch(table="default", rows=self._batch())):
             assert after.rows.schema == announced.get(after.table)
 
     def test_every_option_is_documented(self) -> None:
+        """Check that each option has documentation in whole sentences."""
         for option in self.transform_class.declared:
             assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
 

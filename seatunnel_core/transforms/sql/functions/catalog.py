@@ -1,4 +1,4 @@
-"""All functions: importing this module registers those that are built in."""
+"""The catalog of all functions: importing this module registers those that are built in."""
 
 from collections.abc import Iterable
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def find(name: str) -> Function | None:
-    """The function of this name, in upper case: one that is built in, or of an installed package.
+    """Return the function of this name, in upper case: a built-in one, or that of an installed package.
 
     Raises:
         UsageError: there are two, or the package's cannot be loaded.
@@ -48,5 +48,5 @@ def find(name: str) -> Function | None:
 
 
 def names() -> Iterable[str]:
-    """Of all functions."""
+    """Return the names of all functions."""
     return (*FUNCTIONS, *user_defined())

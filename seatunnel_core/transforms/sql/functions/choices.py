@@ -21,16 +21,18 @@ from seatunnel_core.transforms.sql.value import (
 
 @function("COALESCE", most=MANY)
 def coalesce(call: Call) -> Value:
+    """Compile COALESCE."""
     return _first_known(call)
 
 
 @function("IFNULL", least=2)
 def ifnull(call: Call) -> Value:
+    """Compile IFNULL."""
     return _first_known(call)
 
 
 def _first_known(call: Call) -> Value:
-    """Of the type of the first argument; a number that would lose digits in it is an error."""
+    """Compile the first value that is not null, of the type of the first argument; losing digits is an error."""
     kind = next((each.type for each in call.args if each.type != NULL), NULL)
     values = [exactly(call.functions, each, kind, call.what) for each in call.args]
     if len(values) == 1:
@@ -49,6 +51,7 @@ def _coalesced(*columns: Any) -> Any:
 
 @function("NULLIF", least=2)
 def nullif(call: Call) -> Value:
+    """Compile NULLIF: null where both arguments are equal, else the first one."""
     if NULL in (call.args[0].type, call.args[1].type):
         return call.args[0]
     one, other = among(call.args)
@@ -60,7 +63,7 @@ def nullif(call: Call) -> Value:
 
 @function("MULTI_IF", least=3, most=MANY)
 def multi_if(call: Call) -> Value:
-    """Conditions and values in turns, and last the value for when none holds."""
+    """Compile MULTI_IF: conditions and values in turns, and last the value for when no condition holds."""
     pairs = len(call.args) // 2
     conditions = [call.cast(2 * at, BOOLEAN) for at in range(pairs)]
     default = call.args[-1] if len(call.args) % 2 else nothing()
@@ -72,4 +75,5 @@ def multi_if(call: Call) -> Value:
 
 @function("UUID", least=0)
 def uuid(call: Call) -> Value:
+    """Compile UUID: another one for each row."""
     return Value(sql="uuid()", type=STRING)

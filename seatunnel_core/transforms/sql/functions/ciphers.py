@@ -18,18 +18,22 @@ _DES_START = b"12345678"
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """The key, of which eight bytes count, and the text."""
+    """Compile DES_ENCRYPT of the key, of which eight bytes count, and the text."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)))
 
 
 @function("DES_DECRYPT", least=2)
 def des_decrypt(call: Call) -> Value:
+    """Compile DES_DECRYPT of the key and the encrypted text."""
     return _make(call, lambda key, text: _decrypted(_des(key), _decoded(text)))
 
 
 @function("AES_ENCRYPT", least=2, most=3)
 def aes_encrypt(call: Call) -> Value:
-    """The text, the key and the initialization vector; without one, a random one stands before the result."""
+    """Compile AES_ENCRYPT of the text, the key and the initialization vector.
+
+    Without a vector, a random one stands before the result.
+    """
 
     def encrypted(text: str, key: str, start: str | None = None) -> str:
         first = os.urandom(16) if start is None else _start(start)
@@ -41,6 +45,8 @@ def aes_encrypt(call: Call) -> Value:
 
 @function("AES_DECRYPT", least=2, most=3)
 def aes_decrypt(call: Call) -> Value:
+    """Compile AES_DECRYPT of the encrypted text, the key and the initialization vector."""
+
     def decrypted(text: str, key: str, start: str | None = None) -> str:
         made = _decoded(text)
         if start is None:
@@ -51,7 +57,7 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, stays: bool = True) -> Value:
-    """A function of texts, whose messages name no value: they are secrets."""
+    """Compile a function of texts, whose messages contain no value: they are secrets."""
     if find_spec("cryptography") is None:
         raise SqlError(f"Sql: {call.what} needs cryptography, not installed: pip install 'seatunnel-core[sql]'")
     args = [call.text(at) for at in range(len(call.args))]
@@ -61,7 +67,7 @@ def _make(call: Call, made: Callable[..., str], *, stays: bool = True) -> Value:
 
 
 def _des(key: str) -> Any:
-    """DES is its threefold successor with three equal keys."""
+    """Return the cipher DES as its threefold successor with three equal keys."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
@@ -79,7 +85,7 @@ def _aes(key: str, start: bytes) -> Any:
 
 
 def _aes_key(key: str) -> bytes:
-    """``base64:`` and 16, 24 or 32 bytes, or a pass phrase."""
+    """Return the key of a text: ``base64:`` and 16, 24 or 32 bytes, or a pass phrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):

@@ -16,7 +16,7 @@ from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 
 @function("TO_BASE64", most=2)
 def to_base64(call: Call) -> Value:
-    """Of bytes, or of a text in UTF-8 or the charset that the second argument names."""
+    """Compile TO_BASE64 of bytes, or of a text in UTF-8 or the charset that the second argument names."""
     if call.args[0].type == BYTES and len(call.args) == 1:
         return call.make(by_row(lambda value: base64.b64encode(value).decode(), STRING), STRING, fails=False)
     charset = _charset(call)
@@ -25,6 +25,7 @@ def to_base64(call: Call) -> Value:
 
 @function("FROM_BASE64", most=2)
 def from_base64(call: Call) -> Value:
+    """Compile FROM_BASE64: a text in UTF-8 or the charset that the second argument names."""
     charset = _charset(call)
     return call.make(
         by_row(lambda text: base64.b64decode(text, validate=True).decode(charset), STRING), STRING, _text(call)
@@ -33,7 +34,7 @@ def from_base64(call: Call) -> Value:
 
 @function("MD5")
 def md5(call: Call) -> Value:
-    """As 32 hexadecimal digits."""
+    """Compile MD5, as 32 hexadecimal digits."""
 
     def digest(value: bytes) -> str:
         return hashlib.md5(value, usedforsecurity=False).hexdigest()
@@ -45,7 +46,7 @@ def md5(call: Call) -> Value:
 
 @function("GET_JSON_OBJECT", least=2)
 def get_json_object(call: Call) -> Value:
-    """A part of a JSON text as a text; null where there is none, and for what is no JSON."""
+    """Compile GET_JSON_OBJECT: a part of a JSON text as a text; null where there is none, or no JSON."""
     return call.make(by_row(_part, STRING), STRING, [call.text(0), call.text(1)], fails=False)
 
 
@@ -80,7 +81,7 @@ def _part(text: str, path: str) -> str | None:
 
 
 def _steps(path: str) -> list[Callable[[Any], Any]] | None:
-    """``$.a[0]['b c']``; ``None`` for what is no such path."""
+    """Return the names and indexes of a path such as ``$.a[0]['b c']``; ``None`` for another text."""
     at, steps = 1, []
     while at < len(path):
         found = _STEP.match(path, at)

@@ -18,7 +18,7 @@ DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 @frozen(kw_only=True)
 class Pattern:
-    """A pattern, taken apart."""
+    """A parsed pattern."""
 
     text: str
     parts: tuple[tuple[str, int], ...] = field(repr=False)
@@ -26,17 +26,20 @@ class Pattern:
 
     @property
     def has_date(self) -> bool:
+        """Return whether the pattern has a letter of a date."""
         return any(letter in DATE_LETTERS for letter, count in self.parts if count)
 
     @property
     def has_time(self) -> bool:
+        """Return whether the pattern has a letter of a time."""
         return any(letter in TIME_LETTERS for letter, count in self.parts if count)
 
     def write(self, moment: dt.datetime) -> str:
+        """Return the text of a moment."""
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
     def read(self, text: str) -> dt.datetime:
-        """The moment that a text names; a part that the pattern lacks is that of 1970-01-01 00:00.
+        """Return the moment of a text; a part that the pattern lacks is that of 1970-01-01 00:00.
 
         Raises:
             ValueError: the text does not follow the pattern.
@@ -49,7 +52,7 @@ class Pattern:
 
 @cache
 def pattern(text: str) -> Pattern:
-    """Take a pattern apart.
+    """Parse a pattern.
 
     Raises:
         ValueError: it has a letter that is not known.

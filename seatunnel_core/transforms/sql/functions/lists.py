@@ -17,6 +17,7 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, SqlError, Val
 
 @function("ARRAY", most=MANY)
 def array(call: Call) -> Value:
+    """Compile ARRAY, of the common type of its arguments."""
     kind = NULL
     for each in among(call.args):
         kind = common(kind, each.type, call.at)
@@ -27,7 +28,7 @@ def array(call: Call) -> Value:
 
 @function("MAP", least=2, most=MANY)
 def map_of(call: Call) -> Value:
-    """Keys and values by turns; of two equal keys the later one counts."""
+    """Compile MAP, of keys and values by turns; of two equal keys the later one counts."""
     if len(call.args) % 2:
         raise SqlError(f"Sql: {call.what}: the key {len(call.args)} has no value; write MAP(key, value, key, value …)")
     keys, values = (_of_one_type(call, first) for first in (0, 1))
@@ -38,7 +39,7 @@ def map_of(call: Call) -> Value:
 
 
 def _of_one_type(call: Call, first: int) -> list[Value]:
-    """Every second argument."""
+    """Return every second argument, all as one type."""
     kind = NULL
     chosen = among(call.args[first::2])
     for each in chosen:
@@ -55,16 +56,18 @@ def _pairs(row: tuple[Any, ...]) -> list[tuple[Any, Any]]:
 
 @function("ARRAY_MAX")
 def array_max(call: Call) -> Value:
+    """Compile ARRAY_MAX."""
     return _extreme(call, max)
 
 
 @function("ARRAY_MIN")
 def array_min(call: Call) -> Value:
+    """Compile ARRAY_MIN."""
     return _extreme(call, min)
 
 
 def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:
-    """Null elements do not count."""
+    """Compile the largest or smallest element that is not null."""
     kind = call.args[0].type
     if not is_list(kind) or not is_simple(kind.value_type):
         raise call.wrong(0, "an array")
@@ -116,7 +119,7 @@ _vectors("VECTOR_DIMS", len, INT, 1)
 
 @function("VECTOR_NORMALIZE")
 def vector_normalize(call: Call) -> Value:
-    """The vector of length 1 in the same direction; that of zeros as it is."""
+    """Compile VECTOR_NORMALIZE: the vector of length 1 in the same direction; one of zeros stays."""
     _check_vector(call, 0)
     kind = call.args[0].type
     exact = kind.value_type.to_pandas_dtype()
@@ -130,7 +133,7 @@ def vector_normalize(call: Call) -> Value:
 
 @function("VECTOR_REDUCE", least=3)
 def vector_reduce(call: Call) -> Value:
-    """The first numbers of a vector; one that has no more stays as it is."""
+    """Compile VECTOR_REDUCE: the first numbers of a vector; one that has no more stays as it is."""
     _check_vector(call, 0)
     method = call.known(2, "'TRUNCATE'").upper()
     if method != "TRUNCATE":
@@ -151,7 +154,7 @@ def vector_reduce(call: Call) -> Value:
 def exploded(
     rows: pa.RecordBatch, kinds: pa.Array | None, lists: pa.Array, output: pa.Field, *, outer: bool
 ) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """A row for each element, which becomes a column; with ``outer`` also one for a row without elements."""
+    """Return a row for each element, which becomes a column; with ``outer`` also one for a row without elements."""
     if outer:
         one_null = pa.scalar([None], pa.list_(lists.type.value_type))
         lists = pc.cast(lists, pa.list_(lists.type.value_type))

@@ -28,18 +28,18 @@ OF_TIMES = tuple(name for name, step in STEPS_US.items() if step < STEPS_US["DAY
 
 
 def _since(years: int) -> Callable[[Any], Any]:
-    """Which century or millennium: the first one began with the year 1."""
+    """Return the function that counts centuries or millennia, the first of which began with the year 1."""
     return lambda moments: pc.add(pc.divide(pc.subtract(pc.year(moments), 1), years), 1)
 
 
 def _week(moments: Any) -> Any:
-    """The ISO week, counted in the calendar's own year: from 0, where the year before goes on, to 53."""
+    """Return the ISO week in the calendar's own year: from 0, where the year before goes on, to 53."""
     days = pc.subtract(pc.day_of_year(moments), pc.day_of_week(moments))
     return pc.divide(pc.add(days, 9), 7)
 
 
 def _second_micros(moments: Any) -> Any:
-    """The fraction of the second."""
+    """Return the fraction of the second in microseconds."""
     return pc.subtract(pc.cast(moments, BIGINT), pc.cast(pc.floor_temporal(moments, unit="second"), BIGINT))
 
 
@@ -52,7 +52,7 @@ def _seconds_times(factor: int) -> Callable[[Any], Any]:
 
 
 def _epoch(moments: Any) -> Any:
-    """Whole seconds since 1970."""
+    """Return whole seconds since 1970."""
     return pc.divide(pc.cast(pc.floor_temporal(moments, unit="second"), BIGINT), _SECOND_US)
 
 

@@ -1,4 +1,4 @@
-"""Functions that write moments as texts, and read them."""
+"""Functions that write moments as texts, or read them from texts."""
 
 import datetime as dt
 import decimal
@@ -33,11 +33,13 @@ _Made = TypeVar("_Made")
 
 @function("DAYNAME")
 def dayname(call: Call) -> Value:
+    """Compile DAYNAME: the English name of the day of the week."""
     return _name(call, DAYS, pc.day_of_week)
 
 
 @function("MONTHNAME")
 def monthname(call: Call) -> Value:
+    """Compile MONTHNAME: the English name of the month."""
     return _name(call, MONTHS, lambda moments: pc.subtract(pc.month(moments), 1))
 
 
@@ -51,7 +53,7 @@ def _name(call: Call, names: tuple[str, ...], number: ArrowFunction) -> Value:
 
 
 def _checked(call: Call, made: Callable[[], _Made]) -> _Made:
-    """What is made of a format; one that is not known is a mistake of the statement."""
+    """Return what is made of a format; raise ``SqlError`` for one that is not known."""
     try:
         return made()
     except ValueError as error:
@@ -65,6 +67,7 @@ def _pattern(call: Call, at: int) -> Pattern:
 
 @function("FORMATDATETIME", least=2)
 def formatdatetime(call: Call) -> Value:
+    """Compile FORMATDATETIME, with Java's pattern."""
     made = _pattern(call, 1)
     return _written(call, made.write, made)
 
@@ -90,7 +93,7 @@ _QUICK = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%
 
 
 def _strftime(made: Pattern) -> str | None:
-    """The pattern for Arrow, when it has nothing but the usual parts."""
+    """Return the pattern for Arrow, or ``None`` when it has other than the usual parts."""
     written = ""
     for letter, count in made.parts:
         if not count:
@@ -104,7 +107,7 @@ def _strftime(made: Pattern) -> str | None:
 
 @function("PARSEDATETIME", "TO_DATE", least=2)
 def parsedatetime(call: Call) -> Value:
-    """A timestamp, a date or a time, as the pattern has letters."""
+    """Compile PARSEDATETIME: a timestamp, a date or a time, as the pattern has letters."""
     made = _pattern(call, 1)
     if made.has_date and made.has_time:
         return call.make(by_row(made.read, TIMESTAMP), TIMESTAMP, [call.text(0)])
@@ -117,6 +120,7 @@ def parsedatetime(call: Call) -> Value:
 
 @function("IS_DATE", least=2)
 def is_date(call: Call) -> Value:
+    """Compile IS_DATE: whether a text follows the pattern."""
     made = _pattern(call, 1)
 
     def known(text: str) -> bool:
@@ -131,7 +135,7 @@ def is_date(call: Call) -> Value:
 
 @function("FROM_UNIXTIME", least=2, most=3)
 def from_unixtime(call: Call) -> Value:
-    """Without a zone in that of the machine."""
+    """Compile FROM_UNIXTIME, in the zone of the machine where none is given."""
     made = _pattern(call, 1)
     zone = _zone(call, call.known(2, "a time zone")) if len(call.args) > 2 else None
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -143,7 +147,7 @@ def from_unixtime(call: Call) -> Value:
 
 
 def at_time_zone(call: Call) -> Value:
-    """The moment at which clocks of a zone show a timestamp; what is a moment already stays that."""
+    """Compile AT TIME ZONE: the moment at which clocks of a zone show a timestamp; a moment stays as it is."""
     clock = _zone(call, call.known(1, "a time zone"))
     value = moment(call, 0)
     if pa.types.is_timestamp(value.type) and value.type.tz:
@@ -159,7 +163,7 @@ def at_time_zone(call: Call) -> Value:
 
 
 def _zone(call: Call, name: str) -> dt.tzinfo:
-    """``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
+    """Return the zone of a name: ``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
     offset = name.removeprefix("UTC").removeprefix("GMT")
     if not offset or offset == "Z":
         return dt.UTC
@@ -176,7 +180,7 @@ def _zone(call: Call, name: str) -> dt.tzinfo:
 
 @function("TO_CHAR", most=2)
 def to_char(call: Call) -> Value:
-    """Moments in Java's or Oracle's format, numbers in Oracle's; without a format as CAST writes them."""
+    """Compile TO_CHAR: moments in Java's or Oracle's format, numbers in Oracle's; without a format as CAST."""
     if len(call.args) == 1:
         return call.text(0)
     text = call.known(1, "a format")

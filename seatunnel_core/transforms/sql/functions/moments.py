@@ -1,4 +1,4 @@
-"""The functions of dates, times and timestamps. A timestamp with a zone is looked at in UTC."""
+"""The functions of dates, times and timestamps; a timestamp with a zone is computed with in UTC."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -30,21 +30,24 @@ from seatunnel_core.transforms.sql.value import (
 
 @function("CURRENT_TIMESTAMP", "NOW", least=0)
 def now(call: Call) -> Value:
+    """Compile CURRENT_TIMESTAMP, the same for all rows of a batch."""
     return Value(sql=quoted_name(NOW), type=TIMESTAMP)
 
 
 @function("CURRENT_DATE", least=0)
 def current_date(call: Call) -> Value:
+    """Compile CURRENT_DATE."""
     return Value(sql=engine_cast(quoted_name(NOW), DATE), type=DATE)
 
 
 @function("CURRENT_TIME", least=0)
 def current_time(call: Call) -> Value:
+    """Compile CURRENT_TIME."""
     return Value(sql=engine_cast(quoted_name(NOW), TIME), type=TIME)
 
 
 def moment(call: Call, at: int) -> Value:
-    """An argument that is a date, a time or a timestamp, or a text of a timestamp."""
+    """Return an argument that is a date, a time or a timestamp, or a text of a timestamp."""
     value = call.args[at]
     if is_moment(value.type) or value.type == TIME:
         return value
@@ -54,7 +57,7 @@ def moment(call: Call, at: int) -> Value:
 
 
 def unit(call: Call, at: int, *, more: tuple[str, ...] = ()) -> str:
-    """An argument that names a unit, in capitals and without an S at its end."""
+    """Return the unit that an argument names, in capitals and without an S at its end."""
     name = call.known(at, "a unit of time such as 'DAY'", "DAY").upper()
     singular = name.removesuffix("S")
     if singular not in STEPS_US and singular not in OF_DATES and singular not in more:
@@ -69,7 +72,7 @@ def _check_unit(call: Call, name: str, kind: pa.DataType) -> None:
 
 
 def micros(moments: Any) -> Any:
-    """Microseconds since 1970, or midnight."""
+    """Return microseconds since 1970, or since midnight."""
     if pa.types.is_date(moments.type):
         moments = pc.cast(moments, TIMESTAMP)
     return pc.cast(moments, BIGINT)
@@ -77,6 +80,7 @@ def micros(moments: Any) -> Any:
 
 @function("DATEADD", "TIMESTAMPADD", least=2, most=3)
 def dateadd(call: Call) -> Value:
+    """Compile DATEADD: a moment later by a number of units."""
     value, count, name = moment(call, 0), call.whole(1, BIGINT), unit(call, 2)
     kind = value.type
     _check_unit(call, name, kind)
@@ -104,7 +108,7 @@ def _of_micros(found: Any, kind: pa.DataType) -> Any:
 
 
 def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
-    """The same day some months later, or the last one of a shorter month."""
+    """Return the function that gives the same day some months later, or the last one of a shorter month."""
 
     def run(moments: Any, count: Any) -> Any:
         size = size_of((moments, count))
@@ -129,7 +133,10 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
 
 @function("DATEDIFF", least=2, most=3)
 def datediff(call: Call) -> Value:
-    """How many whole units lie between the two; years, quarters, months and days count the days of the calendar."""
+    """Compile DATEDIFF: the number of whole units between two moments.
+
+    Years, quarters, months and days count the days of the calendar.
+    """
     one, other, name = moment(call, 0), moment(call, 1), unit(call, 2, more=("DAYTIME",))
     if (one.type == TIME) != (other.type == TIME) and NULL not in (call.args[0].type, call.args[1].type):
         raise SqlError(f"Sql: {call.what}: a time of day and a date have no difference")
@@ -147,7 +154,7 @@ def datediff(call: Call) -> Value:
 
 
 def _whole_months(step: int) -> ArrowFunction:
-    """Units of so many months: the last month counts when its day of the month is reached."""
+    """Return the function that counts units of months; the last month counts when its day of the month is reached."""
 
     def between(first: Any, second: Any) -> Any:
         first, second = (pc.cast(each, TIMESTAMP) for each in (first, second))
@@ -161,7 +168,7 @@ def _whole_months(step: int) -> ArrowFunction:
 
 
 def _number_of(name: str, moments: Any) -> Any:
-    """How many of the unit have begun since some fixed moment."""
+    """Return how many of the unit have begun since some fixed moment."""
     if name in OF_DATES:
         moments = pc.cast(moments, TIMESTAMP)
         year, month = pc.cast(pc.year(moments), BIGINT), pc.cast(pc.month(moments), BIGINT)
@@ -177,6 +184,7 @@ def _number_of(name: str, moments: Any) -> Any:
 
 @function("DATE_TRUNC", most=2)
 def date_trunc(call: Call) -> Value:
+    """Compile DATE_TRUNC: the beginning of the unit in which a moment lies."""
     value, name = moment(call, 0), unit(call, 1)
     kind = value.type
     _check_unit(call, name, kind)
@@ -203,7 +211,7 @@ def date_trunc(call: Call) -> Value:
 
 @function("EXTRACT", least=2)
 def extract(call: Call) -> Value:
-    """``EXTRACT(YEAR FROM d)``, which comes as the name of the field and the moment."""
+    """Compile ``EXTRACT(YEAR FROM d)``, whose arguments are the name of the field and the moment."""
     name = call.known(0, "a field").upper()
     if name not in FIELDS:
         raise SqlError(f"Sql: {call.what}: {name} is not a field; there are {', '.join(FIELDS)}")

@@ -1,4 +1,4 @@
-"""MurmurHash3 of 128 bits for machines of 64 bits, of which ``MURMUR64`` gives the first half."""
+"""MurmurHash3 of 128 bits for machines of 64 bits; ``MURMUR64`` returns its first half."""
 
 from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import by_row
@@ -10,14 +10,14 @@ _FIRST, _SECOND = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
 @function("MURMUR64")
 def murmur64(call: Call) -> Value:
-    """A hash of a text's bytes in UTF-8, for buckets and samples."""
+    """Compile MURMUR64: a hash of a text's bytes in UTF-8, for buckets and samples."""
     if call.args[0].type == BYTES:
         raise call.wrong(0, "a text")
     return call.make(by_row(lambda text: first_half(text.encode()), BIGINT), BIGINT, [call.text(0)], fails=False)
 
 
 def first_half(data: bytes) -> int:
-    """The first 64 bits of the hash with the seed 0, as a number with a sign."""
+    """Return the first 64 bits of the hash with the seed 0, as a number with a sign."""
     one = two = 0
     whole = len(data) - len(data) % 16
     for at in range(0, whole, 16):
@@ -40,13 +40,13 @@ def _mixed_second(part: bytes) -> int:
 
 
 def _turned(number: int, bits: int) -> int:
-    """The bits moved to the left, those that fall off put at the other end."""
+    """Rotate the 64 bits of a number to the left."""
     number &= _ALL
     return ((number << bits) | (number >> (64 - bits))) & _ALL
 
 
 def _avalanche(number: int) -> int:
-    """Every bit changes half of the others."""
+    """Mix a number so that every bit changes half of the others."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         number = (number ^ (number >> 33)) * factor & _ALL
     return number ^ (number >> 33)

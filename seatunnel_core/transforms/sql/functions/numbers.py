@@ -17,12 +17,15 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, Value, consta
 
 @function("ABS")
 def absolute(call: Call) -> Value:
+    """Compile ABS."""
     number = call.number(0)
     return call.make(pc.abs_checked, number.type, [number])
 
 
 @function("SIGN")
 def sign(call: Call) -> Value:
+    """Compile SIGN: -1, 0 or 1, also for a NaN 0."""
+
     def signs(numbers: Any) -> Any:
         numbers = pc.cast(numbers, DOUBLE) if pa.types.is_decimal(numbers.type) else numbers
         found = pc.sign(numbers)
@@ -33,11 +36,12 @@ def sign(call: Call) -> Value:
 
 @function("MOD", least=2)
 def mod(call: Call) -> Value:
+    """Compile MOD."""
     return modulo(call.functions, call.args[0], call.args[1], call.what)
 
 
 def _double(name: str, compiled: Callable[..., Any], *, fails: bool = False, arguments: int = 1) -> None:
-    """A function from doubles to a double."""
+    """Register a function from doubles to a double."""
 
     def make(call: Call) -> Value:
         return call.make(compiled, DOUBLE, [call.cast(at, DOUBLE) for at in range(arguments)], fails=fails)
@@ -66,7 +70,7 @@ def _cot(number: float) -> float:
 
 
 def _power(base: float, exponent: float) -> float:
-    """Java's ``Math.pow``: no error, but NaN and infinity."""
+    """Compute Java's ``Math.pow``: no error, but NaN and infinity."""
     try:
         return math.pow(base, exponent)
     except ValueError:
@@ -103,7 +107,7 @@ _double("POWER", _of_double(_power), arguments=2)
 
 @function("LOG", most=2)
 def log(call: Call) -> Value:
-    """With the base first; without one the natural logarithm."""
+    """Compile LOG with the base first; without one the natural logarithm."""
 
     def of(base: float, number: float) -> float:
         if base <= 0 or base == 1 or number <= 0:
@@ -117,12 +121,13 @@ def log(call: Call) -> Value:
 
 @function("PI", least=0)
 def pi(call: Call) -> Value:
+    """Compile PI."""
     return constant(pa.scalar(math.pi))
 
 
 @function("RAND", "RANDOM", least=0, most=1)
 def rand(call: Call) -> Value:
-    """With a seed the same number in all rows: the first one of Java's generator."""
+    """Compile RAND; with a seed the same number in all rows, the first one of Java's generator."""
     if not call.args:
         return Value(sql="random()", type=DOUBLE)
     return call.make(by_row(_java_random, DOUBLE), DOUBLE, [call.whole(0)], fails=False)
@@ -139,26 +144,33 @@ def _java_random(seed: int) -> float:
 
 @function("CEIL", "CEILING")
 def ceil(call: Call) -> Value:
+    """Compile CEIL."""
     return _rounded(call, "up")
 
 
 @function("FLOOR")
 def floor(call: Call) -> Value:
+    """Compile FLOOR."""
     return _rounded(call, "down")
 
 
 @function("ROUND", most=2)
 def round_(call: Call) -> Value:
+    """Compile ROUND, half away from zero."""
     return _rounded(call, "half_towards_infinity")
 
 
 @function("TRUNC", "TRUNCATE", most=2)
 def trunc(call: Call) -> Value:
+    """Compile TRUNC."""
     return _rounded(call, "towards_zero")
 
 
 def _rounded(call: Call, mode: str) -> Value:
-    """Of the type of the number; a decimal loses the digits that are always 0, if the number of digits is known."""
+    """Compile a rounding, of the type of the number.
+
+    A decimal loses the digits that are always 0, if the number of digits is known.
+    """
     number = call.number(0)
     if number.type == NULL:
         return nothing()
@@ -184,7 +196,7 @@ def _rounded(call: Call, mode: str) -> Value:
 
 
 def _rounded_kind(kind: pa.DataType, places: int, mode: str) -> pa.DataType:
-    """Rounding up may need a digit more before the point."""
+    """Return the type of rounded decimals: rounding up may need a digit more before the point."""
     scale = max(places, 0)
     whole = kind.precision - kind.scale + (mode != "towards_zero")
     return pa.decimal128(min(max(whole + scale, 1), 38), scale)
@@ -207,7 +219,7 @@ def _quantized(value: Any, places: int, mode: str) -> decimal.Decimal:
 
 
 def _double_rounded(value: float, places: int, mode: str) -> float:
-    """As BigDecimal.valueOf does it: by the digits that are shown."""
+    """Round a double as ``BigDecimal.valueOf`` does it: by the digits that are shown."""
     if not math.isfinite(value):
         return value
     return float(_quantized(decimal.Decimal(repr(value)), places, mode))
@@ -215,5 +227,5 @@ def _double_rounded(value: float, places: int, mode: str) -> float:
 
 @function("TRIM_SCALE")
 def trim_scale(call: Call) -> Value:
-    """The digits of a column are the same in all rows, so that nothing is to be taken away."""
+    """Compile TRIM_SCALE, which changes nothing: the digits of a column are the same in all rows."""
     return call.number(0)

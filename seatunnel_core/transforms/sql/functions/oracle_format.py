@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(FM)?(S)?(\$)?([09,G]*)(?:([.D])([09]*))?(S|MI)?", re.IGN
 
 
 def write_number(value: decimal.Decimal, text: str) -> str:
-    """A number in Oracle's format; signs ``#`` where it does not fit.
+    """Return a number in Oracle's format; signs ``#`` where it does not fit.
 
     Raises:
         ValueError: the format has something that is not known.
@@ -38,7 +38,7 @@ def write_number(value: decimal.Decimal, text: str) -> str:
 
 
 def _whole(pattern: str, digits: str, fraction: str) -> str | None:
-    """The digits before the point with blanks in front; ``None`` when they are too many."""
+    """Return the digits before the point with blanks in front; ``None`` when they are too many."""
     digits = "" if digits == "0" and (fraction or "0" in pattern) else digits
     places = sum(sign in "09" for sign in pattern)
     if len(digits) > places:
@@ -58,7 +58,7 @@ def _whole(pattern: str, digits: str, fraction: str) -> str | None:
 
 
 def _shortened(behind: str, fraction: str) -> str:
-    """Without the zeros that a 9 stands for."""
+    """Return the text without the zeros that a 9 stands for."""
     kept = fraction.rfind("0") + 1
     return behind[:kept] + behind[kept:].rstrip("0")
 
@@ -108,7 +108,7 @@ _MOMENT = re.compile(
 
 @cache
 def moment_writer(text: str) -> Callable[[dt.datetime], str]:
-    """What writes a moment in Oracle's format.
+    """Return the function that writes a moment in Oracle's format.
 
     Raises:
         ValueError: the format has something that is not known.

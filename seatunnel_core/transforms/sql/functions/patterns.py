@@ -15,23 +15,26 @@ from seatunnel_core.transforms.sql.value import BOOLEAN, INT, STRING, SqlError, 
 
 @function("REGEXP_LIKE", least=2, most=3)
 def regexp_like(call: Call) -> Value:
+    """Compile REGEXP_LIKE."""
     return _matching(call, 2, _like, BOOLEAN, (call.text(0),))
 
 
 @function("REGEXP_REPLACE", least=3, most=4)
 def regexp_replace(call: Call) -> Value:
+    """Compile REGEXP_REPLACE, with Java's replacement."""
     return _matching(call, 3, _replaced, STRING, (call.text(0), call.text(2)))
 
 
 @function("REGEXP_SUBSTR", least=2, most=6)
 def regexp_substr(call: Call) -> Value:
+    """Compile REGEXP_SUBSTR: the text, the pattern, a position, an occurrence, flags and a group."""
     numbers = [_number(call, at, default) for at, default in ((2, 1), (3, 1), (5, 0))]
     return _matching(call, 4, _part, STRING, (call.text(0), *numbers))
 
 
 @function("SPLIT", least=2)
 def split(call: Call) -> Value:
-    """The separator is a regular expression, and parts at the end that are empty are left out, as Java does."""
+    """Compile SPLIT at a regular expression; empty parts at the end are left out, as Java does."""
     return _matching(call, 2, _parts, _PARTS, (call.text(0),))
 
 
@@ -44,7 +47,7 @@ def _number(call: Call, at: int, default: int) -> Value:
 
 
 def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tuple[Value, ...]) -> Value:
-    """Compiles the pattern once when it is the same in all rows, which is the rule."""
+    """Compile a function of a pattern; a pattern that is the same in all rows is compiled once."""
     flags = _flags(call, flags_at)
     pattern = call.text(1)
     if pattern.constant is not None and pattern.constant.is_valid:
@@ -67,7 +70,7 @@ def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tup
 
 
 def _flags(call: Call, at: int) -> str:
-    """Java's flags as the beginning of a pattern; of several the last one counts."""
+    """Return Java's flags as the beginning of a pattern; of several the last one counts."""
     if at >= len(call.args) or call.args[at].type == pa.null():
         return ""
     known: dict[str, bool] = {}
@@ -80,7 +83,7 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    """As Java reads it: ``\\d``, ``\\w`` and letters of either case are ASCII's.
+    r"""Return a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
 
     Raises:
         ValueError: it is no regular expression.
@@ -130,7 +133,7 @@ def _replaced(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _python_replacement(text: str) -> str:
-    """Java's ``$1``, ``${name}`` and ``\\$`` in Python's words."""
+    r"""Return Java's replacement with ``$1``, ``${name}`` and ``\$`` in Python's form."""
 
     def piece(found: re.Match[str]) -> str:
         if found[1]:
@@ -168,7 +171,7 @@ def _parts(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
-    """The parts of a text. A match of no characters cuts too, except at the start."""
+    """Return the parts of a text; a match of no characters cuts too, except at the start."""
     parts, at = [], 0
     for match in separator.finditer(text):
         if match.end():

@@ -1,4 +1,4 @@
-"""The functions of texts and bytes. A text's characters are counted and cut as Unicode's code points."""
+"""The functions of texts and bytes; a text's characters are Unicode's code points."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +13,13 @@ from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, Valu
 
 @function("ASCII")
 def ascii(call: Call) -> Value:
+    """Compile ASCII: the code point of the first character."""
     return call.make(by_row(lambda text: ord(text[0]) if text else None, INT), INT, [call.text(0)], fails=False)
 
 
 @function("CHAR_LENGTH", "LENGTH")
 def char_length(call: Call) -> Value:
+    """Compile CHAR_LENGTH: the characters of a text, or the number of bytes."""
     if call.args[0].type == BYTES:
         return call.make(pc.binary_length, BIGINT, fails=False)
     return call.make(pc.utf8_length, BIGINT, [call.text(0)], fails=False)
@@ -25,11 +27,14 @@ def char_length(call: Call) -> Value:
 
 @function("OCTET_LENGTH")
 def octet_length(call: Call) -> Value:
+    """Compile OCTET_LENGTH: the bytes of a text in UTF-8, or the number of bytes."""
     return call.make(pc.binary_length, BIGINT, [_bytes(call)], fails=False)
 
 
 @function("BIT_LENGTH")
 def bit_length(call: Call) -> Value:
+    """Compile BIT_LENGTH: eight times OCTET_LENGTH."""
+
     def bits(values: Any) -> Any:
         return pc.multiply(pc.cast(pc.binary_length(values), BIGINT), 8)
 
@@ -42,12 +47,13 @@ def _bytes(call: Call) -> Value:
 
 @function("CHAR", "CHR")
 def char(call: Call) -> Value:
+    """Compile CHAR: the character of a code point."""
     return call.make(by_row(chr, STRING), STRING, [call.whole(0)])
 
 
 @function("CONCAT", most=MANY)
 def concat(call: Call) -> Value:
-    """Null counts as an empty text."""
+    """Compile CONCAT; null counts as an empty text."""
     parts = [f"coalesce({call.text(at).sql}, '')" for at in range(len(call.args))]
     if len(parts) == 1:
         return Value(sql=parts[0], type=STRING, fails=call.args[0].fails)
@@ -56,7 +62,7 @@ def concat(call: Call) -> Value:
 
 @function("CONCAT_WS", least=2, most=MANY)
 def concat_ws(call: Call) -> Value:
-    """Nulls are left out; a separator that is null is an empty text."""
+    """Compile CONCAT_WS; nulls are left out, and a separator that is null is an empty text."""
 
     def joined(*columns: Any) -> Any:
         separator, *parts = columns
@@ -76,7 +82,7 @@ def _joined(separator: str | None, *parts: str | None) -> str:
 
 @function("HEXTORAW")
 def hextoraw(call: Call) -> Value:
-    """Four hexadecimal digits make a character."""
+    """Compile HEXTORAW; four hexadecimal digits make a character."""
 
     def decoded(text: str) -> str:
         if len(text) % 4:
@@ -88,7 +94,7 @@ def hextoraw(call: Call) -> Value:
 
 @function("RAWTOHEX")
 def rawtohex(call: Call) -> Value:
-    """Two digits for a byte, four for a character of a text."""
+    """Compile RAWTOHEX: two digits for a byte, four for a character of a text."""
     if call.args[0].type == BYTES:
         return call.make(by_row(bytes.hex, STRING), STRING, fails=False)
     return call.make(by_row(lambda text: text.encode("utf-16-be").hex(), STRING), STRING, [call.text(0)], fails=False)
@@ -96,6 +102,8 @@ def rawtohex(call: Call) -> Value:
 
 @function("INSERT", least=4)
 def insert(call: Call) -> Value:
+    """Compile INSERT: a text with some characters replaced by another text."""
+
     def inserted(text: str | None, start: int | None, length: int | None, added: str | None) -> str | None:
         if text is None or added is None:
             return text if text is not None else added
@@ -108,33 +116,37 @@ def insert(call: Call) -> Value:
 
 
 def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
-    """Like ``by_row``, with nulls handed to the Python function."""
+    """Return an Arrow function like ``by_row``, which hands nulls to the Python function."""
     return lambda *columns: pa.array((made(*row) for row in rows(columns)), kind)
 
 
 @function("LOWER", "LCASE")
 def lower(call: Call) -> Value:
+    """Compile LOWER."""
     return call.make(_cased(pc.ascii_lower, str.lower), STRING, [call.text(0)], fails=False)
 
 
 @function("UPPER", "UCASE")
 def upper(call: Call) -> Value:
+    """Compile UPPER."""
     return call.make(_cased(pc.ascii_upper, str.upper), STRING, [call.text(0)], fails=False)
 
 
 def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
-    """Arrow knows single characters only, and ß becomes two."""
+    """Return a change of case that leaves texts beyond ASCII to Python: Arrow knows no ß that becomes two letters."""
     slow = by_row(of_any, STRING)
     return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
 
 
 @function("LEFT", least=2)
 def left(call: Call) -> Value:
+    """Compile LEFT: the first characters."""
     return _cut(call, lambda text, count: text[: max(count, 0)], lambda count: (0, max(count, 0)))
 
 
 @function("RIGHT", least=2)
 def right(call: Call) -> Value:
+    """Compile RIGHT: the last characters."""
     return _cut(call, lambda text, count: text[-count:] if count > 0 else "", lambda count: (-count, None), least=1)
 
 
@@ -144,7 +156,7 @@ def _cut(
     bounds: Callable[[int], tuple[int, int | None]],
     least: int = -(2**31),
 ) -> Value:
-    """Arrow's slice where the number is the same in all rows."""
+    """Compile a slice, by Arrow where the number is the same in all rows."""
     slow = by_row(cut, STRING)
 
     def run(texts: Any, count: Any) -> Any:
@@ -158,6 +170,7 @@ def _cut(
 
 @function("SUBSTRING", "SUBSTR", least=2, most=3)
 def substring(call: Call) -> Value:
+    """Compile SUBSTRING, which counts from 1; null where nothing is left."""
     slow = by_row(_substring, STRING)
 
     def run(texts: Any, start: Any, *length: Any) -> Any:
@@ -173,7 +186,7 @@ def substring(call: Call) -> Value:
 
 
 def _shown(call: Call) -> Value:
-    """What SUBSTRING cuts: of a timestamp its date and its time with a blank between them, to the second."""
+    """Return the text that SUBSTRING cuts: of a timestamp date and time with a blank between them, to the second."""
     value = call.args[0]
     if not pa.types.is_timestamp(value.type):
         return call.text(0)
@@ -181,7 +194,7 @@ def _shown(call: Call) -> Value:
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str | None:
-    """Null where nothing is left."""
+    """Return a part of a text; ``None`` where nothing is left."""
     if start < 0:
         start += len(text) + 1
     elif start == 0:
@@ -192,16 +205,19 @@ def _substring(text: str, start: int, length: int | None = None) -> str | None:
 
 @function("LOCATE", least=2, most=3)
 def locate(call: Call) -> Value:
+    """Compile LOCATE: the position of the first argument in the second."""
     return _found(call, call.text(0), call.text(1))
 
 
 @function("INSTR", least=2, most=3)
 def instr(call: Call) -> Value:
+    """Compile INSTR: the position of the second argument in the first."""
     return _found(call, call.text(1), call.text(0))
 
 
 @function("POSITION", least=2)
 def position(call: Call) -> Value:
+    """Compile POSITION: the position of the first argument in the second."""
     return _found(call, call.text(0), call.text(1))
 
 
@@ -211,7 +227,10 @@ def _found(call: Call, wanted: Value, text: Value) -> Value:
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
-    """From 1; 0 for not found, and in a text that is null. A start below 0 counts from the end, and goes backwards."""
+    """Return a position from 1; 0 for not found, and in a text that is null.
+
+    A start below 0 counts from the end, and searches backwards.
+    """
     if text is None or wanted is None or start is None:
         return 0 if text is None else None
     if start < 0:
@@ -221,16 +240,18 @@ def _position(wanted: str | None, text: str | None, start: int | None) -> int | 
 
 @function("LPAD", least=2, most=3)
 def lpad(call: Call) -> Value:
+    """Compile LPAD."""
     return _padded(call, lambda text, padding: padding + text)
 
 
 @function("RPAD", least=2, most=3)
 def rpad(call: Call) -> Value:
+    """Compile RPAD."""
     return _padded(call, lambda text, padding: text + padding)
 
 
 def _padded(call: Call, joined: Callable[[str, str], str]) -> Value:
-    """Only the first character of the third argument fills, as in H2."""
+    """Compile a padding with the first character of the third argument, as in H2."""
 
     def padded(text: str, length: int, sign: str) -> str:
         missing = length - len(text)
@@ -242,21 +263,24 @@ def _padded(call: Call, joined: Callable[[str, str], str]) -> Value:
 
 @function("TRIM", most=2)
 def trim(call: Call) -> Value:
+    """Compile TRIM."""
     return _trimmed(call, pc.utf8_trim, str.strip)
 
 
 @function("LTRIM", most=2)
 def ltrim(call: Call) -> Value:
+    """Compile LTRIM."""
     return _trimmed(call, pc.utf8_ltrim, str.lstrip)
 
 
 @function("RTRIM", most=2)
 def rtrim(call: Call) -> Value:
+    """Compile RTRIM."""
     return _trimmed(call, pc.utf8_rtrim, str.rstrip)
 
 
 def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Value:
-    """Only the first character of the second argument is cut off; without one, blanks."""
+    """Compile a trimming of the first character of the second argument; without one, of blanks."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
@@ -267,7 +291,7 @@ def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str
 
 
 def _or_else(call: Call, at: int, default: str) -> Value:
-    """An argument that may be left out, or be null."""
+    """Return an argument, or the default where it is left out or null."""
     if at >= len(call.args):
         return constant(pa.scalar(default))
     value = call.text(at)
@@ -280,16 +304,19 @@ def _or_else(call: Call, at: int, default: str) -> Value:
 
 @function("REPEAT", least=2)
 def repeat(call: Call) -> Value:
+    """Compile REPEAT."""
     return call.make(by_row(lambda text, count: text * count, STRING), STRING, [call.text(0), call.whole(1)])
 
 
 @function("SPACE")
 def space(call: Call) -> Value:
+    """Compile SPACE."""
     return call.make(by_row(lambda count: " " * count, STRING), STRING, [call.whole(0)])
 
 
 @function("REPLACE", least=2, most=3)
 def replace(call: Call) -> Value:
+    """Compile REPLACE; an empty text to search for changes nothing."""
     slow = by_row(lambda text, old, new: text.replace(old, new) if old else text, STRING)
 
     def run(texts: Any, old: Any, new: Any) -> Any:
@@ -303,7 +330,7 @@ def replace(call: Call) -> Value:
 
 @function("TRANSLATE", least=3)
 def translate(call: Call) -> Value:
-    """A character that has no counterpart stays."""
+    """Compile TRANSLATE; a character without a counterpart stays."""
 
     def translated(text: str, old: str, new: str) -> str:
         table: dict[int, str] = {}
@@ -322,11 +349,12 @@ _SOUNDS = {
 
 @function("SOUNDEX")
 def soundex(call: Call) -> Value:
+    """Compile SOUNDEX."""
     return call.make(by_row(_soundex, STRING), STRING, [call.text(0)], fails=False)
 
 
 def _soundex(text: str) -> str:
-    """Letters between vowels count again; H and W do not part two letters of one sound."""
+    """Return the code of a text: letters between vowels count again; H and W do not part two letters of one sound."""
     code, last = "", ""
     for sign in text.upper():
         if not ("A" <= sign <= "Z"):

@@ -58,10 +58,11 @@ class UserDefined:
 
     @property
     def origin(self) -> str:
+        """Return the package that brings the function, for messages."""
         return f"the package {self.point.dist.name if self.point.dist else 'unknown'} ({self.point.value})"
 
     def loaded(self) -> Function:
-        """The function for statements.
+        """Return the function for statements.
 
         Raises:
             UsageError: it cannot be loaded, or is not declared with ``sql_function``.
@@ -81,12 +82,12 @@ class UserDefined:
 
 @cache
 def user_defined() -> Mapping[str, UserDefined]:
-    """Those of installed packages, by name in upper case."""
+    """Return the functions of installed packages, by name in upper case."""
     return {point.name.upper(): UserDefined(point=point) for point in entry_points(group=GROUP)}
 
 
 def _arguments(called: Callable[..., Any]) -> tuple[int, int]:
-    """How many it takes, at least and at most."""
+    """Return the number of arguments that a function takes, at least and at most."""
     parameters = [each for each in inspect.signature(called).parameters.values() if each.kind is not each.KEYWORD_ONLY]
     several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
