@@ -16,8 +16,14 @@ from seatunnel_core.checkpoint.commands import (
     Sweep,
 )
 from seatunnel_core.checkpoint.context import PipelineContext
-from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind, choose_base
-from seatunnel_core.checkpoint.decisions.matching import compare, fitted
+from seatunnel_core.checkpoint.decisions.base import (
+    RestoreRequest,
+    Rewind,
+    choose_base,
+    damaged,
+    require_retracting,
+)
+from seatunnel_core.checkpoint.decisions.matching import compare, fitted, staged_elsewhere
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import IllegalEventError, RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.state import codec
@@ -85,7 +91,9 @@ class Start:
             return
         try:
             self._context.base = choose_base(event.checkpoints, self._restore.as_of(event.checkpoints))
-            self._require_retracting_sinks()
+            require_retracting(
+                self._context.base.rewind, asked=self._context.base.ref, unable=self._unable_to_retract()
+            )
             if self._context.base.cut is not None:
                 self._context.enter(Phase.LOADING)
                 self._wiring.do(LoadCheckpoint(ref=self._context.base.cut.ref))
@@ -94,14 +102,8 @@ class Start:
         except RestoreRefusedError as error:
             self._fail(FailureKind.USAGE, str(error), error.code)
 
-    def _require_retracting_sinks(self) -> None:
-        """Before the restore point says that rows are to be taken back: every later start would have to do it."""
-        unable = [repr(sink.name) for sink in self._context.topology.sinks if not sink.retracts]
-        if self._context.base.rewind is Rewind.RETRACTED and unable:
-            raise RestoreRefusedError(
-                f"going back to checkpoint {self._context.base.ref} with --retract needs sinks that take back what "
-                f"they published, and {', '.join(unable)} cannot: write --accept-duplicates, and rows come twice there"
-            )
+    def _unable_to_retract(self) -> list[str]:
+        return [sink.name for sink in self._context.topology.sinks if not sink.retracts]
 
     def require_asked_for(self, event: events.CheckpointLoaded) -> None:
         asked = None if self._context.base.cut is None else self._context.base.cut.ref
@@ -137,10 +139,7 @@ class Start:
             for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
                 changes = [words for since, words in told if since <= each.epoch < (self._restore.since or 0)]
                 if changes and changes[-1]:
-                    raise RestoreRefusedError(
-                        f"the sink {name!r} has units staged that may not be published yet, and its {changes[-1]}. Put "
-                        "that back; it can be changed when the job was stopped with a savepoint (seatunnel -s)"
-                    )
+                    raise RestoreRefusedError(staged_elsewhere(name, "units", changes[-1]))
 
     def _saved(self, states: VertexStates) -> VertexStates:
         """As the request says which save modes have acted: so the restore point says it to every later start."""
@@ -151,20 +150,8 @@ class Start:
         return evolve(states, sinks=sinks) if self._restore.saved else states
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
-        """An older checkpoint would be a rewind (R10): nobody but a person decides that."""
-        which = "the latest checkpoint" if self._context.base.rewind is None else "the checkpoint that was asked for,"
-        if event.intact is None:
-            remedy = (
-                "none that is stored can be read. Restore the files of one from a backup, or empty the targets and "
-                "begin again under a new id"
-            )
-        else:
-            remedy = (
-                f"the newest intact one is {event.intact}. Going back to an older one may publish rows a second time, "
-                "so it has to be asked for: restore that one with --retract, which deletes from the targets first what "
-                "was published after it, or with --accept-duplicates, which leaves it there"
-            )
-        message = f"{which} {event.ref} is damaged ({event.message}); {remedy}"
+        is_latest = self._context.base.rewind is None
+        message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _store_restore_point(self, states: VertexStates) -> None:

@@ -26,6 +26,6 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     pid = stored.number(working[-1], "pid")
     where = "this process" if pid == getpid() else f"process {pid}"
     raise UsageError(
-        f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or write --take-over "
-        "(take_over=True in Python): then this one goes on with it, and that one ends with an error"
+        f"the job {job_id} runs in {where}. Stop it first, with seatunnel -can {job_id}, or restore it with "
+        "take_over=True: then this one goes on with it, and that one ends with an error"
     )

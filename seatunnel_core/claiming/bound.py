@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
+from seatunnel_core.checkpoint.decisions.matching import staged_elsewhere
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.inspector.staged import staged
@@ -43,15 +44,11 @@ class Bound:
             changes = [self._changes(sink, each.epoch) for each in staged_for]
             astray = [each for each in changes if each]
             if astray:
-                yield (
-                    f"the sink {sink.name!r} has {pick(len(astray), 'unit')} staged that may not be published yet, and "
-                    f"its {'; its '.join(astray[-1])}. Put that back; it can be changed when the job was stopped with "
-                    "a savepoint (seatunnel -s), which leaves nothing to publish"
-                )
+                yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
         """A sentence for each sink that could not find what was published since ``base``, which is of ``epoch``."""
-        twice = "put that back, or write --accept-duplicates, and rows come twice there"
+        twice = "put that back, or restore with accept_duplicates=True, and rows come twice there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
             if changed:

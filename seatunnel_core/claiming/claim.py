@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
-from seatunnel_core.claiming.restoration import require_same_job, restoration
+from seatunnel_core.claiming.changed_job import require_same_job
+from seatunnel_core.claiming.restoration import restoration
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore

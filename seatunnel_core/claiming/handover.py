@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from attrs import evolve, frozen
 
 from seatunnel_core.checkpoint.decisions.base import savepoint_of
-from seatunnel_core.checkpoint.decisions.matching import Comparison, fitted
+from seatunnel_core.checkpoint.decisions.matching import Comparison, fitted, not_restored
 from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.claiming.changed_job import other_columns, other_inputs
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, put_first
-from seatunnel_core.claiming.restoration import other_columns, other_inputs
 from seatunnel_core.connectors.sink import FrameSink
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
@@ -169,10 +169,7 @@ class _Moving:
                 "give them those names with name = …"
             )
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
-            self._problems.append(
-                f"the savepoint also has {', '.join(map(repr, compared.dropped))}, which this job file does not name: "
-                "put them back, or write --allow-non-restored-state (allow_non_restored_state=True in Python)"
-            )
+            self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))
 
     # -- who publishes what comes after it
 
@@ -207,8 +204,8 @@ class _Moving:
         if same:
             self._problems.append(
                 f"{stands}, and {' and '.join(map(repr, same))} may write where it wrote: rows that follow the "
-                "savepoint would be published twice. Give the sinks other targets, or write --accept-duplicates "
-                "(accept_duplicates=True in Python). To take them back instead, let the job itself go back: "
+                "savepoint would be published twice. Give the sinks other targets, or begin with "
+                "accept_duplicates=True. To take them back instead, let the job itself go back: "
                 f"-r {self._old_id} --restore-with-savepoint {self._begin_with.savepoint.name} --retract"
             )
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.quantity import count, duration, pick
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 
@@ -38,11 +39,11 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if report.ended_before:
         lines += ["", "The job had ended before; no row was moved now."]
     if report.failure:
-        lines += ["", f"The job failed: {report.failure}"]
+        lines += ["", f"The job failed: {with_flags(report.failure)}"]
     failures = [view for view in report.pipelines if view.failure]
     if failures:
         lines += ["", f"{pick(len(failures), 'pipeline')} failed:"]
-        lines += [f"  {view.id} {view.name}: {view.failure}" for view in failures]
+        lines += [f"  {view.id} {view.name}: {with_flags(view.failure)}" for view in failures]
     codes = dict.fromkeys([report.code, *(view.code for view in failures)])
     lines += [f"  More: seatunnel help {code}" for code in codes if code]
     if report.warnings:

@@ -26,6 +26,7 @@ from seatunnel_core.cli.arguments import (
     parse,
 )
 from seatunnel_core.cli.control_arguments import ControlArguments
+from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 DONE = 0
@@ -53,9 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        return _complain(str(error), WRONG_USAGE)
+        return _complain(with_flags(str(error)), WRONG_USAGE)
     except SeaTunnelError as error:
-        return _complain(f"{error}\nMore: seatunnel help {error.code}", FAILED)
+        return _complain(f"{with_flags(str(error))}\nMore: seatunnel help {error.code}", FAILED)
     except KeyboardInterrupt:
         code = _complain("Stopped.", STOPPED)
         if argv is None:

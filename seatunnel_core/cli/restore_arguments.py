@@ -29,8 +29,22 @@ class RestoreArguments:
     take_over: bool = False
 
 
+_OPTIONS = ("retract", "accept_duplicates", "allow_non_restored_state", "take_over")
+"""The options of a restore by their names in Python; the flags are made of the same words."""
+
 _OF_OLD_JOBS = ("restore_with_checkpoint", "restore_with_savepoint", "retract", "take_over")
 _OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
+
+
+def with_flags(message: str) -> str:
+    """Return a message of the engine with the flags of this command: ``retract=True`` becomes ``--retract``."""
+    for option in _OPTIONS:
+        message = message.replace(f"{option}=True", _flag(option))
+    return message.replace("stopped with a savepoint", "stopped with a savepoint (seatunnel -s)")
+
+
+def _flag(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
@@ -76,8 +90,9 @@ def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
     for name in (*_OF_OLD_JOBS, *_OF_EITHER):
         belongs = values.restore or (values.from_savepoint and name in _OF_EITHER)
         if getattr(values, name) and not belongs:
-            flag = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{flag} says from where a job goes on, and not which one: write it behind -r JOB_ID")
+            raise UsageError(
+                f"{_flag(name)} says from where a job goes on, and not which one: write it behind -r JOB_ID"
+            )
     if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
         raise UsageError("--check looks at the job, not at what is stored: leave it out, or say nothing of a restore")
     return RestoreArguments(

@@ -89,6 +89,11 @@ class PlannedPipeline:
     """Whether ``job.mode`` is ``STREAMING``."""
 
     @property
+    def heading(self) -> str:
+        """How messages begin that are about this pipeline."""
+        return f"Pipeline {self.id} ({self.title})"
+
+    @property
     def title(self) -> str:
         """For people: ``flights -> flights_out``."""
         return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"

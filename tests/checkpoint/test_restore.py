@@ -51,8 +51,8 @@ class TestTheBase:
             choose_base(HISTORY, RestoreRequest(ref=REF(1, 6)))
         said = str(refused.value)
         assert said.startswith("checkpoint 1-6 is not the latest: 1-7, 1-8, 2-10, 2-11 came after it")
-        assert "--retract to delete them from the targets first" in said
-        assert "--accept-duplicates to leave them there and get them twice" in said
+        assert "retract=True to take them back from the targets first" in said
+        assert "accept_duplicates=True to leave them there and get them twice" in said
 
     @pytest.mark.parametrize("asked", [REF(1, 7), REF(1, 8)])
     def test_a_savepoint_and_the_checkpoint_of_its_cut_are_the_same(self, asked: CheckpointRef) -> None:
@@ -65,7 +65,11 @@ class TestTheBase:
         ("listed", "ref", "said"),
         [
             (HISTORY, REF(1, 5), "checkpoint 1-5 is not there. These can be restored: 1-6, 1-7, 1-8, 2-10, 2-11"),
-            (HISTORY, REF(1, 9), "checkpoint 1-9 is void: the pipeline went back behind it, or was taken over before"),
+            (
+                HISTORY,
+                REF(1, 9),
+                "checkpoint 1-9 is void: a restore went back behind it, or its engine had been",
+            ),
             ((), REF(1, 9), "checkpoint 1-9 is not there. These can be restored: none"),
         ],
     )
@@ -222,8 +226,9 @@ class TestGoingBack:
     def test_sinks_that_cannot_take_back_are_named_before_anything_is_stored(self) -> None:
         played = listed(RestoreRequest(ref=OLD.ref, rewind=Rewind.RETRACTED), ONE_TO_ONE)
         assert failure(played).kind is FailureKind.USAGE
-        assert "to checkpoint 1-7 with --retract needs sinks that take back what they published, and 'out' cannot" in (
-            failure(played).message
+        assert (
+            "to checkpoint 1-7 with retract=True needs sinks that take back what they published, and 'out' cannot"
+            in (failure(played).message)
         )
 
     def test_a_restart_goes_on_from_what_the_first_start_restored(self) -> None:
@@ -237,8 +242,8 @@ class TestGoingBack:
         played.tell(events.CheckpointDamaged(now_ms=0, ref=OLD.ref, intact=NEW.ref, message="a byte is wrong"))
         said = failure(played).message
         assert said.startswith("the checkpoint that was asked for, 1-7 is damaged (a byte is wrong)")
-        assert "--retract, which deletes" in said
-        assert "--accept-duplicates, which leaves" in said
+        assert "retract=True, which deletes" in said
+        assert "accept_duplicates=True, which leaves" in said
 
 
 UNPUBLISHED = evolve(
@@ -269,7 +274,7 @@ class TestVertices:
 
     def test_dropped_ones_need_permission(self) -> None:
         states = VertexStates.at_start(SWAPPED)
-        with pytest.raises(RestoreRefusedError, match="--allow-non-restored-state to go on without what is stored"):
+        with pytest.raises(RestoreRefusedError, match="allow_non_restored_state=True to go on without what is stored"):
             fitted(states, ONE_TO_ONE)
         assert fitted(states, ONE_TO_ONE, allow_non_restored=True) == VertexStates.at_start(ONE_TO_ONE)
 

@@ -35,7 +35,7 @@ def test_a_job_that_runs_is_not_restored_beside_itself(ground: Ground, monkeypat
             second.start()
         monkeypatch.setattr(alone, "getpid", lambda: 1)
         with (
-            pytest.raises(UsageError, match=rf"runs in process {os.getpid()}\. .*or write --take-over"),
+            pytest.raises(UsageError, match=rf"runs in process {os.getpid()}\. .*or restore it with take_over=True"),
             ground.run(text, restore=Restore()) as second,
         ):
             second.start()

@@ -173,24 +173,28 @@ def test_a_checkpoint_is_chosen_as_it_is_shown(one: Played, written: str) -> Non
 
 def test_one_that_is_not_there_is_answered_with_those_that_are(one: Played) -> None:
     said = one.refusal(at("7"))
-    assert said == "7: pipeline 1 has no such checkpoint; it has 100000-1, 100000-2, 100000-3"
+    assert said == (
+        "7: Pipeline 1 (a -> a_out): checkpoint 7 is not there. These can be restored: 100000-1, 100000-2, 100000-3"
+    )
 
 
 def test_one_that_a_restore_went_back_behind_is_void(one: Played) -> None:
     one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
     one.store(4, 4, epoch=2 * FIRST, base=CheckpointRef(FIRST, 2), kind=CheckpointType.RESTORE_POINT)
     said = one.refusal(at("3", accept_duplicates=True))
-    assert "3: this checkpoint of pipeline 1 is void, because a restore went back behind it" in said
-    assert "it has 100000-1, 100000-2, 200000-4" in said
+    assert "3: Pipeline 1 (a -> a_out): checkpoint 3 is void: a restore went back behind it" in said
+    assert "These can be restored: 100000-1, 100000-2, 200000-4" in said
 
 
 def test_a_rewind_says_what_would_be_doubled_and_both_ways_out(one: Played) -> None:
     one.store(4, 8, uncommitted=1)
     said = one.refusal(at("2"))
-    assert "Pipeline 1 (a -> a_out) has 2 newer checkpoints than 100000-2" in said
-    assert "publishes up to 5 rows a second time" in said, "8 that are, one that is about to be, 4 that were"
-    assert "--retract" in said
-    assert "--accept-duplicates" in said
+    assert "Pipeline 1 (a -> a_out): checkpoint 100000-2 is not the latest: 100000-3, 100000-4 came after it" in said
+    assert "up to 5 rows that were published since then would be published a second time" in said, (
+        "8 that are, one that is about to be, 4 that were"
+    )
+    assert "retract=True" in said
+    assert "accept_duplicates=True" in said
 
 
 def test_the_latest_itself_is_no_rewind(one: Played) -> None:
@@ -206,12 +210,13 @@ def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
     """Seen in a message that told one checkpoint more than a person counts who looks at the list."""
     one.store(4, 6, kind=CheckpointType.SAVEPOINT)
     one.store(5, 8)
-    assert "has 1 newer checkpoint than 100000-3: going back publishes up to 2 rows" in one.refusal(at("3"))
+    said = "checkpoint 100000-3 is not the latest: 100000-5 came after it, and up to 2 rows"
+    assert said in one.refusal(at("3"))
 
 
 def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:
     said = one.refusal(at("2", retract=True), sink="Console")
-    assert "'a_out' cannot take rows back. With --accept-duplicates up to 2 rows come twice there" in said
+    assert "'a_out' cannot: with accept_duplicates=True up to 2 rows come twice there" in said
     assert one.restore(at("2", accept_duplicates=True), sink="Console").restores[1].rewind is Rewind.ACCEPTED
 
 
@@ -254,8 +259,8 @@ def test_of_several_pipelines_each_is_named(two: Played) -> None:
 
 def test_all_that_is_wrong_is_said_at_once(two: Played) -> None:
     said = two.refusal(at("1:1", "2:9", "3:1"), "a", "b")
-    assert "Pipeline 1 (a -> a_out) has 1 newer checkpoint than 100000-1" in said
-    assert "2:9: pipeline 2 has no such checkpoint" in said
+    assert "Pipeline 1 (a -> a_out): checkpoint 100000-1 is not the latest: 100000-2" in said
+    assert "2:9: Pipeline 2 (b -> b_out): checkpoint 9 is not there" in said
     assert "3:1: the job has no pipeline 3" in said
 
 
@@ -355,7 +360,7 @@ def test_a_job_that_has_ended_goes_back_and_needs_nothing_of_its_staging(one: Pl
     report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
     one.write(ended=report.record())
     assert isinstance(claim_again(one.storage, JOB, one.planner(one.text("a"))), JobReport)
-    assert "--retract" in one.refusal(at("2"))
+    assert "retract=True" in one.refusal(at("2"))
     assert one.manifest().ended is not None
     one.restore(at("2", retract=True))
     assert one.manifest().ended is None
@@ -427,8 +432,8 @@ def test_what_an_older_version_did_not_write_down_is_not_missed(one: Played) -> 
 
 def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) -> None:
     said = two.refusal(Restore(), "a")
-    assert "the stored job job-1 also has 'b', 'b_out', which this job file does not name" in said
-    assert "--allow-non-restored-state" in said
+    assert "the stored job job-1 also has 'b', 'b_out', which this job does not name" in said
+    assert "allow_non_restored_state=True" in said
     claim = two.restore(Restore(allow_non_restored_state=True), "a")
     assert claim.told == ("matched by name: 2; dropped, with what is stored of them: b, b_out",)
     assert two.restore(Restore(), "a").told == ()

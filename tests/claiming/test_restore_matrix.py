@@ -72,7 +72,7 @@ def play(cell: Cell, ground: Ground) -> str:
     if cell.changed == "table removed" and not ended:
         said = _refusal(ground, text, _how(cell, ground, allow=False))
         assert "'b'" in said
-        assert "--allow-non-restored-state" in said
+        assert "allow_non_restored_state=True" in said
     try:
         how = _how(cell, ground, allow=cell.changed == "table removed")
         report, told = run_through(ground.run(text, **how))  # type: ignore[arg-type]
@@ -114,8 +114,8 @@ def _expect_refusal(cell: Cell, ground: Ground, said: str) -> str:
         assert "has ended, and this job file is not the one that it ended with" in said
         return "refused: ended"
     assert cell.restored == "older, refused", said
-    assert "--retract" in said
-    assert "--accept-duplicates" in said
+    assert "retract=True" in said
+    assert "accept_duplicates=True" in said
     return "refused"
 
 

@@ -183,7 +183,7 @@ def tables(ground: Ground) -> tuple[st.Job, Path]:
 def test_python_asks_for_the_same(ground: Ground) -> None:
     ground.begin("finished")
     built, engine = tables(ground)
-    with pytest.raises(st.UsageError, match="retract=True in Python"):
+    with pytest.raises(st.UsageError, match="retract=True to take them back"):
         built.submit(restore=OLD, savepoint="middle", engine_config=engine)
     report = built.run(restore=OLD, savepoint="middle", retract=True, engine_config=engine)
     assert report.outcome is st.JobOutcome.FINISHED

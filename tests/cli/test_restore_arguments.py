@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.cli import run as cli_run
-from seatunnel_core.cli.restore_arguments import RestoreArguments
+from seatunnel_core.cli.restore_arguments import RestoreArguments, with_flags
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore, SavepointName
@@ -110,3 +110,14 @@ def test_what_a_restore_does_is_said_first(monkeypatch: pytest.MonkeyPatch, caps
     restore = Told.last.options["restore"]
     assert restore.retract
     assert [each.checkpoint_id for each in restore.checkpoints] == [7]
+
+
+def test_a_message_names_the_flags_of_the_options_that_it_names_as_python_does() -> None:
+    said = (
+        "restore it with retract=True, accept_duplicates=True or allow_non_restored_state=True; it was stopped with a "
+    )
+    assert with_flags(f"{said}savepoint") == (
+        "restore it with --retract, --accept-duplicates or --allow-non-restored-state; it was stopped with a savepoint "
+        "(seatunnel -s)"
+    )
+    assert with_flags("take_over=True") == "--take-over"

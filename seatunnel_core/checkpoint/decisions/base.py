@@ -1,4 +1,10 @@
-"""Which stored checkpoint a start builds on (R4c), and whether it may go back (R10)."""
+"""Choose the checkpoint that a start builds on (R4c), and judge whether it may go back (R10).
+
+A restore is judged twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
+start after it has claimed its epoch, because another engine may have stored something in between.
+
+The messages name options as Python does (``retract=True``); the command line shows its flags instead.
+"""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,6 +14,9 @@ from attrs import field, frozen
 from seatunnel_core.checkpoint.errors import RestoreRefusedError
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType
+
+_NAMED = 5
+"""So many newer checkpoints are named in a message; the others are counted."""
 
 
 class Rewind(enum.Enum):
@@ -78,19 +87,20 @@ class Base:
 
 
 def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) -> Base:
-    """The latest, or the live one that was asked for.
+    """Choose the checkpoint to start from: the latest, or the live one that was asked for.
 
-    The latest is the largest (epoch, id) that exists, and it is live by definition. No clock, file time or listing
-    order takes part; markers of epochs without a checkpoint do not count.
+    The latest is the largest (epoch, id) that exists, and it is live by definition. Clocks, file times and the order
+    of the listing play no part; markers of epochs without a checkpoint do not count.
 
     Raises:
-        RestoreRefusedError: what was asked for is not there, is void, or lies behind newer live ones; for a person.
+        RestoreRefusedError: The one that was asked for is not there or is void, or newer live ones came after it and
+            ``request`` does not say what becomes of their rows.
     """
     latest = lineage.latest(checkpoints)
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
     goes_back = chosen is not latest
-    if chosen is not None and goes_back and request.rewind is Rewind.REFUSED:
-        raise RestoreRefusedError(_rewind_refused(chosen, checkpoints))
+    if request.ref is not None and chosen is not None and goes_back:
+        require_agreed(request.rewind, asked=request.ref, chosen=chosen.ref, checkpoints=checkpoints)
     takes_back = request.ref is not None and request.rewind is Rewind.RETRACTED
     return Base(
         info=chosen,
@@ -100,39 +110,121 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
     )
 
 
+def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: int | None = None) -> CheckpointInfo:
+    """Return the live checkpoint of this id and epoch; without an epoch, the newest live one of this id.
+
+    Raises:
+        RestoreRefusedError: There is none, or it is void; the message names those that can be restored.
+    """
+    live = lineage.live(checkpoints)
+    named = [info for info in checkpoints if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)]
+    found = [info for info in named if info.ref in live]
+    if found:
+        return found[-1]
+    written = checkpoint_id if epoch is None else CheckpointRef(epoch, checkpoint_id)
+    reason = "is void: a restore went back behind it, or its engine had been replaced" if named else "is not there"
+    restorable = ", ".join(str(info.ref) for info in checkpoints if info.ref in live) or "none"
+    raise RestoreRefusedError(f"checkpoint {written} {reason}. These can be restored: {restorable}")
+
+
+def require_agreed(
+    rewind: Rewind,
+    *,
+    asked: CheckpointRef,
+    chosen: CheckpointRef,
+    checkpoints: Sequence[CheckpointInfo],
+    rows: str = "rows",
+) -> None:
+    """Require that somebody decided what becomes of the rows that were published after the chosen checkpoint (R10).
+
+    Args:
+        rewind: What was decided.
+        asked: The checkpoint by the name that the user gave.
+        chosen: The checkpoint that is restored for it: the same one, or the savepoint of its cut.
+        checkpoints: All that are stored.
+        rows: Which rows would be published again, as far as it is known, such as ``up to 5 rows``.
+
+    Raises:
+        RestoreRefusedError: Nobody did.
+    """
+    if rewind is not Rewind.REFUSED:
+        return
+    newer = sorted(ref for ref in lineage.live(checkpoints) if ref > chosen)
+    named = ", ".join(map(str, newer[:_NAMED])) + (f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else "")
+    raise RestoreRefusedError(
+        f"checkpoint {asked} is not the latest: {named} came after it, and {rows} that were published since then "
+        "would be published a second time. Restore it with retract=True to take them back from the targets first, "
+        "which the sinks have to be able to do, or with accept_duplicates=True to leave them there and get them twice"
+    )
+
+
+def require_retracting(
+    rewind: Rewind | None, *, asked: CheckpointRef | None, unable: Sequence[str], rows: str = "rows"
+) -> None:
+    """Require sinks that can take back what they published, if that was decided.
+
+    Judge this before the restore point says that rows are to be taken back: every later start would have to do it.
+
+    Args:
+        rewind: What was decided; ``None`` when the start does not go back.
+        asked: The checkpoint to go back to.
+        unable: The names of the sinks that cannot take anything back.
+        rows: Which rows would come twice, as far as it is known, such as ``up to 5 rows``.
+
+    Raises:
+        RestoreRefusedError: A sink cannot.
+    """
+    if rewind is Rewind.RETRACTED and unable:
+        raise RestoreRefusedError(
+            f"going back to checkpoint {asked} with retract=True needs sinks that take back what they published, and "
+            f"{', '.join(map(repr, unable))} cannot: with accept_duplicates=True {rows} come twice there"
+        )
+
+
+def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, reason: str) -> str:
+    """Return the message for a base that cannot be read.
+
+    An older one would be a rewind (R10), which only the user can decide.
+
+    Args:
+        info: The damaged checkpoint.
+        latest: Whether it was chosen because it is the latest.
+        intact: The newest one that can be read.
+        reason: What is wrong with it.
+    """
+    which = "the latest checkpoint" if latest else "the checkpoint that was asked for,"
+    remedy = (
+        "none that is stored can be read. Restore the files of one from a backup, or empty the targets and begin again "
+        "under a new id"
+        if intact is None
+        else f"the newest intact one is {intact}. Going back to an older one may publish rows a second time, so it has "
+        "to be asked for: restore that one with retract=True, which deletes from the targets first what was published "
+        "after it, or with accept_duplicates=True, which leaves it there"
+    )
+    return f"{which} {info} is damaged ({reason}); {remedy}"
+
+
 def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """The savepoint of the same cut as checkpoint ``ref``, stored under the id behind it; ``None`` if there is none."""
+    """Return the savepoint of the same cut as checkpoint ``ref``, if there is one: its id is the next."""
     behind = CheckpointRef(ref.epoch, ref.checkpoint_id + 1)
     savepoints = (info for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT)
     return next((info for info in savepoints if info.ref == behind), None)
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """The live checkpoint ``ref``, or the savepoint of the same cut: it would be void behind a start from ``ref``."""
+    """Return the live checkpoint ``ref``, or the savepoint of its cut: a start from ``ref`` would make that void."""
+    found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
-    found = {info.ref: info for info in checkpoints if info.ref in live}
-    if ref not in found:
-        there = ", ".join(str(each) for each in sorted(found)) or "none"
-        void = any(info.ref == ref for info in checkpoints)
-        reason = "is void: the pipeline went back behind it, or was taken over before" if void else "is not there"
-        raise RestoreRefusedError(f"checkpoint {ref} {reason}. These can be restored: {there}")
-    return savepoint_of(ref, found.values()) or found[ref]
-
-
-def _rewind_refused(chosen: CheckpointInfo, checkpoints: Sequence[CheckpointInfo]) -> str:
-    live = lineage.live(checkpoints)
-    newer = sorted(ref for ref in live if ref > chosen.ref)
-    return (
-        f"checkpoint {chosen.ref} is not the latest: {', '.join(map(str, newer))} came after it, and rows that were "
-        "published since then would be published again. Write --retract to delete them from the targets first, which "
-        "the sinks have to be able to do, or --accept-duplicates to leave them there and get them twice"
-    )
+    return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """A savepoint is the cut of the checkpoint before it without what is staged. While that one exists, a start in the
+    """Return the checkpoint whose state is restored for ``chosen``.
+
+    A savepoint is the cut of the checkpoint before it without what is staged. While that one exists, a start in the
     same job takes its state: it also names the finished units that were held back for order, and so the sweep keeps
-    them for as long as a live checkpoint needs them (R9)."""
+    them for as long as a live checkpoint needs them (R9).
+    """
     if chosen is None or chosen.checkpoint_type is not CheckpointType.SAVEPOINT:
         return chosen
     before = CheckpointRef(chosen.epoch, chosen.checkpoint_id - 1)

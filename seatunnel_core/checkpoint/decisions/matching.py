@@ -1,6 +1,6 @@
 """The states of a checkpoint and the vertices of a job, found again by name."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from attrs import evolve, frozen
 
@@ -71,10 +71,7 @@ def fitted(
         )
     dropped = compare(states, topology).dropped
     if dropped and not allow_non_restored:
-        raise RestoreRefusedError(
-            f"it also has {', '.join(dropped)}, and the job has nothing of these names: put them back, or write "
-            "--allow-non-restored-state to go on without what is stored of them"
-        )
+        raise RestoreRefusedError(not_restored("it", dropped))
     _require_same_ends(states, topology)
     if not is_published:
         _require_published(states, topology)
@@ -86,6 +83,33 @@ def fitted(
         },
         sinks={sink.name: states.sinks.get(sink.name, SinkState()) for sink in topology.sinks},
         retracting=states.retracting,
+    )
+
+
+def not_restored(holder: str, names: Sequence[str]) -> str:
+    """Return the message for stored sources and sinks that the job does not name.
+
+    Args:
+        holder: What they are stored in, such as ``the savepoint``.
+        names: As they are shown.
+    """
+    return (
+        f"{holder} also has {', '.join(names)}, which this job does not name: put them back, or restore with "
+        "allow_non_restored_state=True to go on without what is stored of them"
+    )
+
+
+def staged_elsewhere(sink: str, units: str, changes: str) -> str:
+    """Return the message for staged units that a sink would publish elsewhere than it was meant (R8).
+
+    Args:
+        sink: The name of the sink.
+        units: How many there are, such as ``2 units``.
+        changes: What the sink was told then and now, in words.
+    """
+    return (
+        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Put that back; it can "
+        "be changed when the job was stopped with a savepoint, which leaves nothing to publish"
     )
 
 
@@ -119,7 +143,8 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
         if strange and not allow_non_restored:
             raise RestoreRefusedError(
                 f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
-                "source does not feed any more: let it, or write --allow-non-restored-state to go on without them"
+                "source does not feed any more: let it, or restore with allow_non_restored_state=True to go on "
+                "without them"
             )
     return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))
 

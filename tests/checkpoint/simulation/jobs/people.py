@@ -151,7 +151,7 @@ class People:
 
     def _explains(self, refusal: Exception) -> bool:
         """Whether a person who goes on, goes back or starts a rival may hear that."""
-        said = ("exists already", "another process has just started", "there is no job", "newer checkpoint", "void")
+        said = ("exists already", "another process has just started", "there is no job", "is not the latest", "void")
         said += (
             "no such checkpoint",
             "going back",
@@ -209,7 +209,7 @@ class People:
         """A refusal names what is to be put back, and what can be said instead."""
         job_file = self._world.job_file
         mended = job_file.mend(words)
-        self._drops = "--allow-non-restored-state" in words
+        self._drops = "allow_non_restored_state=True" in words
         if self._drops and not mended and self._world.rng.random() < 0.3:
             job_file.put_all_back()
         if mended:

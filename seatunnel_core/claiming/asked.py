@@ -1,0 +1,160 @@
+"""Find the checkpoints that pipelines are asked to go back to: by this start, or by an earlier one that did not."""
+
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, choose_base, find_live
+from seatunnel_core.checkpoint.errors import RestoreRefusedError
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.job.restoring import Asked, ChosenCheckpoint, Restore
+from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_storage_api import lineage
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineListing
+
+
+@define(kw_only=True)
+class Findings:
+    """What is found out about a restore, a sentence each."""
+
+    problems: list[str] = field(factory=list)
+    """Why it is refused; all of them are reported at once."""
+
+    told: list[str] = field(factory=list)
+    """What the user should know of it."""
+
+
+class AskedCheckpoints:
+    """The checkpoints that the pipelines of a job are asked to go back to, by pipeline number."""
+
+    def __init__(
+        self,
+        *,
+        job_id: str,
+        stored: Manifest,
+        restore: Restore,
+        since: int,
+        pipelines: Mapping[int, PlannedPipeline],
+        listings: Mapping[int, PipelineListing],
+        findings: Findings,
+    ) -> None:
+        """Args:
+        stored: The manifest as it was found.
+        since: The first epoch that this process may claim.
+        pipelines: As they are planned now, by number.
+        listings: What is stored, by pipeline number.
+        findings: Takes what is wrong, and what the user should know.
+        """
+        self._job_id = job_id
+        self._stored = stored
+        self._restore = restore
+        self._since = since
+        self._pipelines = pipelines
+        self._listings = listings
+        self._findings = findings
+
+    def still(self) -> dict[int, Asked]:
+        """Return what an earlier process was asked to go back to and had not done when it ended.
+
+        A checkpoint that is gone by now, because an engine that ran meanwhile has pruned it, is not asked for any
+        more: nobody could start the job again.
+        """
+        still: dict[int, Asked] = {}
+        for number, asked in going_back(self._stored.asked).items():
+            infos = self._listing(number).checkpoints
+            if number not in self._pipelines or any(info.epoch >= asked.since for info in infos):
+                continue
+            if asked.ref in lineage.live(infos):
+                still[number] = asked
+            elif not self._restore.goes_back:
+                self._findings.told.append(
+                    f"{self._pipelines[number].heading} does not go back to {asked.ref}, which an "
+                    "earlier start was asked for and did not come to: that checkpoint is gone. It goes on from its "
+                    "latest"
+                )
+        return still
+
+    def now(self) -> dict[int, Asked]:
+        """Return what this start is asked for: single checkpoints, or the parts of a savepoint."""
+        name = self._restore.savepoint
+        refs = self._chosen() if name is None else self._of_savepoint(name)
+        rewind = self._restore.rewind
+        return {number: Asked(ref=ref, rewind=rewind, since=self._since) for number, ref in refs.items()}
+
+    def _of_savepoint(self, name: str) -> dict[int, CheckpointRef]:
+        try:
+            found = self._stored.savepoint(name, job_id=self._job_id)
+        except UsageError as error:
+            self._findings.problems.append(str(error))
+            return {}
+        later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
+        if later:
+            self._findings.told.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
+        still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
+        if still:
+            titles = "; ".join(self._pipelines[number].title for number in still)
+            self._findings.told.append(
+                f"Finished in the savepoint {name} and ever since, so it stays as it is: {titles}"
+            )
+        return {
+            number: ref for number, ref in found.pipelines.items() if number in self._pipelines and number not in still
+        }
+
+    def _is_finished(self, number: int) -> bool:
+        """Return whether the pipeline's last checkpoint is a final one.
+
+        It need not be that of the savepoint: each later start has one, and only the newest is kept; all of them say
+        that everything is published.
+        """
+        base = choose_base(self._listing(number).checkpoints, RestoreRequest())
+        return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
+
+    def _chosen(self) -> dict[int, CheckpointRef]:
+        refs: dict[int, CheckpointRef] = {}
+        for chosen in self._restore.checkpoints:
+            number = chosen.pipeline if chosen.pipeline is not None else self._only_pipeline(chosen)
+            if number is None:
+                continue
+            if number not in self._pipelines:
+                self._findings.problems.append(
+                    f"{chosen.written}: the job has no pipeline {number}; it has {self._numbered()}"
+                )
+            elif number in refs:
+                self._findings.problems.append(f"{chosen.written}: a second checkpoint for pipeline {number}; name one")
+            else:
+                info = self._find(number, chosen)
+                if info is not None:
+                    refs[number] = info.ref
+        return refs
+
+    def _only_pipeline(self, chosen: ChosenCheckpoint) -> int | None:
+        if len(self._pipelines) == 1:
+            return next(iter(self._pipelines))
+        self._findings.problems.append(
+            f"{chosen.written}: the job has {len(self._pipelines)} pipelines, so write PIPELINE:{chosen.written} with "
+            f"one of {self._numbered()}"
+        )
+        return None
+
+    def _numbered(self) -> str:
+        return ", ".join(f"{number} ({pipeline.title})" for number, pipeline in sorted(self._pipelines.items()))
+
+    def _find(self, number: int, chosen: ChosenCheckpoint) -> CheckpointInfo | None:
+        try:
+            return find_live(self._listing(number).checkpoints, chosen.checkpoint_id, chosen.epoch)
+        except RestoreRefusedError as error:
+            self._findings.problems.append(f"{chosen.written}: {self._pipelines[number].heading}: {error}")
+            return None
+
+    def _listing(self, number: int) -> PipelineListing:
+        return self._listings.get(number, PipelineListing())
+
+
+def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
+    """Return those that agreed to go back.
+
+    The others asked for the latest, which an engine that was taken over may have followed by a newer one since. Nobody
+    agreed to go back behind that.
+    """
+    return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -1,0 +1,82 @@
+"""Compare a job file with the stored job: is it the same job, and what do its sources and columns no longer match."""
+
+from collections.abc import Iterator
+
+from seatunnel_core.errors import UsageError
+from seatunnel_core.job.binding import differences
+from seatunnel_core.job.columns import columns_told
+from seatunnel_core.job.manifest import Manifest
+from seatunnel_core.planning.plan import PlannedJob, PlannedSource
+
+
+def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
+    """Refuse another job's file for a job that has ended: its closing table would report that all is done.
+
+    Raises:
+        UsageError: The file does not name what the job had.
+    """
+    new = [name for name in job.vertices if name not in stored.seats]
+    told = [
+        *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
+        *(["it lacks " + ", ".join(map(repr, job.dropped))] if job.dropped else []),
+        *(_other_place(job, stored) if not new and not job.dropped else ()),
+    ]
+    if told:
+        raise UsageError(
+            f"the job {job_id} ({stored.job_name}) has ended, and this job file is not the one that it ended with: "
+            f"{'; '.join(told)}. Leave out -r to run it as a new job (restore in Python)"
+        )
+
+
+def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
+    for pipeline in job.pipelines:
+        for source in pipeline.sources:
+            before, now = stored.seats[source.name].reads, source.source.read_path
+            if before is not None and before != now:
+                yield f"{source.name!r} reads {now}, and read {before}"
+        for sink in pipeline.sinks:
+            targets, folder = stored.seats[sink.name].targets, sink.sink.target_folder
+            if targets and targets[-1] != folder:
+                yield f"{sink.name!r} writes to {folder}, and wrote to {targets[-1]}"
+
+
+def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
+    """Return a sentence for each source whose options name other columns than were frozen with its enumeration.
+
+    Rows of two shapes would come into one target.
+    """
+    found: list[str] = []
+    for source in (source for pipeline in job.pipelines for source in pipeline.sources):
+        seat = stored.seats.get(source.name)
+        now = columns_told(source.source.options)
+        if seat is not None and seat.columns not in (None, now):
+            found.append(
+                f"the source {source.name!r} has other columns than when it was first read: its "
+                f"{'; its '.join(differences(seat.columns, now))}. Put that back; or give the source another name, and "
+                "it is read from its beginning; or run the job under a new id"
+            )
+    return found
+
+
+def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
+    """Return a sentence for each source that is to read something else than was frozen (R12)."""
+    sources = [source for pipeline in job.pipelines for source in pipeline.sources]
+    before = {name: seat.reads for name, seat in stored.seats.items()}
+    return [
+        _other_input(source, before[source.name])
+        for source in sources
+        if before.get(source.name) not in (None, source.source.read_path)
+    ]
+
+
+def _other_input(source: PlannedSource, before: str | None) -> str:
+    now = source.source.read_path
+    if source.source.bounded:
+        return (
+            f"The source {source.name!r} goes on with the files that were found at {before} when it was first read; "
+            f"nothing is looked for at {now}. That takes a source of another name"
+        )
+    return (
+        f"The source {source.name!r} does not watch {before} any more, and reads all that it finds at {now}, whether "
+        "it was read under another path or not"
+    )
