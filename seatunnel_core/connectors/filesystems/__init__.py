@@ -1,4 +1,4 @@
-"""Places where files are: local disks, HDFS, object stores, servers behind fsspec, all behind one interface.
+"""File systems behind one interface: local disks, HDFS, object stores and the servers that fsspec has clients for.
 
-What is in the files is known to ``connectors.file.formats``; when a staged one is published, to ``connectors.staging``.
+``connectors.file.formats`` knows the content of files; ``connectors.staging`` knows when a staged file is published.
 """

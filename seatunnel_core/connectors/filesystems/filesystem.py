@@ -1,7 +1,7 @@
-"""What the file connectors ask of a place where files are: one interface for listing, reading and publishing.
+"""The interface of a file system: listing, reading, staging and publishing.
 
-``LocalFileSystem`` is the one of the local disk. Another one is a module with a class of its own, and a source and a
-sink that name it. ``docs/decisions/file-systems.md`` says why the interface is as it is.
+``LocalFileSystem`` implements it for the local disk. To add another, write a module with a class of its own, and a
+source and a sink that name it. ``docs/decisions/file-systems.md`` explains the design of the interface.
 """
 
 import errno
@@ -34,11 +34,11 @@ class FileVersion:
     """When it was last changed: nanoseconds since 1970."""
 
     etag: str = ""
-    """What the server says of its content, where it says more than size and time; else empty."""
+    """The server's identifier of the content, where it has one beyond size and time; else empty."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "FileVersion":
-        """The version that the body of an item or a split carries.
+        """Return the version that the body of an item or a split carries.
 
         Raises:
             StoredValueError: it carries none.
@@ -51,6 +51,7 @@ class FileVersion:
         )
 
     def body(self) -> dict[str, Any]:
+        """Return the version as JSON values, for the body of an item or a split."""
         found = {"path": self.path, "size": self.size, "mtime_ns": self.mtime_ns}
         return {**found, "etag": self.etag} if self.etag else found
 
@@ -62,26 +63,27 @@ class OpenFile(ABC):
 
     @abstractmethod
     def read_range(self, start: int, end: int) -> bytes:
-        """The bytes from ``start`` up to ``end``, fewer only at the end of the file."""
+        """Return the bytes from ``start`` up to ``end``; fewer only at the end of the file."""
 
     @abstractmethod
     def stream(self, start: int = 0) -> pa.NativeFile:
-        """The bytes from ``start`` to the end, as an Arrow input stream."""
+        """Return the bytes from ``start`` to the end, as an Arrow input stream."""
 
     @abstractmethod
     def python_file(self) -> BinaryIO:
-        """The whole file as Python's libraries read it, from its beginning; a context manager."""
+        """Return the whole file, from its beginning, as a binary file object of Python; a context manager."""
 
     @abstractmethod
     def descriptor(self) -> int:
-        """The operating system's number for the file, for another process to read it."""
+        """Return a file descriptor of the operating system, from which another process can read the file."""
 
     @abstractmethod
     def check(self) -> None:
         """Raise ``SourceChangedError`` unless the file still is the version that was listed."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the file. The object cannot be used after that."""
 
     def __enter__(self) -> "OpenFile":
         return self
@@ -97,33 +99,35 @@ class Entry:
     name: str
     path: str
     is_folder: bool
-    """Also where it is a link to one."""
+    """True also for a link to a folder."""
 
     is_link: bool = False
     version: FileVersion | None = None
-    """Of a file, where a listing tells it."""
+    """Of a file, if the listing reports it."""
 
 
 @define
 class Walk:
-    """One look at what a pattern names."""
+    """One traversal of the folders in which a pattern may match."""
 
     pattern: Pattern
     matched: bool = False
-    """Whether there is something that it names, be it an empty folder."""
+    """Whether anything matches the pattern, be it an empty folder."""
 
     left_out: int = 0
-    """How many files it would name, did they or their folders not begin with ``_``."""
+    """How many files would match if neither they nor their folders began with ``_``."""
 
     example: str = ""
     """One of them."""
 
     def enter(self, way: Way, name: str) -> Way:
+        """Return the state of the match inside a folder, and record whether the pattern names the folder itself."""
         found = self.pattern.enter(way, name)
         self.matched |= self.pattern.is_whole(found)
         return found
 
     def takes(self, way: Way, name: str, path: str) -> bool:
+        """Return whether the pattern names a file; count it as left out if only a leading ``_`` excludes it."""
         if self.pattern.takes(way, name):
             self.matched = True
             return True
@@ -134,8 +138,7 @@ class Walk:
 
 
 class StagedOutput(ABC):
-    """A file that a task stages: it writes and closes ``stream``, and then calls ``finish``; or not, for one that is
-    given up."""
+    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it gives up."""
 
     stream: pa.NativeFile
 
@@ -146,7 +149,7 @@ class StagedOutput(ABC):
 
 @frozen(kw_only=True)
 class Receipt:
-    """What is known of a staged file."""
+    """What a file system reports of a staged file."""
 
     size: int
     """Bytes."""
@@ -156,24 +159,24 @@ class Receipt:
 
 
 class FileSystem(ABC):
-    """A place where files are. Picklable: it travels to the tasks of its source or sink, and connects where it is used.
+    """A file system. Picklable: it travels to the tasks of its source or sink, and connects where it is used.
 
-    Paths are texts with ``/`` between names, from ``top`` on. What goes wrong while something is listed or opened is a
-    ``SourceError``; everything else raises ``OSError``, with the number and the words of a person: what may be gone
-    when it is tried again is ``EIO``.
+    Paths are texts with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
+    every other failure is an ``OSError`` with an error number and a message for the user. ``EIO`` stands for failures
+    that may pass when the call is repeated.
     """
 
     top: str = "/"
-    """The path that holds all others."""
+    """The path above all others."""
 
     has_folders: ClassVar[bool] = True
-    """Whether a folder is there by itself; else one is there as long as there are files in it."""
+    """Whether folders exist by themselves; if not, a folder exists as long as there are files in it."""
 
     gives_receipts: ClassVar[bool] = False
-    """Whether ``publish`` needs what ``StagedOutput.finish`` told."""
+    """Whether ``publish`` needs the body of the receipt that ``StagedOutput.finish`` returned."""
 
     publishes_at_once: ClassVar[int] = 1
-    """How many files are published at the same time: behind a network each waits for an answer, or two."""
+    """How many files are published at the same time: behind a network each one waits for an answer or two."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
     """Top-level modules that it imports in tasks beyond pyarrow."""
@@ -182,25 +185,27 @@ class FileSystem(ABC):
 
     @abstractmethod
     def named(self, path: str) -> str:
-        """The path that a person wrote in an option, as this file system has it.
+        """Return the path that the user wrote in an option in the form of this file system.
 
         Raises:
             UsageError: it names nothing.
         """
 
     def absolute(self, path: str) -> str:
-        """As ``named``, from ``top`` on."""
+        """Return the path that the user wrote in an option, starting with ``top``."""
         return self.named(path)
 
     def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
-        """The files at ``path``, each once and in no order: the file itself, those of a folder, or those that a pattern
-        names (``pattern.py``).
+        """Yield the files at ``path``, each once and in no order.
 
-        Inside folders names that begin with ``.`` or ``_`` are left out, as Hadoop's tools do, but for folders of
-        partitions (``_key=value``) and what a sink wrote. So is what vanishes meanwhile.
+        They are the file itself, the files of a folder, or the files that match a pattern (``pattern.py``). Inside
+        folders, names that begin with ``.`` or ``_`` are left out, as by Hadoop's tools, except for folders of
+        partitions (``_key=value``) and for what a sink wrote. Files that disappear meanwhile are left out, too.
 
         Args:
-            may_be_empty: whether a pattern may name nothing yet, of a folder that is looked at again and again.
+            path: a path as ``absolute`` returns it.
+            recursive: whether to descend into the folders of a folder.
+            may_be_empty: whether a pattern may match nothing yet, because the folder is polled.
 
         Raises:
             SourceError: there is nothing at ``path``, or it cannot be listed.
@@ -223,7 +228,7 @@ class FileSystem(ABC):
             raise found from error
 
     def _named_by(self, wanted: Sequence[Pattern], *, quiet: bool) -> Generator[FileVersion, None, bool]:
-        """Returns whether any of the patterns names something."""
+        """Yield the files that any of the patterns names; return whether one of them matches anything."""
         walks = [Walk(pattern) for pattern in wanted]
         seen: set[str] = set()
         for walk in walks:
@@ -246,9 +251,10 @@ class FileSystem(ABC):
             yield from self.versions(base, walk, walk.pattern.begin())
 
     def versions(self, folder: str, walk: Walk, way: Way) -> Iterator[FileVersion]:
-        """The files in a folder that ``walk`` takes. Raises ``OSError``.
+        """Yield the files in a folder that ``walk`` takes. Links are followed, except into a folder that holds them.
 
-        Links are followed, but for those that lead to a folder in which they lie.
+        Raises:
+            OSError: the folder cannot be listed.
         """
         found: Sequence[Entry] = ()
         with suppress(FileNotFoundError):  # it was removed meanwhile
@@ -267,48 +273,71 @@ class FileSystem(ABC):
         return f"{self.real(folder)}/".startswith(f"{self.real(link).rstrip('/')}/")
 
     def real(self, path: str) -> str:
-        """The path without links."""
+        """Return the path without links."""
         return path
 
     @abstractmethod
     def version(self, path: str) -> FileVersion | None:
-        """The file at a path, ``None`` where there is none. Raises ``OSError``."""
+        """Return the file at a path, ``None`` if there is none.
+
+        Raises:
+            OSError: the file system cannot be asked.
+        """
 
     def listed(self, entry: Entry) -> FileVersion | None:
-        """The file of an entry; ``None`` where it was removed meanwhile. Raises ``FileNotFoundError`` for a link that
-        leads nowhere."""
+        """Return the file of an entry; ``None`` if it was removed meanwhile.
+
+        Raises:
+            FileNotFoundError: the entry is a broken link.
+        """
         if entry.version is None and entry.is_link:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), entry.path)
         return entry.version
 
     def fixed_part(self, path: str) -> str:
-        """The folder below which all that ``path`` names lies: itself, or what is above a file or a pattern."""
+        """Return the folder below which everything named by ``path`` lies.
+
+        That is a folder itself, the one of a file, or the fixed part of a pattern.
+        """
         if self.is_folder(path):
             return path
         return path.rpartition("/")[0] if self.version(path) else fixed_part(path, self.top)
 
     @abstractmethod
     def open(self, version: FileVersion) -> OpenFile:
-        """Raises ``SourceError``, and ``SourceChangedError`` where it is not the version that was listed."""
+        """Open a file for reading.
+
+        Raises:
+            SourceError: it cannot be opened.
+            SourceChangedError: it is not the version that was listed.
+        """
 
     # -- a target -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def is_folder(self, path: str) -> bool: ...
+    def is_folder(self, path: str) -> bool:
+        """Return whether there is a folder at ``path``, also by way of a link."""
 
     @abstractmethod
-    def exists(self, path: str) -> bool: ...
+    def exists(self, path: str) -> bool:
+        """Return whether there is anything at ``path``, a broken link included."""
 
     @abstractmethod
     def entries(self, folder: str) -> Sequence[Entry]:
-        """What lies in a folder, in no order. Raises ``FileNotFoundError`` where there is none."""
+        """Return the entries of a folder, in no order.
+
+        Raises:
+            FileNotFoundError: there is no such folder.
+        """
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
-        """A folder and all below it, with the files in each. Links to folders are not followed, and what is removed
-        meanwhile is left out.
+        """Yield a folder and all folders below it, each with its files.
+
+        Links to folders are not followed, and folders that are removed meanwhile are left out.
 
         Args:
-            without: the name of a folder right below ``root`` that is left out.
+            root: the folder to begin with.
+            without: the name of a folder directly below ``root`` that is left out.
         """
         try:
             found = self.entries(root)
@@ -320,27 +349,27 @@ class FileSystem(ABC):
                 yield from self.folders(entry.path)
 
     def stays_inside(self, root: str, folder: str) -> bool:
-        """Whether a folder below ``root``, by its name, is below it where links are followed."""
+        """Return whether a folder that is named below ``root`` is still below it when links are followed."""
         return True
 
     @abstractmethod
     def remove(self, path: str) -> bool:
-        """Remove a file, and say whether it was this call that did."""
+        """Remove a file, and return whether this call did it."""
 
     @abstractmethod
     def remove_folder(self, path: str) -> None:
-        """Remove a folder with all that is in it."""
+        """Remove a folder with everything in it."""
 
     def move(self, path: str, to: str) -> None:
-        """Rename a file or a folder in one step, where there are folders.
+        """Rename a file or a folder in one step, on a file system with folders.
 
         Raises:
-            FileNotFoundError: it is not there, or the folder of ``to`` is not.
+            FileNotFoundError: it does not exist, or the folder of ``to`` does not.
         """
         raise NotImplementedError(f"{self.top} has no folders")
 
     def remove_if_empty(self, folder: str) -> bool:
-        """Remove a folder that has nothing in it, and say whether it was this call that did. Never raises."""
+        """Remove an empty folder, and return whether this call did it. Never raises."""
         return False
 
     def sync_folder(self, folder: str) -> None:
@@ -351,31 +380,37 @@ class FileSystem(ABC):
 
     @abstractmethod
     def make_staging(self, folder: str, root: str) -> None:
-        """Create a folder below the target ``root``, and that, so that they survive a crash; see that it can be written
-        there. It may be there already."""
+        """Create a staging folder and the target ``root`` above it, and check that the folder can be written.
+
+        Both survive a crash when this returns. The folder may exist already.
+        """
 
     @abstractmethod
     def leave_note(self, path: str) -> None:
-        """Write an empty file into a staging folder. Raises ``FileNotFoundError`` where that is not there."""
+        """Write an empty file into a staging folder.
+
+        Raises:
+            FileNotFoundError: the folder does not exist.
+        """
 
     @abstractmethod
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """Begin a file that ``publish`` will make visible as ``target``, and that nobody sees there before."""
+        """Begin a file that ``publish`` will make visible as ``target``; nobody sees it there before."""
 
     @abstractmethod
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Make a staged file visible, in one step that consumes it. Creates the target's folder if it is missing.
+        """Make a staged file visible, in one step that consumes it. Creates the folder of the target if it is missing.
 
         Raises:
             TargetExistsError: there is a file at ``target``.
-            FileNotFoundError: nothing is staged there.
-            StoredValueError: the receipt is not one that it gave.
+            FileNotFoundError: nothing is staged under this path.
+            StoredValueError: this file system did not give the receipt.
         """
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Of a staged file that is gone, why it cannot be told that it was published; empty when it was."""
+        """Return why it is unknown whether a missing staged file was published; empty if it was."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:
-        """Remove what was staged under this path, or a note, and say whether it was this call that did."""
+        """Remove a staged file or a note, and return whether this call did it."""

@@ -1,4 +1,4 @@
-"""Files of any server that fsspec has a client for and that renames a file in one step.
+"""Files of servers that fsspec has a client for and that rename a file in one step.
 
 What is staged lies beside what is published, in the same file system, and is renamed as local files are. fsspec's
 clients keep their connection for the life of a process, one for each set of options.
@@ -26,27 +26,27 @@ from seatunnel_core.errors import SourceError, UsageError
 
 @frozen(kw_only=True)
 class Protocol:
-    """What fsspec has for one kind of server that renames a file in one step."""
+    """The client of fsspec for one kind of server that renames a file in one step."""
 
     module: str
     kind: str
-    """The class in the module: other packages may register one of their own for the same name."""
+    """The class in the module. It is not looked up in fsspec's registry, where other packages may replace it."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Of the class's object: fsspec's own ``mv`` copies, where a class does not say better."""
+    """Renames with a client of the class: fsspec's own ``mv`` copies unless a class overrides it."""
 
     package: str = "fsspec"
     """What has to be installed, by the name of its module."""
 
     login: str = "user and password"
-    """The options that let somebody in."""
+    """The options with which the user logs in."""
 
     real: Callable[[Any, str], str] | None = None
-    """The path without links, where the server has links."""
+    """Returns the path without links, if the server has links."""
 
     shared: bool = True
-    """Whether files may be open while a connection is asked for something else. One may be begun in one thread and
-    finished in another, which takes turns with the first: no client keeps two threads' answers apart."""
+    """Whether files may be open while a connection serves another request. A file may be begun in one thread and
+    finished in another, which then takes turns with the first: no client keeps the answers for two threads apart."""
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:
@@ -78,21 +78,21 @@ PROTOCOLS: Mapping[str, Protocol] = {
 }
 
 _connected = threading.local()
-"""The connections of one thread, to which others come for the files that were begun on them."""
+"""The connections of one thread. Other threads use them for the files that were begun on them."""
 
 
 @define(eq=False)
 class _Connection:
     client: Any
-    """fsspec's own, connected."""
+    """fsspec's own client, connected."""
 
     turn: Any = field(factory=threading.RLock)
-    """Held by whoever asks for something, until it is answered."""
+    """Held by whoever sends a request, until it is answered."""
 
     lost: bool = False
 
     def lose(self) -> None:
-        """The next question is asked on a connection of its own."""
+        """Mark the connection as lost, so that the next request opens another one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
             connection.close()  # no server is told; else Python would, of a socket that nobody had closed
@@ -117,7 +117,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @property
     def _connection(self) -> _Connection:
-        """This thread's own.
+        """The connection of this thread.
 
         Raises:
             UsageError: a package is missing.
@@ -139,16 +139,16 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @property
     def _key(self) -> str:
-        """Of a process: one that was forked must not go on with the connection of the other."""
+        """The key of a connection; it names the process, because a fork must not use the connection of its parent."""
         return repr((os.getpid(), self.protocol, sorted(self.options.items())))
 
     def within(self, path: str) -> str:
-        """The path as the server has it."""
+        """Return the path as the server knows it."""
         return path[len(self.top) :] or "/"
 
     @contextmanager
     def _asking(self, path: str, connection: _Connection | None = None) -> Iterator[Any]:
-        """fsspec's client, for one question about a path, and nobody else's meanwhile."""
+        """Lend the client of fsspec for one request about a path, exclusively."""
         connection = connection or self._connection
         try:
             with self._told(path), connection.turn:
@@ -160,7 +160,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @contextmanager
     def _told(self, path: str) -> Iterator[None]:
-        """What fsspec and its packages raise, as ``OSError`` with the path as we write it."""
+        """Translate errors of fsspec and its packages into ``OSError``, with our form of the path."""
         try:
             yield
         except FileNotFoundError as error:
@@ -195,7 +195,7 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """By name; of a link what it leads to, or the link itself where that is nowhere."""
+        """Return the infos of a folder by name; of a link that of its target, or its own if it is broken."""
         with self._asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
@@ -228,7 +228,7 @@ class FsspecFileSystem(RemoteFileSystem):
             client.rm(self.within(path), recursive=True)
 
     def move(self, path: str, to: str) -> None:
-        """Servers say in ways of their own that something is not there."""
+        """Rename, and raise ``FileNotFoundError`` for a missing path: servers report that in different ways."""
         try:
             self._rename(path, to)
         except OSError:
@@ -268,14 +268,17 @@ class FsspecFileSystem(RemoteFileSystem):
         return Receipt(size=self.size(staged))
 
     def size(self, path: str) -> int:
-        """Of a file that has just been written, in bytes."""
+        """Return the size in bytes of a file that has just been written."""
         found = self.version(path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return found.size
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """A rename would replace what is there, so it is looked for first; no two files of ours have one name."""
+        """Rename the file after checking that there is no target: the rename itself would replace it.
+
+        Between the two nothing of ours can appear there, because no two of our files share a name.
+        """
         if self.exists(target):
             if not self.exists(staged):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
@@ -360,10 +363,10 @@ class _FsspecOutput(StagedOutput):
 
 
 class _Staged:
-    """A file that is written in turns with whatever else its connection is asked for.
+    """A file object that takes turns with the other requests of its connection.
 
-    None of ``io``: Python closes those that nobody has closed, which would ask the server, perhaps within another
-    question of the same thread, whose answer would be lost.
+    It is not a class of ``io``: Python closes forgotten objects of these by itself. That would send a request, perhaps
+    within another one of the same thread, whose answer would be lost.
     """
 
     def __init__(self, files: FsspecFileSystem, path: str, connection: _Connection) -> None:
@@ -425,7 +428,7 @@ def _nanoseconds(moment: Any) -> int:
 
 
 def _number(error: Exception) -> int:
-    """``EIO`` for what may be gone when it is tried again, as after a connection that was closed."""
+    """Return the error number of an exception: ``EIO`` for what may pass, such as a closed connection."""
     if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
         return errno.EACCES
     if str(error).startswith("530") or "private key" in str(error):  # of FTP, and of paramiko

@@ -1,7 +1,7 @@
-"""Files of HDFS, over WebHDFS: no Java, and either of two NameNodes. The client is the one of the checkpoint storage.
+"""Files of HDFS over WebHDFS: without Java, and with two NameNodes. The client is that of the checkpoint storage.
 
-HDFS renames a file in one step that never replaces another, and gives each file a number for life. So a commit that is
-repeated knows its own file again, wherever the answer to the first one was lost.
+HDFS renames a file in one step that never replaces another, and gives each file a number for life. So a repeated
+commit recognises its own file wherever the answer to the first one was lost.
 """
 
 import errno
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
-"""Of the first question: somebody may have written a wrong address and waits for the answer."""
+"""For the first request: the address may be wrong, and the user waits for the answer."""
 
 _PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
-"""Most of a minute: so long a NameNode takes to be found dead and followed by the other, or a DataNode to restart."""
+"""Most of a minute: as long as it takes to fail over to the other NameNode, or to restart a DataNode."""
 
 _WRITTEN = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
@@ -44,7 +44,7 @@ _WRITTEN = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""What the storage calls its keys, and what the connector calls them."""
+"""The names of options in messages of the storage, and the names that the connector has for them."""
 
 _making = threading.Lock()
 _clients: dict[str, "WebHdfs"] = {}
@@ -58,7 +58,7 @@ class HdfsFileSystem(RemoteFileSystem):
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
 
     configuration: Mapping[str, str] = field(repr=False)
-    """With the keys of the storage."""
+    """The options, by the keys of the storage."""
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8
@@ -69,7 +69,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return (f"webhdfs://{self.top.partition('://')[2]}",)
 
     def _client(self) -> "WebHdfs":
-        """One for all that this process does in the cluster. It has answered once."""
+        """Return the one client of this process for the cluster, after its first answer."""
         key = repr((os.getpid(), self.top, sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
@@ -81,13 +81,17 @@ class HdfsFileSystem(RemoteFileSystem):
             return _clients[key]
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
-        """Raises ``OSError``, with ``EIO`` for what may pass."""
+        """Send a request about a path, and repeat it while the failure may pass.
+
+        Raises:
+            OSError: the request failed; ``EIO`` if that may pass.
+        """
         with _told(path):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))
 
     def within(self, path: str) -> str:
-        """The path as the cluster has it."""
+        """Return the path as the cluster knows it."""
         return path[len(self.top) :] or "/"
 
     # -- listing and reading --------------------------------------------------------------------------------------
@@ -107,7 +111,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return _HdfsOpenFile(self, version)
 
     def range(self, path: str, start: int, end: int) -> bytes | None:
-        """``None`` where there is no such file."""
+        """Return a range of bytes of a file; ``None`` if there is no such file."""
         return self._ask(path, lambda client, within: client.read(within, start=start, length=end - start))
 
     # -- a target -------------------------------------------------------------------------------------------------
@@ -120,7 +124,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return self._status(path) is not None
 
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Of a folder that is not there nothing."""
+        """Return the entries of a folder; none for a folder that does not exist."""
         return [_entry(f"{folder.rstrip('/')}/{name}", name, found) for name, found in self._listed(folder).items()]
 
     def remove(self, path: str) -> bool:
@@ -143,20 +147,23 @@ class HdfsFileSystem(RemoteFileSystem):
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
-        """A file is written and removed, too: a folder that is there tells nothing of rights, quotas and full disks."""
+        """Create the folder, and write and remove a file in it.
+
+        An existing folder proves nothing about permissions, quotas and full disks.
+        """
         self._ask(folder, lambda client, within: client.make_folder(within))
         probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
         self.leave_note(probe)
         self.remove(probe)
 
     def leave_note(self, path: str) -> None:
-        """With a byte in it: a file without any needs no block."""
+        """Write a file of one byte: an empty one would need no block, and would prove less."""
         if not self.is_folder(path.rpartition("/")[0]):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._ask(path, lambda client, within: client.create(within, b"\n"))
 
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """The content is gathered on the task's machine: WebHDFS takes a file in one request."""
+        """Collect the content on the task's machine, because WebHDFS takes a file in one request."""
         return CopiedOutput(lambda copy, size: self._send(staged, copy, size))
 
     def _send(self, staged: str, copy: BinaryIO, size: int) -> Receipt:
@@ -171,8 +178,9 @@ class HdfsFileSystem(RemoteFileSystem):
         return Receipt(size=size, body={"file": found["fileId"]})
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """A request whose answer was lost is sent again and meets its own success: what was staged a moment ago is gone
-        then, and the file at the target has its number.
+        """Rename the file, and recognise a rename whose answer was lost.
+
+        Such a request is sent again and finds its own success: the staged file is gone, and the target has its number.
         """
         number = stored.number(receipt, "file")
         if self._is(staged, number) is None:
@@ -194,7 +202,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return self._ask(old, lambda client, within: client.rename(within, self.within(new)))
 
     def _is(self, path: str, number: int) -> bool | None:
-        """Whether it is the file of this number; ``None`` where there is none."""
+        """Return whether the file at a path has this number; ``None`` if there is no file."""
         found = self._status(path)
         return None if found is None else found["fileId"] == number
 
@@ -215,7 +223,10 @@ class HdfsFileSystem(RemoteFileSystem):
 
 
 class _HdfsOpenFile(RemoteOpenFile):
-    """A file of HDFS never changes but by growing, or by another one in its place, which has another number."""
+    """A file of HDFS that is open for reading.
+
+    A file changes only by growing, or if another one with another number takes its path.
+    """
 
     def __init__(self, files: HdfsFileSystem, version: FileVersion) -> None:
         super().__init__(version)
@@ -252,7 +263,7 @@ class _HdfsOpenFile(RemoteOpenFile):
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """What the storage's client raises, as ``OSError`` with the path as we write it and the names of our options."""
+    """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
     try:
         yield
     except CheckpointStorageError as error:
@@ -261,7 +272,7 @@ def _told(path: str) -> Iterator[None]:
 
 
 def in_our_words(error: CheckpointStorageError) -> str:
-    """What it says, with the names of the connector's options."""
+    """Return the message of an error with the connector's names of options."""
     return re.sub("|".join(map(re.escape, _WRITTEN)), lambda found: _WRITTEN[found[0]], str(error))
 
 

@@ -1,7 +1,7 @@
-"""Local files, and what looks like them: network disks that are mounted.
+"""Local files, and network disks that are mounted like local ones.
 
-A staged file is published by a rename that never replaces another; files and folders are synchronised before anybody is
-told of them.
+A staged file is published by a rename that never replaces another file. Files and folders are synchronised to disk
+before a call that promises durability returns.
 """
 
 import errno
@@ -27,7 +27,7 @@ from seatunnel_core.errors import SourceChangedError, SourceError, UsageError
 
 
 class LocalFileSystem(FileSystem):
-    """The files of this machine. Tasks and driver have to reach them under the same paths."""
+    """The files of this machine. Driver and tasks must reach them under the same paths."""
 
     def named(self, path: str) -> str:
         return named_path(path)
@@ -115,7 +115,10 @@ class LocalFileSystem(FileSystem):
         return LocalOutput(staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """It may also be a former process that woke up, and published it just now."""
+        """Rename the file without replacing another one.
+
+        A former process that resumed may have done so a moment ago.
+        """
         try:
             rename_new(staged, target)
         except FileNotFoundError:
@@ -125,7 +128,10 @@ class LocalFileSystem(FileSystem):
             rename_new(staged, target)
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """A consumer may have moved the target; but a staging folder goes with nothing less than its disk."""
+        """Accept a missing file as published while its staging folder exists: the folder disappears only with its disk.
+
+        A missing target proves nothing, because a consumer may have moved it.
+        """
         folder = os.path.dirname(staged)
         if os.path.isdir(folder):
             return ""
@@ -151,6 +157,8 @@ class LocalOutput(StagedOutput):
 
 
 class LocalOpenFile(OpenFile):
+    """A local file that is open for reading."""
+
     def __init__(self, version: FileVersion) -> None:
         self.version = version
         try:
@@ -209,7 +217,7 @@ class LocalOpenFile(OpenFile):
 
 
 def local_path(path: str) -> str:
-    """The path itself, without ``file://``."""
+    """Return the path without ``file://``."""
     for prefix in ("file://", "file:"):
         if path.startswith(prefix):
             return path[len(prefix) :]
@@ -217,7 +225,7 @@ def local_path(path: str) -> str:
 
 
 def named_path(path: str) -> str:
-    """The path of the option ``path``, without ``file://``.
+    """Return the path of the option ``path`` without ``file://``.
 
     Raises:
         UsageError: it is empty, which the operating system would take for the current folder.
@@ -229,10 +237,10 @@ def named_path(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """The path from the root of the file system.
+    """Return the path starting at the root of the file system.
 
     Raises:
-        UsageError: it is a relative one, and the folder in which the engine was started is gone.
+        UsageError: it is relative, and the folder in which the engine was started no longer exists.
     """
     try:
         return os.path.abspath(path)
@@ -250,7 +258,7 @@ def _version(path: str, found: os.stat_result) -> FileVersion:
 
 
 def _create_folder(folder: str) -> None:
-    """Create the folder and those above it that are missing; each one's name survives a crash of the machine."""
+    """Create a folder and those above it that are missing; the name of each one survives a crash of the machine."""
     above = os.path.dirname(folder)
     if not os.path.isdir(above):
         _create_folder(above)
@@ -259,7 +267,7 @@ def _create_folder(folder: str) -> None:
 
 
 def _make_folder(folder: str) -> bool:
-    """Whether it was this call that did."""
+    """Create a folder, and return whether this call did it."""
     try:
         os.mkdir(folder)
     except FileExistsError as error:

@@ -1,9 +1,9 @@
-"""What a path names, on every file system: a file, all of a folder, or what its signs match.
+"""Patterns in paths, on every file system: a path names a file, everything in a folder, or what its wildcards match.
 
-``*`` and ``?`` stand for signs of one name, ``[ab]`` and ``[!ab]`` for one of them, ``{a,b}`` for each of its parts,
-and a whole name ``**`` for any number of folders.
+``*`` and ``?`` stand for characters of one name, ``[ab]`` and ``[!ab]`` for one of them, ``{a,b}`` for each of its
+parts, and a whole name ``**`` for any number of folders.
 
-A pattern is matched name by name while folders are listed, so that no folder is opened in which nothing can be meant.
+A pattern is matched name by name while folders are listed, so that no folder is opened in which nothing can match.
 """
 
 import fnmatch
@@ -18,44 +18,46 @@ from seatunnel_core.connectors.filesystems.staged_name import OWNER
 from seatunnel_core.errors import UsageError
 
 MOST_ALTERNATIVES = 1000
-"""So many patterns braces may stand for."""
+"""How many patterns the braces of a path may stand for."""
 
 _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""What engines keep beside their data: never data unless a path names it in full."""
+"""Names that engines write beside their data: never data unless a path names them in full."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 """The beginning of the names that SeaTunnel gives to files."""
 
 
 Way = frozenset[tuple[int, bool]]
-"""How far a pattern is matched in one folder: the numbers of the names that may come next; and whether a folder on the
-way there begins with ``_``, in which only what a sink wrote is data: its folders have the names of values."""
+"""How far a pattern is matched in one folder: pairs of the index of the name that may come next, and whether a folder
+on the way, matched by no name of the pattern, begins with ``_``. In such a folder only files of a sink are data,
+because the sink names its folders after values."""
 
 
 @frozen
 class Pattern:
-    """One path without braces."""
+    """A path with wildcards and without braces."""
 
     base: str
-    """The folder above the first name with a sign."""
+    """The folder above the first name with a wildcard."""
 
     names: tuple[str, ...]
-    """What follows."""
+    """The names below ``base``."""
 
     folders_only: bool
     """Whether it ends with a slash."""
 
     recursive: bool
-    """Whether what lies deeper in a folder counts, too."""
+    """Whether files in deeper folders match, too."""
 
     def begin(self) -> Way:
+        """Return the state of the match in ``base``."""
         return self._closed({(0, False)})
 
     def enter(self, way: Way, name: str) -> Way:
-        """The way into a folder; empty where nothing in it can be meant."""
+        """Return the state of the match inside a folder; empty if nothing in it can match."""
         found: set[tuple[int, bool]] = set()
         for number, hidden in way:
             if self._is_anything(number):
@@ -66,24 +68,27 @@ class Pattern:
         return self._closed(found)
 
     def takes(self, way: Way, name: str) -> bool:
-        """Whether a file is meant."""
+        """Return whether a file of this name matches."""
         return any(
             (said and (not hidden or _is_data(name, hidden=True))) or (not said and _is_data(name, hidden=hidden))
             for said, hidden in self._meant(way, name)
         )
 
     def leaves_out(self, way: Way, name: str) -> bool:
-        """Of a file that is not taken, whether it would be under another name, and is none that engines write."""
+        """Return whether a file that does not match would do so without a leading ``_``, and no engine wrote it."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(way, name))
 
     def is_whole(self, way: Way) -> bool:
-        """Whether the way led to a folder that the pattern names."""
+        """Return whether the state is that of a folder which the pattern names."""
         return any(number == len(self.names) for number, _ in way)
 
     def _meant(self, way: Way, name: str) -> Iterator[tuple[bool, bool]]:
-        """For each state in which the file is what is meant: whether the pattern has a name for it, and whether a
-        folder above it that it has no name for begins with ``_``."""
+        """Yield two facts for each state in which the file may match.
+
+        The first one is whether a name of the pattern matches it, the second one whether a folder above it that matches
+        no name of the pattern begins with ``_``.
+        """
         for number, hidden in way:
             if number == len(self.names) or (number == len(self.names) - 1 and not self.folders_only):
                 said = not self._is_anything(number)
@@ -94,7 +99,7 @@ class Pattern:
         return number == len(self.names) or self.names[number] == "**"
 
     def _closed(self, states: set[tuple[int, bool]]) -> Way:
-        """With what follows where ``**`` stands for no folder."""
+        """Add the states in which ``**`` stands for no folder."""
         found = set(states)
         for number, name in enumerate(self.names):
             if name == "**":
@@ -103,23 +108,25 @@ class Pattern:
 
 
 def all_of(folder: str, *, recursive: bool) -> Pattern:
-    """The pattern that names what is in a folder."""
+    """Return the pattern that names everything in a folder."""
     return Pattern(folder, (), True, recursive)
 
 
 def has_signs(path: str) -> bool:
-    """Whether a path is a pattern, unless there is something of that name."""
+    """Return whether a path contains wildcards; a file of that very name may exist all the same."""
     return bool(_MAGIC.search(path) or _first_braces(path))
 
 
 def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
-    """The patterns that a path stands for; none for one without signs.
+    """Return the patterns that a path stands for; none for a path without wildcards.
 
     Args:
-        top: the beginning that no sign is looked for in.
+        path: the path that the user wrote.
+        top: the beginning in which no wildcard is looked for.
+        recursive: whether files in deeper folders match, too.
 
     Raises:
-        UsageError: it has too many alternatives, or ``..`` behind a sign.
+        UsageError: it has too many alternatives, or ``..`` behind a wildcard.
     """
     written = list(dict.fromkeys(_without_braces(path)))
     if written == [path] and not _MAGIC.search(path, len(top)):
@@ -128,7 +135,7 @@ def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
 
 
 def fixed_part(path: str, top: str) -> str:
-    """The folder below which all that a pattern names lies."""
+    """Return the folder below which everything lies that a pattern names."""
     bases = [pattern.base for pattern in patterns(path, top=top, recursive=True)]
     shared: list[str] = []
     for names in zip(*(base.split("/") for base in bases), strict=False):
@@ -139,7 +146,7 @@ def fixed_part(path: str, top: str) -> str:
 
 
 def is_visible(path: str) -> bool:
-    """Whether a file below a folder is read with all of the folder."""
+    """Return whether a file below a folder is read if the folder is read recursively."""
     *folders, name = path.split("/")
     everything = all_of("", recursive=True)
     way = everything.begin()
@@ -163,7 +170,10 @@ def _of_nothing(path: str) -> str:
 
 
 def _without_braces(path: str) -> Iterator[str]:
-    """The path once for each alternative of its first braces, and so on. Braces without a comma are signs as any."""
+    """Yield the path once for each combination of the alternatives in its braces.
+
+    Braces without a comma are ordinary characters.
+    """
     waiting, found = [path], 0
     while waiting:
         each = waiting.pop(0)
@@ -195,7 +205,10 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """A sign takes no dot at the beginning of a name, and nothing that engines keep beside their data."""
+    """Return whether a name matches one part of a pattern.
+
+    A wildcard matches neither a dot at the beginning of a name nor the names that engines write beside their data.
+    """
     if not _MAGIC.search(pattern):
         return pattern == name
     if name.startswith(".") and not pattern.startswith("."):
@@ -221,9 +234,10 @@ def _is_partition(folder: str) -> bool:
 
 
 def _is_data(name: str, *, hidden: bool) -> bool:
-    """Whether a file that no pattern names is data.
+    """Return whether a file that no name of the pattern matches is data.
 
     Args:
+        name: of the file.
         hidden: whether a folder above it begins with ``_``.
     """
     if not (hidden or name.startswith((".", "_"))):

@@ -1,6 +1,6 @@
-"""What file systems behind a network have in common: they are listed by folder and read in ranges of bytes.
+"""The part that file systems behind a network share: they are listed by folder and read in ranges of bytes.
 
-Their paths are addresses, such as ``sftp://host/data/a.csv``, so that a message says where a file is.
+Their paths are addresses, such as ``sftp://host/data/a.csv``, so that messages name the server as well.
 """
 
 import errno
@@ -20,11 +20,11 @@ from seatunnel_core.connectors.filesystems.pattern import has_signs
 from seatunnel_core.errors import SourceChangedError, UsageError
 
 AHEAD_BYTES = 8 << 20
-"""So much is asked for at once when a file is read from one place on to the next."""
+"""How many bytes are requested at once when a file is read sequentially."""
 
 
 class RemoteFileSystem(FileSystem):
-    """Files behind an address."""
+    """A file system whose paths begin with the address of a server."""
 
     schemes: tuple[str, ...] = ()
     """Other ways to write the beginning of ``top``, such as ``s3a://bucket``."""
@@ -47,7 +47,7 @@ class RemoteFileSystem(FileSystem):
 
 
 class RemoteOpenFile(OpenFile):
-    """Reads ranges, and ahead of who reads on from where he was."""
+    """A remote file that reads ranges, and reads ahead when it is read sequentially."""
 
     def __init__(self, version: FileVersion) -> None:
         self.version = version
@@ -57,10 +57,10 @@ class RemoteOpenFile(OpenFile):
 
     @abstractmethod
     def fetch(self, start: int, end: int) -> bytes:
-        """All bytes of a range that lies within the file.
+        """Return all bytes of a range that lies within the file.
 
         Raises:
-            SourceError: it cannot be read, ``retryable`` when trying again may help.
+            SourceError: it cannot be read; ``retryable`` when trying again may help.
             SourceChangedError: it is not the version that was listed.
         """
 
@@ -91,7 +91,7 @@ class RemoteOpenFile(OpenFile):
         return cast(BinaryIO, io.BufferedReader(_Ranges(self), 64 << 10))
 
     def descriptor(self) -> int:
-        """The file is copied to this machine, as long as it is open."""
+        """Copy the file to a temporary file of this machine, and return the descriptor of that one."""
         if self._copy is None:
             self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # closed with the file
             with self.python_file() as content:
@@ -105,16 +105,17 @@ class RemoteOpenFile(OpenFile):
             self._copy.close()
 
     def changed(self, how: str) -> SourceChangedError:
+        """Return the error for a file that is not the listed version any more."""
         return SourceChangedError(
             f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
         )
 
 
 class CopiedOutput(StagedOutput):
-    """Gathered on the task's machine, and sent when it is complete."""
+    """An output that is collected on the task's machine, and sent when it is complete."""
 
     def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
-        """``send`` gets the file, at its beginning, and its bytes."""
+        """Take the function that sends: it gets the file, at its beginning, and its size in bytes."""
         self._send = send
         self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
         weakref.finalize(self, self._copy.close)  # also where it is given up
@@ -127,7 +128,7 @@ class CopiedOutput(StagedOutput):
 
 
 class _Ranges(io.RawIOBase):
-    """A file as Python's and Arrow's readers want it, which does not close the file behind it."""
+    """A raw file object for the readers of Python and Arrow that leaves the file behind it open."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Renames a file without ever replacing another, in one atomic step where the system has one."""
+"""A rename that never replaces another file, atomic where the operating system allows it."""
 
 import ctypes
 import errno
@@ -14,7 +14,7 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 class TargetExistsError(FileExistsError):
-    """The new name is taken, by another file than the one that was to be renamed."""
+    """The new name belongs to another file than the one that was to be renamed."""
 
 
 def rename_new(old: str, new: str) -> None:
@@ -57,7 +57,7 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 @cache
 def _system_call() -> Callable[[bytes, bytes], int] | None:
-    """The system's own rename without replacement: 0 or the error's number."""
+    """Return the operating system's own rename without replacement, which returns 0 or an error number."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         function, before, between, flag = getattr(library, "renamex_np", None), (), (), _RENAME_EXCL

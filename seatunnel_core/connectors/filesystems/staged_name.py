@@ -1,10 +1,10 @@
-"""The names of staged files, apart from what stages them, so that a program without Arrow can read them.
+"""The names of staged files, without imports of Arrow, so that the inspector can read them.
 
 ::
 
     <target>/.seatunnel/<job>/<pipeline>/<epoch>/<name>     staged
     <target>/<folders>/<name>                               published
-    <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    on its way out (``save_mode``)
+    <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>/<number>    being removed (``save_mode``)
 
 A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``: which attempt of which unit wrote
 it. So no two attempts, epochs, sinks or jobs ever write the same name.
@@ -23,18 +23,22 @@ SAVE_MODE = "save-mode"
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PROBE = ".probe-"
-"""What the names of the files begin with that a task writes for the driver to find."""
+"""The prefix of files that a task writes for the driver to find."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
+    """Return the folder in which a pipeline stages in one epoch."""
     return os.path.join(root, STAGING, job_id, str(pipeline_id), str(epoch))
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Which unit of the job staged a file of this name; ``None`` when none did. A job's id may look like an owner."""
+    """Return the match that names the unit of the job which staged a file, ``None`` for other files.
+
+    The search begins behind the job's id, which may look like such a match itself.
+    """
     return OWNER.search(name, name.find(job_id) + 1)
 
 
 def committable_id(found: re.Match[str]) -> str:
-    """The id of the committable that names the file, if any does."""
+    """Return the id of the committable to which the file belongs."""
     return f"{found['source']}-{found['epoch']}-{found['unit']}"

@@ -1,9 +1,10 @@
 """The body of a file sink's committable: ``{"files": [[name, folder], …]}``, and what it may name.
 
 Each name lies in the staging folder of the committable's epoch and is to be moved into that folder of the target; a
-copy that keeps its name has that as a third part. A body comes back from a checkpoint, whose seal does not say who made
-it. So a name must be one that this sink gave to files of this unit, and a folder must lie below the target: no
-committable reaches anything else. Where a file system gives receipts, they are the last part.
+copy that keeps its original name has that as a third part. A receipt of the file system, if it gives any, comes last.
+
+A body comes back from a checkpoint, whose seal does not prove who wrote it. So each name must be one that this sink
+gives to files of this unit, and each folder must lie below the target: no committable can reach anything else.
 """
 
 import re
@@ -16,16 +17,20 @@ from seatunnel_core.work.committable import Committable
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
-    """The files that a committable names, in order.
+    """Return the files that a committable names, in order.
 
     Raises:
-        CommitError: it names something that this sink did not stage for it, or a place outside the target.
+        CommitError: it names something that this sink did not stage for it, or a path outside the target.
     """
     return _files(committable, target, parts=2)
 
 
 def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
-    """As ``staged_files``, for a sink whose files keep the names that they have elsewhere."""
+    """Return the files that a committable names, for a sink whose files keep their original names.
+
+    Raises:
+        CommitError: as ``staged_files``.
+    """
     return _files(committable, target, parts=3)
 
 
@@ -61,7 +66,7 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:
-    """Whether ``staged_name`` says that the name is one of this sink's, epoch's and unit's."""
+    """Return whether the name is one that ``staged_name`` gives to this sink, epoch and unit."""
     sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
     unit = f"-e{committable.epoch}-u{committable.unit}-a"
     return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None

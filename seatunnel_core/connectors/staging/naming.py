@@ -1,4 +1,4 @@
-"""The names of target files and folders, from the patterns of the options."""
+"""The names of target files and folders, from the patterns in the options."""
 
 import base64
 import datetime as dt
@@ -17,7 +17,7 @@ _LONGEST_NAME = 255
 
 
 def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
-    """One file's name: whatever the pattern says, it contains ``unique`` and the file's number.
+    """Return the name of a file; whatever the pattern is, it contains ``unique`` and the file's number.
 
     Raises:
         SinkError: the name would be too long for a file system.
@@ -36,18 +36,23 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 
 
 def moment_pattern(time_format: str) -> str:
-    """The regular expression of what ``${now}`` becomes: no more than that, or it would take the beginning of another
-    job's id for a part of the moment."""
+    """Return a regular expression for the text that replaces ``${now}``.
+
+    It must match no more than that, or it would take the beginning of another job's id for a part of the moment.
+    """
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
 
 _ID = "A-Za-z0-9._-"
-"""Of what ids of jobs are made: ``job`` is the end of ``another-job``, whose files are not its own."""
+"""The characters of job ids: ``job`` is the end of ``another-job``, whose files belong to another job."""
 
 
 def own_beginning(expression: str, time_format: str) -> str:
-    """The regular expression of what may stand before a job's id in a file's name: nothing, what the option says now,
-    or what said it apart from the id when the option was another."""
+    """Return a regular expression for what may precede a job's id in the name of one of its files.
+
+    That is nothing, the text that the option gives now, or a text that an older value of the option gave, if a
+    character that no id has separates it from the id.
+    """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
     said = said.replace(re.escape("${uuid}"), "[0-9a-f]{32}")
@@ -55,7 +60,7 @@ def own_beginning(expression: str, time_format: str) -> str:
 
 
 def check_expression(expression: str) -> None:
-    """Judge a pattern from which the variables of tables are gone.
+    """Check a pattern from which the variables of tables were removed.
 
     Raises:
         UsageError: it names a folder, or a variable that does not exist.
@@ -70,7 +75,7 @@ def check_expression(expression: str) -> None:
 
 
 def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Array:
-    """The folder of each row, as an array of texts such as ``year=2013/month=1``.
+    """Return the folder of each row, as an array of strings such as ``year=2013/month=1``.
 
     Raises:
         RowError: a folder's name would be too long for a file system.
@@ -99,7 +104,7 @@ def _base64(values: pa.Array) -> pa.Array:
 
 
 def _folder(name: str) -> str:
-    """The folders without those that an empty value leaves without a name: ``/x`` would be a path from the root."""
+    """Return a folder's path without the empty names that empty values leave: ``/x`` would start at the root."""
     folders = [folder for folder in name.split("/") if folder]
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:
@@ -111,10 +116,10 @@ def _folder(name: str) -> str:
 
 
 def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """The pattern of a partition's folders as texts and numbers of keys.
+    """Return the pattern of a partition's folders as texts and indexes of keys.
 
     Raises:
-        UsageError: it names a key that there is not, or leads out of the target.
+        UsageError: it names a key that does not exist, or leads out of the target.
     """
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
@@ -133,7 +138,7 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """The fixed folder at the beginning of a path, and the rest, which has variables."""
+    """Return the fixed folder at the beginning of a path, and the rest, which has variables."""
     before, sign, _ = path.partition("${")
     if not sign:
         return path.rstrip("/") or "/", ""

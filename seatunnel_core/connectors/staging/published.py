@@ -1,4 +1,4 @@
-"""What a file sink has published, told by the names of the files alone, and how it takes that back (rule R10)."""
+"""Finding a file sink's published files by their names alone, and removing them for a retraction (rule R10)."""
 
 import os
 import re
@@ -12,14 +12,16 @@ from seatunnel_core.work.retraction import Retraction
 
 
 def retract(target: Target, expression: str, time_format: str, retraction: Retraction) -> int:
-    """Remove the files that ``retraction`` takes, so that they stay away when the machine crashes, and count them.
+    """Remove the files that ``retraction`` selects, durably, and return how many were removed.
 
     Args:
-        expression: of the sink's file names, with ``${transactionId}`` or without.
-        time_format: what ``${now}`` in it looks like.
+        target: the folder of the sink.
+        expression: the pattern of the sink's file names, with ``${transactionId}`` or without.
+        time_format: the format of ``${now}`` in it.
+        retraction: which units to remove.
 
     Raises:
-        SinkError: names the folder and what stands in the way.
+        SinkError: the message names the folder and the obstacle.
     """
     try:
         found = _found(target, expression, time_format)
@@ -29,7 +31,10 @@ def retract(target: Target, expression: str, time_format: str, retraction: Retra
 
 
 def published(target: Target, expression: str, time_format: str) -> Iterator[str]:
-    """The ids of the committables whose files lie in the target; as for ``retract``."""
+    """Yield the ids of the committables whose files lie in the target.
+
+    The arguments and errors are those of ``retract``.
+    """
     try:
         for _, files in _found(target, expression, time_format):
             yield from map(committable_id, files)
@@ -38,14 +43,17 @@ def published(target: Target, expression: str, time_format: str) -> Iterator[str
 
 
 def _found(target: Target, expression: str, time_format: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
-    """By folder: the names of the files that this sink published for this pipeline."""
+    """Yield each folder with the matches of the files that this sink published for this pipeline."""
     own = _own_name(target, expression, time_format)
     for folder, files in target.files.folders(target.root, without=STAGING):
         yield folder, [found for found in (own.match(file.name) for file in files) if found is not None]
 
 
 def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retraction: Retraction) -> int:
-    """The folder is made durable also when nothing goes: an attempt that was killed may have removed what it held."""
+    """Remove the selected files of a folder, and synchronise the folder.
+
+    It is synchronised even if no file is left to remove: a killed attempt may have removed them.
+    """
     removed = 0
     for found in mine:
         source, epoch, unit = int(found["source"]), int(found["epoch"]), int(found["unit"])
@@ -57,7 +65,7 @@ def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retr
 
 
 def _own_name(target: Target, expression: str, time_format: str) -> re.Pattern[str]:
-    """The beginning of the name of each file that this sink published for this pipeline."""
+    """Return a regular expression for the beginning of each file that this sink published for this pipeline."""
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )

@@ -1,7 +1,7 @@
 """Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
 
-A variable may have a value for tables that lack it, ``${schema_name:public}``; without one it is nothing. What a table
-brings in is escaped, so that it neither leads out of the target nor hides a folder or a file.
+A variable may have a default for tables that lack a value, ``${schema_name:public}``; without a default it is empty.
+Values of the table are escaped, so that they neither lead out of the target nor hide a folder or a file.
 """
 
 import re
@@ -44,7 +44,7 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
-    """The expression with what the table says in place of its variables, as ``written`` makes it; others stay."""
+    """Return the expression with its variables of tables replaced, formatted by ``written``; other variables stay."""
     if "${" not in expression:
         return expression
 
@@ -56,7 +56,7 @@ def filled(expression: str, schema: TableSchema, written: Callable[[str], str] =
 
 
 def table_folder(template: str, schema: TableSchema) -> str:
-    """The part of the path that depends on the table, such as ``${database_name}/${table_name}``.
+    """Return the part of the path that depends on the table, for a template such as ``${database_name}/${table_name}``.
 
     Raises:
         SinkError: a folder's name would be too long for a file system.
@@ -72,23 +72,24 @@ def table_folder(template: str, schema: TableSchema) -> str:
 
 
 def any_folders(template: str) -> "list[re.Pattern[str]]":
-    """What the names of the folders of any table look like, from the target downwards."""
+    """Return regular expressions for the names of the folders of any table, from the target downwards."""
     parts = [re.split(r"\$\{[^}]*\}", part) for part in template.split("/") if part]
     return [re.compile(".*".join(map(re.escape, texts))) for texts in parts]
 
 
 def table_name_in(expression: str, schema: TableSchema) -> str:
-    """One folder's or file's name, without the variables of tables; others stay."""
+    """Return the name of a folder or file with its variables of tables replaced; other variables stay."""
     name = filled(expression, schema, folder_value)
     return "%2E" + name[1:] if name.startswith(".") and name != expression else name
 
 
 def checked_name(expression: str) -> str:
-    """A pattern of file names, which may have variables of tables behind ``${transactionId}``: whose file it is stands
-    in front of what a table says, and cannot be taken for another job's.
+    """Return a pattern of file names, which may have variables of tables behind ``${transactionId}`` only.
+
+    The id of the job must precede what a table brings in, or a file could be taken for another job's.
 
     Raises:
-        UsageError: it has one before that, or is no pattern without them.
+        UsageError: it has such a variable earlier, or is no valid pattern without them.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     found = VARIABLE.search(before)
@@ -108,11 +109,11 @@ def refuse_mixtures(
 
     Args:
         written: for each table the folder below the target and, behind a slash, the pattern of its files' names; and
-            the columns that they get.
-        first: what is known of places already; receives what is new.
+            the columns of its files.
+        first: the tables that are known already, by folder and pattern; receives the new ones.
 
     Raises:
-        SinkError: names the two.
+        SinkError: the message names the two tables.
     """
     for place, schema, columns in written:
         other, others = first.setdefault(place, (schema, columns))

@@ -1,5 +1,6 @@
-"""Where a file sink stages, how it publishes, and what it sweeps (protocol rules R8 and R9). What the files are called
-is in ``staged_name``.
+"""A target folder: where a file sink stages, how it publishes and what it sweeps (protocol rules R8 and R9).
+
+The names of the files are those of ``staged_name``.
 """
 
 import errno
@@ -21,7 +22,7 @@ _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, 
 
 
 def unique_name(context: WriterContext) -> str:
-    """What the names of all files of one attempt contain."""
+    """Return the part that the names of all files of one attempt contain."""
     return (
         f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o{context.source_ordinal}"
         f"-e{context.epoch}-u{context.unit}-a{context.attempt}"
@@ -38,10 +39,10 @@ class StagedFile:
     """Below the target, with ``/``; empty for the target itself."""
 
     published: str = ""
-    """Its name there; empty when it keeps the one that it has."""
+    """Its name in the target; empty if it keeps its staged name."""
 
     receipt: Mapping[str, Any] = field(factory=dict)
-    """What the file system told when it was staged."""
+    """The body of the receipt that the file system gave when it was staged."""
 
 
 @frozen(kw_only=True)
@@ -59,7 +60,7 @@ class Target:
     def of(
         cls, root: str, context: SinkContext | WriterContext, sink: str = "LocalFile", files: FileSystem | None = None
     ) -> "Target":
-        """``files`` are local ones when it is not said."""
+        """Return the target of a sink or a writer; on the local file system unless ``files`` is given."""
         return cls(
             root=root,
             job_id=context.job_id,
@@ -71,6 +72,7 @@ class Target:
 
     @property
     def who(self) -> str:
+        """The subject of messages: pipeline and sink."""
         return f"pipeline {self.pipeline_id}, sink {self.sink}"
 
     @property
@@ -78,6 +80,7 @@ class Target:
         return os.path.join(self.root, STAGING, self.job_id, str(self.pipeline_id))
 
     def staging(self, epoch: int) -> str:
+        """Return the staging folder of an epoch."""
         return staging_folder(self.root, self.job_id, self.pipeline_id, epoch)
 
     # -- staging --------------------------------------------------------------------------------------------------
@@ -86,7 +89,7 @@ class Target:
         """Create the staging folder, so that it survives a crash of the machine.
 
         Raises:
-            SinkError: names the folder and what stands in the way.
+            SinkError: the message names the folder and the obstacle.
         """
         try:
             self.files.make_staging(self.staging(epoch), self.root)
@@ -94,7 +97,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def require(self, epoch: int) -> None:
-        """In a task: create the staging folder where the driver of another machine did."""
+        """Create the staging folder in a task if only the driver's machine has it."""
         if self.files.has_folders and not self.files.is_folder(self.staging(epoch)):
             self.create(epoch)
 
@@ -103,7 +106,7 @@ class Target:
         return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
 
     def path(self, folder: str, name: str) -> str:
-        """Where a file of the target is."""
+        """Return the path of a file in the target."""
         return os.path.join(self.root, folder, name) if folder else os.path.join(self.root, name)
 
     def make_durable(self, epoch: int) -> None:
@@ -116,6 +119,7 @@ class Target:
             self.files.discard(os.path.join(self.staging(epoch), name))
 
     def failed(self, what: str, error: OSError, path: str) -> SinkError:
+        """Return a ``SinkError`` for a failed operation; retryable if the failure may pass."""
         found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
         found.retryable = error.errno in (errno.EIO, errno.EINTR, errno.ESTALE)
         return found
@@ -123,10 +127,10 @@ class Target:
     # -- whether tasks and driver see the same ----------------------------------------------------------------------
 
     def probe(self, epoch: int, token: str) -> None:
-        """In a task: leave a file where ``prove`` looks for it.
+        """Leave a file, in a task, where ``prove`` looks for it.
 
         Raises:
-            SinkError: the task does not see what the driver made, or cannot write there.
+            SinkError: the task does not see the folder that the driver made, or cannot write there.
         """
         try:
             self.files.leave_note(self._probe(epoch, token))
@@ -137,7 +141,7 @@ class Target:
             raise self.failed("cannot be written by a task", error, self.root) from error
 
     def prove(self, epoch: int, token: str) -> None:
-        """In the driver: raise ``SinkError`` unless the file is there."""
+        """Raise ``SinkError``, in the driver, unless the file of ``probe`` is visible."""
         probe = self._probe(epoch, token)
         if not self.files.exists(probe):
             raise SinkError(f"{self.who}: a task wrote {probe} and the driver does not see it: {self._shared}")
@@ -153,10 +157,10 @@ class Target:
     # -- publishing -----------------------------------------------------------------------------------------------
 
     def waiting(self, epoch: int, name: str, *, again: bool) -> str | None:
-        """The path of a staged file, for a sink that does not move it; ``None`` when it was published before.
+        """Return the path of a staged file, for a sink that does not move it; ``None`` if it was published before.
 
         Raises:
-            CommitError: it is not there, and nothing says that it was published.
+            CommitError: it is missing, and nothing proves that it was published.
         """
         staged = os.path.join(self.staging(epoch), name)
         if self.files.exists(staged):
@@ -165,10 +169,11 @@ class Target:
         return None
 
     def publish(self, file: StagedFile, *, again: bool) -> str:
-        """Move one staged file to its place, and say which folder has to be synchronised.
+        """Move one staged file into the target, and return the folder that has to be synchronised.
 
         Raises:
-            CommitError: the target is there already, or the staged file is not and nothing says that it was published.
+            CommitError: the target exists already, or the staged file is missing and nothing proves that it was
+                published.
         """
         staged = os.path.join(self.staging(file.epoch), file.name)
         target = self.path(file.folder, file.published or file.name)
@@ -191,7 +196,11 @@ class Target:
         return os.path.dirname(target)
 
     def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, again: bool) -> None:
-        """The staged file is not there: it was published before, or something is wrong."""
+        """Accept a missing staged file if it was published before.
+
+        Raises:
+            CommitError: this is the first attempt, or the file system cannot tell.
+        """
         if not again:
             raise CommitError(f"{self.who}: {staged} was staged and is gone; it should have become {target}")
         if why := self.files.why_unknown(staged, target, receipt):
@@ -200,10 +209,10 @@ class Target:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, below: int, keep: frozenset[str]) -> int:
-        """Remove what this sink staged in epochs smaller than ``below`` and ``keep`` does not name.
+        """Remove what this sink staged in epochs smaller than ``below``, except what ``keep`` names.
 
-        The epochs' folders stay, empty: the newest checkpoint may still name what was published from them, and a
-        restore after a kill right now takes a missing staged file for a published one only while its folder is there.
+        The folders of the epochs stay, although empty. The newest checkpoint may still name what was published from
+        them, and a restore after a kill takes a missing staged file for a published one only while its folder exists.
         """
         try:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
@@ -211,7 +220,7 @@ class Target:
             raise self.failed("cannot be swept", error, self._pipeline_folder) from error
 
     def staged(self, below: int) -> int:
-        """How many files of this sink are staged in epochs smaller than ``below``."""
+        """Return how many files of this sink are staged in epochs smaller than ``below``."""
         found = 0
         for epoch in (epoch for epoch in self._epochs() if epoch < below):
             units = (owner(entry.name, self.job_id) for entry in self.files.entries(self.staging(epoch)))
@@ -219,8 +228,11 @@ class Target:
         return found
 
     def clear(self, newest: int) -> None:
-        """Sweep all epochs up to the newest, and remove the folders that are empty then; one that is not stays, and so
-        does what holds it. Mostly there is one epoch, and nothing in it: then no folder is listed."""
+        """Sweep all epochs up to ``newest``, and remove the folders that are empty then.
+
+        A folder that is not empty stays, and so do those above it. Mostly there is one epoch with nothing in it: then
+        no folder is listed.
+        """
         if not (self.files.remove_if_empty(self.staging(newest)) and self.files.remove_if_empty(self._pipeline_folder)):
             self.sweep(newest + 1, frozenset())
             for epoch in self._epochs():
@@ -236,7 +248,7 @@ class Target:
             return []
 
     def _sweep_epoch(self, epoch: int, keep: frozenset[str]) -> int:
-        """Another process that goes on with the job, or a task that fails and clears up, may remove the same files."""
+        """Sweep one epoch; another process of the job, or a failing task, may remove the same files meanwhile."""
         removed = 0
         with suppress(FileNotFoundError):
             for entry in self.files.entries(self.staging(epoch)):

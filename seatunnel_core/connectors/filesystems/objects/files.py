@@ -1,5 +1,7 @@
-"""The objects of a bucket as files: listed by the beginnings of their keys, read in ranges, published by a copy within
-the store. No byte goes through the driver.
+"""The objects of a bucket as files.
+
+They are listed by the prefixes of their keys, read in ranges, and published by a copy within the store, so that no
+byte goes through the driver.
 """
 
 import errno
@@ -24,7 +26,7 @@ from seatunnel_core.connectors.filesystems.staged_name import STAGING
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _REMOVALS = 4
-"""So often a removal is tried before the commit counts as failed."""
+"""How many times a removal is tried before the commit counts as failed."""
 
 _PAUSE_S = 0.2
 
@@ -37,7 +39,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
     store: ObjectStore
     gone_is_published: bool = False
-    """What the user says of a staged object and its copy that are both gone."""
+    """Whether a staged object counts as published if it and its copy are both gone, as the user states."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -56,6 +58,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return tuple(f"{scheme}://{self.store.bucket}" for scheme in self.store.schemes[1:])
 
     def key(self, path: str) -> str:
+        """Return the key of the object at a path."""
         return path[len(self.top) + 1 :]
 
     def _prefix(self, folder: str) -> str:
@@ -78,7 +81,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return self._version(found)
 
     def versions(self, folder: str, walk: Walk, way: Way) -> Iterator[FileVersion]:
-        """In one listing, whose pages come in the order of the keys."""
+        """Yield the files of one deep listing, whose pages come in the order of the keys."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
@@ -135,7 +138,7 @@ class ObjectFileSystem(RemoteFileSystem):
             yield folder, [_entry(path, is_folder=False) for path in of_folder]
 
     def remove(self, path: str) -> bool:
-        """The server does not say whether there was something; who asks has just seen it."""
+        """Remove an object that the caller has just seen: the server does not report whether it existed."""
         self.store.delete([self.key(path)])
         return True
 
@@ -165,8 +168,10 @@ class ObjectFileSystem(RemoteFileSystem):
         return StagedObject(self.store, self.key(staged), staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """What is staged goes when its copy is there. So a server that is killed meanwhile loses nothing, and where
-        both are there the step was done: by a request whose answer was lost, or by a process that was killed.
+        """Copy the staged object, and remove it once the copy exists.
+
+        So a server that is killed meanwhile loses nothing. If both objects exist, the copy was made by a request whose
+        answer was lost, or by a process that was killed.
         """
         size = stored.number(receipt, "size")
         there = self._is(staged, target, size)
@@ -184,8 +189,11 @@ class ObjectFileSystem(RemoteFileSystem):
         self._consume(staged, target)
 
     def _consume(self, staged: str, target: str) -> None:
-        """Remove what is published. It is not published before that: if a consumer takes the target away and the
-        process is killed while the staged object is still there, the next one publishes it again."""
+        """Remove a staged object after its copy. Only then it counts as published.
+
+        If a consumer moved the target away and the process was killed before the removal, the next one would publish
+        the object again.
+        """
         for tried in range(_REMOVALS):
             time.sleep(tried * _PAUSE_S)
             try:
@@ -216,7 +224,7 @@ class ObjectFileSystem(RemoteFileSystem):
             raise
 
     def _is(self, staged: str, target: str, size: int) -> bool | None:
-        """Whether the object is what was staged; ``None`` when there is none."""
+        """Return whether the object at ``target`` is a copy of the staged one; ``None`` if there is none."""
         try:
             found = self.store.head(self.key(target))
         except FileNotFoundError:
@@ -236,7 +244,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return f"{target} is there and is another object than the one that was staged as {staged}; move it away"
 
     def discard(self, staged: str) -> bool:
-        """With the upload of a task that died before it was complete."""
+        """Remove a staged object, and the upload of a task that died before it was complete."""
         key = self.key(staged)
         for upload in list(self.store.uploads(key)):
             with suppress(FileNotFoundError):  # it was completed, or another process was faster
@@ -245,7 +253,10 @@ class ObjectFileSystem(RemoteFileSystem):
 
 
 class _OpenObject(RemoteOpenFile):
-    """Every range is asked for with the ETag of the listing, so no byte of another version is ever read."""
+    """An object that is open for reading; every range is requested with the ETag of the listing.
+
+    So no byte of another version is ever read.
+    """
 
     def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:
         super().__init__(version)
@@ -264,7 +275,7 @@ class _OpenObject(RemoteOpenFile):
             raise self._failed(error) from error
 
     def check(self) -> None:
-        """Each range was of the version."""
+        """Do nothing: each range was of the listed version."""
 
     def _require(self, now: FileVersion | None) -> None:
         if now is None:

@@ -1,8 +1,8 @@
-"""How a file is staged in an object store: as an object below ``<target>/.seatunnel/<job>/…``, put in one request where
-it is small, else uploaded in parts.
+"""Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
-An upload in parts has a note in its place until it is complete: not every server lists uploads by the beginning of
-their keys (MinIO lists those of one key only), and a sweep has to find those of tasks that died.
+A small object is put in one request, a larger one is uploaded in parts. Until such an upload is complete, a note has
+its key: not every server lists uploads by a prefix of their keys (MinIO lists those of one key only), and a sweep has
+to find the uploads of tasks that died.
 """
 
 import errno
@@ -15,23 +15,23 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Of the first thousand parts of an upload; of each thousand that follows, twice as much as before. Stores take 10,000
+"""The size of the first thousand parts of an upload; it doubles with each further thousand. Stores take 10,000
 parts."""
 
 NOTE = b"\n"
-"""With a byte in it, which a bucket whose quota is used up does not take."""
+"""The content of a note: one byte, which a bucket without quota left refuses."""
 
 
 def mark(staged: str) -> str:
-    """The value of ``MARK``: which attempt wrote it, in signs that a header takes."""
+    """Return the value of ``MARK``, a hash of the staged path: it names the attempt and fits into a header."""
     return blake2b(staged.encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 class StagedObject(StagedOutput):
-    """Sends a part whenever one is full, so that no more than that is held."""
+    """Sends a part whenever one is full, so that no more than one is held."""
 
     def __init__(self, store: ObjectStore, key: str, staged: str) -> None:
-        """``staged`` is the path, and ``key`` what the bucket calls it."""
+        """Take the path ``staged``, and its ``key`` in the bucket."""
         self._store, self._key, self._mark = store, key, mark(staged)
         self._held = bytearray()
         self._upload = ""
@@ -40,6 +40,7 @@ class StagedObject(StagedOutput):
         self.stream = pa.PythonFile(_Sink(self), mode="w")
 
     def take(self, data: bytes) -> None:
+        """Add bytes, and send the parts that are full."""
         self._held += data
         while len(self._held) >= (size := PART_BYTES << (len(self._etags) // 1000)):
             self._send(bytes(memoryview(self._held)[:size]))
@@ -63,14 +64,14 @@ class StagedObject(StagedOutput):
 
 
 def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], size: int, *, new: bool) -> None:
-    """Complete an upload, and look whether the object is there.
+    """Complete an upload, and check that the object exists.
 
-    A server that was killed meanwhile may have lost parts, or say that it was done though it was not; and where only
-    the answer was lost it says that there is no such upload. ``docs/decisions/object-stores.md`` has what was measured.
+    A server that is killed meanwhile may lose parts, or report success without having the object. If only its answer
+    was lost, it reports that there is no such upload. ``docs/decisions/object-stores.md`` has the measurements.
 
     Raises:
         FileExistsError: it has to be a ``new`` object, and there is another one.
-        OSError: with ``EIO`` where what was uploaded is lost.
+        OSError: with ``EIO`` if the uploaded parts are lost.
     """
     words = "the server says that it is complete, and has not got it"
     try:
@@ -92,7 +93,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """No file object of Python, which would close itself when it is given up."""
+    """A file object that is not one of Python's, which would close itself when it is given up."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

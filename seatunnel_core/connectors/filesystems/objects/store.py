@@ -1,4 +1,4 @@
-"""What the file connectors ask of an object store."""
+"""The interface of an object store, as the file connectors use it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -7,15 +7,15 @@ from typing import ClassVar
 from attrs import frozen
 
 MARK = "seatunnel-staged"
-"""The metadata of an object that tells as what it was staged."""
+"""The metadata of an object that identifies the staged object it was copied from."""
 
 LARGEST_COPY = 1 << 30
-"""Bytes of what is copied in one request: as much as every store takes, and copies before a client gives up waiting."""
+"""Bytes that are copied in one request: every store takes as many, and copies them before a client gives up waiting."""
 
 
 @frozen(kw_only=True)
 class Found:
-    """An object, as a listing or its own head shows it."""
+    """An object, as a listing or its own head reports it."""
 
     key: str
     size: int
@@ -26,7 +26,7 @@ class Found:
 
     etag: str
     mark: str = ""
-    """The value of ``MARK``; a listing does not tell it."""
+    """The value of ``MARK``; a listing does not report it."""
 
 
 @frozen(kw_only=True)
@@ -35,17 +35,17 @@ class Page:
 
     objects: Sequence[Found]
     folders: Sequence[str] = ()
-    """What the keys of further objects begin with, up to the next slash."""
+    """The common prefixes of further objects, up to the next slash."""
 
     more: str | None = None
-    """How to ask for the next page; ``None`` for the last one."""
+    """The token for the next page; ``None`` for the last one."""
 
 
 class ObjectStore(ABC):
-    """One bucket, as one user. Picklable: it travels to tasks, and connects where it is used. Many threads may use it.
+    """One bucket, as one user. Picklable: it travels to tasks, and connects where it is used. Safe for many threads.
 
-    Raises everywhere ``OSError`` with the address of what was asked for: ``FileNotFoundError`` where there is no such
-    object or upload, ``PermissionError`` for a refusal, and with ``EIO`` what may be gone when it is tried again.
+    All methods raise ``OSError`` with the address concerned: ``FileNotFoundError`` if there is no such object or
+    upload, ``PermissionError`` for a refusal, and ``EIO`` for failures that may pass.
     """
 
     task_modules: ClassVar[tuple[str, ...]]
@@ -56,67 +56,76 @@ class ObjectStore(ABC):
     @property
     @abstractmethod
     def schemes(self) -> tuple[str, ...]:
-        """How an address begins, as ``s3``; the first one is ours, others are understood."""
+        """The schemes of its addresses, such as ``s3``; we write the first one and understand the others."""
 
     @abstractmethod
-    def head(self, key: str) -> Found: ...
+    def head(self, key: str) -> Found:
+        """Return an object with its mark."""
 
     @abstractmethod
     def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:
-        """What lies below a prefix: all of it, or up to the next slash."""
+        """Return a page of what lies below a prefix: all of it if ``deep``, else up to the next slash."""
 
     @abstractmethod
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        """A range of bytes. Raises ``FileExistsError`` when the object has another ETag."""
+        """Return a range of bytes.
+
+        Raises:
+            FileExistsError: the object has another ETag.
+        """
 
     @abstractmethod
     def put(self, key: str, body: bytes, mark: str = "") -> None:
-        """A small object; replaces what is there."""
+        """Write a small object; replaces an existing one."""
 
     @abstractmethod
     def copy(self, source: str, key: str) -> None:
-        """Make an object of another one of up to ``LARGEST_COPY``, with its mark, all within the store.
+        """Copy an object of up to ``LARGEST_COPY`` with its mark, within the store.
 
         Raises:
-            FileExistsError: there is one already; not every server looks.
+            FileExistsError: the key is taken; not every server checks that.
             FileNotFoundError: there is no such source.
         """
 
     @abstractmethod
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove up to 1,000 objects, be they there or not."""
+        """Remove up to 1,000 objects, whether they exist or not."""
 
     # -- uploads in parts -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def begin(self, key: str, mark: str) -> str:
-        """Begin an upload, and say its id."""
+        """Begin an upload, and return its id."""
 
     @abstractmethod
     def send(self, key: str, upload: str, number: int, part: bytes) -> str:
-        """Send a part, from 1 on, and say its ETag."""
+        """Send a part, numbered from 1, and return its ETag."""
 
     @abstractmethod
     def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
-        """As ``send``, a range of another object, of up to ``LARGEST_COPY``."""
+        """Send a range of another object, of up to ``LARGEST_COPY``, as a part, and return its ETag."""
 
     @abstractmethod
     def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
-        """Make the object of its parts; where it has to be a ``new`` one and there is one, raises ``FileExistsError``.
+        """Assemble the object from its parts.
 
-        A server that was killed meanwhile may say that it was done though it was not: look.
+        A server that was killed meanwhile may report success without having the object, so check it.
+
+        Raises:
+            FileExistsError: it has to be a ``new`` object, and there is one already.
         """
 
     @abstractmethod
-    def abort(self, key: str, upload: str) -> None: ...
+    def abort(self, key: str, upload: str) -> None:
+        """End an upload without an object, and free its parts."""
 
     @abstractmethod
     def uploads(self, key: str) -> Iterator[str]:
-        """The ids of the uploads to one key."""
+        """Yield the ids of the uploads to one key."""
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:
-        """Raise ``OSError`` where nothing could be staged or published, as far as that can be told by asking.
+        """Raise ``OSError`` if nothing could be staged or published, as far as requests can tell.
 
         Args:
             folder: the prefix of the staging folder.
@@ -124,4 +133,4 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def days_of_objects(self, prefix: str) -> Sequence[int]:
-        """After how many days rules of the bucket remove objects below a prefix. Never raises."""
+        """Return after how many days rules of the bucket remove objects below a prefix. Never raises."""

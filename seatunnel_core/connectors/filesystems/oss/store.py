@@ -19,7 +19,7 @@ from seatunnel_storage_api.retry import Backoff
 Answer = TypeVar("Answer")
 
 _PATIENCE = Backoff(attempts=8, first_wait_ms=100, longest_wait_ms=3_000)
-"""Ten seconds. A request may be sent more than once: each gives the same again."""
+"""Ten seconds. Each request may be sent more than once with the same result."""
 
 _NEW = {"x-oss-forbid-overwrite": "true"}
 _MARK = f"x-oss-meta-{MARK}"
@@ -33,7 +33,7 @@ _WRITTEN = {
     "a folder in it is written as namespace": "a folder in it belongs into path",
     " in plugin-config": "",
 }
-"""What the storage calls its keys, and what the connector calls them."""
+"""The names of options in messages of the storage, and the names that the connector has for them."""
 
 _making = threading.Lock()
 _clients: dict[str, Any] = {}
@@ -45,7 +45,7 @@ class OssStore(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """With the keys of the storage."""
+    """The options, by the keys of the storage."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2", "seatunnel_storage_hdfs")
 
@@ -55,7 +55,7 @@ class OssStore(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """oss2's, one for all that this process does in the bucket."""
+        """The one client of this process for the bucket, an ``oss2.Bucket``."""
         key = repr((os.getpid(), sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
@@ -151,7 +151,7 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Where a bucket has versioning, on or suspended, OSS would let a copy replace an object."""
+        """Check that a second put to the same key is refused: with versioning, a copy would replace an object."""
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))
@@ -184,7 +184,7 @@ class OssStore(ObjectStore):
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """What the storage's client raises, as ``OSError`` with the path as we write it and the names of our options."""
+    """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
     try:
         yield
     except CheckpointStorageError as error:
@@ -198,5 +198,5 @@ def _told(path: str) -> Iterator[None]:
 
 
 def in_our_words(error: CheckpointStorageError) -> str:
-    """What it says, with the names of the connector's options."""
+    """Return the message of an error with the connector's names of options."""
     return re.sub("|".join(map(re.escape, _WRITTEN)), lambda found: _WRITTEN[found[0]], str(error))

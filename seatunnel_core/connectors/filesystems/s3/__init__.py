@@ -1,1 +1,1 @@
-"""S3, and servers that speak as it does."""
+"""S3, and servers with the same protocol."""

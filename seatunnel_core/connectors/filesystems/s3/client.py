@@ -1,4 +1,4 @@
-"""The way to a bucket: where it is and who asks, with the names of SeaTunnel and of Hadoop's S3A client."""
+"""The connection to a bucket: server and credentials, by the option names of SeaTunnel and of Hadoop's S3A client."""
 
 import errno
 import importlib.util
@@ -25,7 +25,7 @@ DEFAULT_REGION = "us-east-1"
 CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60
 CONNECTIONS = 32
-"""Kept open; more threads than these open one for each request."""
+"""How many are kept open; further threads open one for each request."""
 
 _CHAINS: Mapping[str, tuple[str, ...]] = {
     "EnvironmentVariableCredentialsProvider": ("env",),
@@ -37,7 +37,7 @@ _CHAINS: Mapping[str, tuple[str, ...]] = {
     "DefaultAWSCredentialsProviderChain": (),
     "DefaultCredentialsProvider": (),
 }
-"""Those that botocore asks, by its names for them; all of its own without a name."""
+"""The providers that botocore asks, by its names for them; an empty tuple stands for its whole chain."""
 
 PROVIDERS = (
     *("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "AnonymousAWSCredentialsProvider"),
@@ -54,7 +54,7 @@ _clients: dict[str, Any] = {}
 
 @frozen(kw_only=True)
 class Connection:
-    """How to reach a server, and as whom."""
+    """The address of a server, and the credentials for it."""
 
     endpoint: str | None
     """A URL; ``None`` for Amazon's own."""
@@ -68,7 +68,7 @@ class Connection:
     """``hadoop_s3_properties``."""
 
     def client(self) -> Any:
-        """boto3's, one for all that this process does over the connection.
+        """Return the one client of this process for the connection, made by boto3.
 
         Raises:
             OSError: there are no credentials.
@@ -80,11 +80,11 @@ class Connection:
 
     @property
     def key(self) -> str:
-        """Of a client: a process that was forked must not go on with that of the other."""
+        """The key of a client, with the process: after a fork the child must not use the client of its parent."""
         return repr((os.getpid(), astuple(self)))
 
     def check(self) -> None:
-        """Raise ``UsageError`` for what cannot work, as far as it can be told without asking anybody."""
+        """Raise ``UsageError`` for options that cannot work, without any request."""
         if importlib.util.find_spec("boto3") is None:
             raise UsageError("S3File needs boto3: run pip install 'seatunnel-core[s3]'")
         pair = [name for name in ("access_key", "secret_key") if not getattr(self, name)]
@@ -97,10 +97,12 @@ class Connection:
 
 
 def provider_of(written: str | None, *, has_keys: bool) -> str:
-    """The simple name of a provider. Without one the two keys are taken if they are there, else what botocore finds.
+    """Return the simple name of a provider.
+
+    Without one, the two keys are used if they are set, else what botocore finds.
 
     Raises:
-        UsageError: it is not known.
+        UsageError: it is unknown.
     """
     if not written:
         return "SimpleAWSCredentialsProvider" if has_keys else "DefaultCredentialsProvider"
@@ -114,10 +116,10 @@ def provider_of(written: str | None, *, has_keys: bool) -> str:
 
 
 def endpoint_of(written: str | None, properties: Mapping[str, str]) -> str | None:
-    """The URL of a server that may be written without a scheme.
+    """Return the URL of a server that may be written without a scheme.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no address of a server.
     """
     if not (written or "").strip():
         return None
@@ -166,7 +168,7 @@ def _made(connection: Connection) -> Any:
 
 
 def _credentials(connection: Connection, session: Any) -> Any:
-    """``None`` where none are needed."""
+    """Return the credentials of a connection, ``None`` if none are needed."""
     from botocore.credentials import Credentials
 
     if connection.provider.startswith("Anonymous"):
@@ -189,7 +191,7 @@ def _credentials(connection: Connection, session: Any) -> Any:
 
 
 class _Fixed:
-    """Hands out credentials that were found before, in the place where a session looks for them."""
+    """Hands out given credentials where a session looks for a provider."""
 
     def __init__(self, credentials: Any) -> None:
         self._credentials = credentials
@@ -206,27 +208,27 @@ _REMEDIES = {
     "AccessDenied": ". Let this key list the bucket and its uploads, and get, put and delete objects",
     "RequestTimeTooSkewed": ". Set the clock of this machine",
 }
-"""By the server's code."""
+"""What to do, by the server's code."""
 
 _CONNECTING = {
     "SSLError": ". Name the certificate's file as fs.s3a.ssl.ca-file in hadoop_s3_properties; a server without TLS has "
     "http:// in fs.s3a.endpoint",
     "EndpointConnectionError": ". Correct fs.s3a.endpoint, or start the server",
 }
-"""By botocore's class."""
+"""What to do, by botocore's class of the error."""
 
 # -- what a server says -----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """What botocore raises, as ``OSError`` with the path as we write it.
+    """Translate errors of botocore into ``OSError``, with our form of the path.
 
     Raises:
-        FileNotFoundError: there is no such object, or upload.
-        FileExistsError: there is an object, or another one than was asked for.
-        PermissionError: the server refuses.
-        OSError: with ``EIO`` what may be gone when it is tried again.
+        FileNotFoundError: there is no such object or upload.
+        FileExistsError: there is an object, or another version than the requested one.
+        PermissionError: the server refuses the request.
+        OSError: anything else; ``EIO`` for failures that may pass.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 

@@ -1,4 +1,4 @@
-"""A bucket of S3, and of servers that speak as it does, by boto3."""
+"""A bucket of S3, and of servers with the same protocol, by boto3."""
 
 import errno
 import secrets
@@ -17,10 +17,10 @@ Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
 _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
-"""Half a minute: as long as a server takes to be started again."""
+"""Half a minute: as long as the restart of a server takes."""
 
 _answered: set[str] = set()
-"""The keys of connections whose server has said something."""
+"""The keys of connections whose server has answered at least once."""
 
 
 @frozen(kw_only=True)
@@ -41,8 +41,10 @@ class S3Store(ObjectStore):
         return self.connection.client()
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
-        """The answer about a key; asked again while it may pass: not for long as long as the server has not answered at
-        all, as somebody may have written a wrong address and waits."""
+        """Send a request about a key, and repeat it while the failure may pass.
+
+        The patience is short until the server has answered once: the address may be wrong, and the user waits.
+        """
 
         def asked() -> Answer:
             try:
@@ -79,7 +81,7 @@ class S3Store(ObjectStore):
         )
 
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        """The body is read within the question: it may break off."""
+        """Return the range; the body is read within the request, because it may break off."""
         given = {"Bucket": self.bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": etag}
         return self._ask(key, lambda client: bytes(client.get_object(**given)["Body"].read()))
 
@@ -88,7 +90,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.put_object(**given))
 
     def copy(self, source: str, key: str) -> None:
-        """S3 looks whether there is an object; MinIO and versitygw do not."""
+        """Copy with ``If-None-Match``, which S3 respects, and MinIO and versitygw ignore."""
         given = {"Bucket": self.bucket, "Key": key, "CopySource": self._source(source), "IfNoneMatch": "*"}
         self._ask(key, lambda client: client.copy_object(**given))
 
@@ -130,7 +132,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload))
 
     def uploads(self, key: str) -> Iterator[str]:
-        """Not every server lists uploads by the beginning of their keys: MinIO lists those of one key only."""
+        """Yield the uploads of exactly this key; see ``objects.staged`` for servers that list no others."""
         given = {"Bucket": self.bucket, "Prefix": key}
         pages = self._ask(key, lambda client: list(client.get_paginator("list_multipart_uploads").paginate(**given)))
         for page in pages:
