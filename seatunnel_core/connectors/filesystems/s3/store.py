@@ -38,6 +38,7 @@ class S3Store(ObjectStore):
 
     @property
     def client(self) -> Any:
+        """boto3's client, one for all that this process does over the connection."""
         return self.connection.client()
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
