@@ -128,4 +128,5 @@ def _by_old_name(method: Callable[..., Any], old: str, new: str) -> Callable[...
         )
         return method(*arguments, **named)
 
+    call.__doc__ = f"Call ``{new}``, which is the name of this method now."
     return call

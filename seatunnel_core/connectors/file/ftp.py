@@ -24,7 +24,7 @@ OPTIONS: tuple[Option[Any], ...] = (HOST, PORT, USER, PASSWORD, MODE, CONTROL_EN
 
 
 def file_system(options: Options) -> FileSystem:
-    """The server of a source or a sink."""
+    """Return the server of a source or a sink."""
     host = options[HOST]
     given = {"port": options[PORT], "username": options[USER], "password": options[PASSWORD] or ""}
     return FsspecFileSystem(

@@ -63,7 +63,7 @@ _STORAGE = {
 
 
 def file_system(options: Options) -> FileSystem:
-    """The cluster of a source or a sink."""
+    """Return the cluster of a source or a sink."""
     try:
         from seatunnel_storage_hdfs import webhdfs
     except ModuleNotFoundError as error:

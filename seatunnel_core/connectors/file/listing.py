@@ -1,4 +1,4 @@
-"""Which files a source reads, and what the names of their folders say."""
+"""Selecting the files that a source reads, and the partition keys in their paths."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from seatunnel_core.errors import SourceError
 
 @frozen(kw_only=True)
 class Listing:
-    """How to list. Nothing is opened."""
+    """How files are listed. No file is opened."""
 
     path: str
     recursive: bool = True
@@ -25,7 +25,7 @@ class Listing:
     """``csv`` or ``.csv``: other files are left out."""
 
     partitions: tuple[str, ...] = ()
-    """Only files below one of these folders, such as ``year=2013/month=1``; all of them when it is empty."""
+    """Only files below one of these folders, such as ``year=2013/month=1``; empty for all."""
 
     modified_from_ns: int | None = None
     """Only files that were last changed then or later: nanoseconds since 1970."""
@@ -34,23 +34,23 @@ class Listing:
     """Only files that were last changed before."""
 
     watched: bool = False
-    """Whether a pattern may name nothing yet."""
+    """Whether a pattern may match nothing yet."""
 
     within: FileSystem = field(factory=LocalFileSystem)
 
     def files(self) -> list[FileVersion]:
-        """The files, sorted by path; empty for an empty folder.
+        """Return the files, sorted by path; none for an empty folder.
 
         Raises:
-            SourceError: the path is not there, cannot be listed, or the pattern is not a regular expression.
+            SourceError: the path does not exist or cannot be listed, or the pattern is not a regular expression.
         """
         return sorted(self.found(), key=lambda version: version.path)
 
     def found(self) -> Iterator[FileVersion]:
-        """The files one by one, in no order, for whom the first ones are enough.
+        """Yield the files in no order, for callers to which the first ones are enough.
 
         Raises:
-            SourceError: as ``files`` does.
+            SourceError: as ``files``.
         """
         try:
             expression = re.compile(self.pattern) if self.pattern else None
@@ -81,5 +81,5 @@ class Listing:
 
 
 def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:
-    """The keys of all files' folders, in the order in which they first appear."""
+    """Return the keys in the folders of all files, in the order in which they first appear."""
     return tuple(dict.fromkeys(key for version in files for key in partitions(version.path)))

@@ -71,7 +71,7 @@ logger = logging.getLogger("seatunnel.connectors")
 
 
 def file_system(options: Options) -> FileSystem:
-    """The bucket of a source or a sink."""
+    """Return the bucket of a source or a sink."""
     try:
         from seatunnel_storage_hdfs import backends
         from seatunnel_storage_hdfs.oss.storage import connect
@@ -88,7 +88,7 @@ def file_system(options: Options) -> FileSystem:
 
 
 def _properties(written: Mapping[str, Any], backend: "Backend") -> dict[str, str]:
-    """What the client is told of Hadoop's keys."""
+    """Return those of Hadoop's properties that the client understands, and refuse unknown ones."""
     given = {}
     for key, value in written.items():
         if key.startswith(_TUNING):

@@ -1,4 +1,4 @@
-"""Reads one split of one file in its format, and finds out columns where the job gives none."""
+"""Reads one split of one file in its format, and infers columns if the job declares none."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,22 +23,22 @@ class FileReading:
 
     format: SourceFormat
     declared: pa.Schema | None
-    """The columns that the job declares, in the order of the file; ``None`` when the files tell."""
+    """The columns that the job declares, in the order of the file; ``None`` if they are inferred from the files."""
 
     chosen: tuple[str, ...] = ()
     """``read_columns``; empty for all."""
 
     defaults: Mapping[str, Any] = field(factory=dict)
-    """What a column has where the file has nothing or null, by name."""
+    """The value of a column where the file has nothing or null, by name."""
 
     lacks_any: bool = False
     """Whether a file may lack any column that may be null."""
 
     def infer(self, file: OpenFile) -> pa.Schema:
-        """The columns of a file by itself.
+        """Return the columns that a file has by itself.
 
         Raises:
-            SourceError: they cannot be told; names the file.
+            SourceError: they cannot be inferred; the message names the file.
         """
         try:
             return self.format.infer(file)
@@ -48,11 +48,14 @@ class FileReading:
     def read(
         self, file: OpenFile, body: Mapping[str, Any], context: ReadContext, folders: Mapping[str, str | None]
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of the split ``body``, with the columns of ``wanted``.
+        """Yield the rows of a split, with the columns of ``wanted``.
 
         Args:
-            folders: what the names of the file's folders say: of a column that the schema declares, too, it stands
-                where the file has nothing or null.
+            file: the file of the split.
+            body: of the split.
+            context: receives bad rows.
+            folders: the values of the file's partitions. If the schema declares such a column, the value is used where
+                the file has nothing or null.
         """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
@@ -64,7 +67,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """What takes the place of null and of columns that the file has not, by name."""
+        """Return, by column, the value that replaces null and the column itself if the file lacks it."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:
@@ -79,10 +82,10 @@ class FileReading:
         return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
-        """Those of ``columns`` that the job reads.
+        """Return the columns that the job reads.
 
         Raises:
-            SourceError: ``read_columns`` names one that is not there.
+            SourceError: ``read_columns`` names an unknown one.
         """
         unknown = [name for name in self.chosen if name not in columns.names]
         if unknown:
@@ -98,7 +101,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """The columns as a file may have them: null where another value takes its place."""
+    """Return the columns as a file may have them: nullable if null is replaced by another value."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 
@@ -119,10 +122,11 @@ def _values(rows: pa.RecordBatch, column: pa.Field, absent: Mapping[str, Any]) -
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """The columns of a table from those of its files.
+    """Merge the columns of several files into those of one table.
 
     Args:
-        typed: whether the files say which types they have, so that types that do not go together are an error.
+        found: the columns of each file.
+        typed: whether files declare their types, so that types which do not go together are an error.
 
     Raises:
         SourceError: two files have types for a column that do not go together.

@@ -48,7 +48,7 @@ _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 
 
 def file_system(options: Options) -> ObjectFileSystem:
-    """The bucket of a source or a sink."""
+    """Return the bucket of a source or a sink."""
     match = _BUCKET.fullmatch(options[BUCKET] or "")
     if match is None:
         raise UsageError(

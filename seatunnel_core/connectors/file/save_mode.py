@@ -1,13 +1,13 @@
-"""How a file sink empties its target: once, and never behind the back of an engine that has taken the job over (R6).
+"""How a file sink empties its target: once, and never after another engine has taken over the job (protocol rule R6).
 
 ::
 
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>     the fence: a folder; a note in a bucket
 
-Each start makes a fence of its own and takes away those of earlier processes, before it publishes anything. What is to
-go is moved into the fence's folder, which fails when that is gone: a process that was asleep moves nothing any more. In
-a bucket nothing is moved: the note is looked for before each removal, so such a process may finish one that it had
-begun.
+Each start makes a fence of its own and removes those of earlier processes, before it publishes anything. What is to be
+removed is first moved into the folder of the fence, which fails if that is gone: a suspended process that resumes moves
+nothing any more. A bucket has no folders to move into: the note is checked before each removal, so a process that is
+suspended in between may finish one removal.
 """
 
 import errno
@@ -24,13 +24,13 @@ from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.errors import SinkError
 
 _TRIES = 20
-"""So often a folder is removed again into which another process has moved something meanwhile."""
+"""How many times a folder is removed into which another process has moved something meanwhile."""
 
 _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
 
 class Fence:
-    """One target folder, as the save mode of one sink of one pipeline changes it in one epoch."""
+    """The save mode of one sink of one pipeline on its target, in one epoch."""
 
     def __init__(self, target: Target, context: SinkContext) -> None:
         self._target = target
@@ -44,7 +44,10 @@ class Fence:
     # -- the fence ------------------------------------------------------------------------------------------------
 
     def shut_out_older(self) -> None:
-        """From here on no earlier process moves anything out of the target. Those of this one wait for each other."""
+        """Keep earlier processes from moving anything out of the target.
+
+        Pipelines of this process wait for each other.
+        """
         if self._context.process == 1:  # the first of the job
             return
         with self._told("cannot be written"):
@@ -53,12 +56,12 @@ class Fence:
                     self._take_down(entry)
 
     def _is_older(self, fence: Entry) -> bool:
-        """Without numbers of processes, as a test may have it, epochs tell."""
+        """Return whether a fence is of an earlier process, or, without a number of the process, of an earlier epoch."""
         process, epoch, *_ = map(int, fence.name.split("-"))
         return (process, 0 if process else epoch) < (self._context.process, 0 if process else self._context.epoch)
 
     def begin(self) -> None:
-        """Put up the fence. Whoever does so looks then whether the job is still its own."""
+        """Put up the fence. The caller has to check afterwards that the job is still its own."""
         with self._told("cannot be written"):
             if self._files.has_folders:
                 self._files.make_staging(self._fence, self._target.root)
@@ -66,7 +69,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """The job has ended. Without ``fences`` there are none, and nothing is listed."""
+        """Remove the fences of an ended job. Without ``fences`` there are none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._told("cannot be swept"):
@@ -113,12 +116,12 @@ class Fence:
     def existing(
         self, below: "Sequence[re.Pattern[str]]" = (), expression: str = "", time_format: str = ""
     ) -> list[Entry]:
-        """What lies in the target and does not come from this job, hidden things left out.
+        """Return the visible entries of the target that this job did not write.
 
         Args:
-            below: where the path has variables: how the folders below the target are called that count as it.
-            expression: of the sink's file names.
-            time_format: what ``${now}`` in it looks like.
+            below: if the path has variables, the names of the folders below the target that belong to it.
+            expression: the pattern of the sink's file names.
+            time_format: the format of ``${now}`` in it.
         """
         own = re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
         folders = [self._target.root]
@@ -132,8 +135,10 @@ class Fence:
         return [entry for entry in self._files.entries(folder) if not entry.name.startswith(".")]
 
     def _is_own(self, entry: Entry, own: re.Pattern[str]) -> bool:
-        """Whether it is, or holds, a file that this job published: another pipeline of it may write here too. A folder
-        in which the job stages is the target of another of its sinks."""
+        """Return whether the entry is, or holds, a file that a pipeline of this job published.
+
+        A folder in which the job stages is the target of another of its sinks, so it is its own, too.
+        """
         if not entry.is_folder or entry.is_link:
             return own.match(entry.name) is not None
         staging = f"/{STAGING}/{self._target.job_id}/"
@@ -145,7 +150,7 @@ class Fence:
     # -- taking it away -------------------------------------------------------------------------------------------
 
     def drop(self, entries: Iterable[Entry]) -> None:
-        """Remove them, folders with all that is in them, so that they stay away when the machine crashes.
+        """Remove the entries, folders with everything in them, durably.
 
         Raises:
             SinkError: another engine goes on with the job.

@@ -24,7 +24,7 @@ OPTIONS: tuple[Option[Any], ...] = (HOST, PORT, USER, PASSWORD, KEY_FILE)
 
 
 def file_system(options: Options) -> FileSystem:
-    """The server of a source or a sink."""
+    """Return the server of a source or a sink."""
     given = {"port": options[PORT], "username": options[USER], "password": options[PASSWORD]}
     given["key_filename"] = options[KEY_FILE]
     host = options[HOST]

@@ -1,4 +1,4 @@
-"""The sinks of files, which appear when the checkpoint that holds them is complete, each once; and ``LocalFile``."""
+"""The sinks of files, which appear once each when the checkpoint that holds them is complete; and ``LocalFile``."""
 
 from abc import abstractmethod
 from collections import OrderedDict
@@ -39,17 +39,17 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 
 OPEN_FILES = 64
-"""How many files one unit of work writes at the same time; more partitions make more, smaller files."""
+"""How many files one work unit writes at the same time; more partitions make more, smaller files."""
 
 
 class FileSink(Sink):
-    """What the sinks of all file systems have in common: everything but the file system."""
+    """The part that the sinks of all file systems share: everything but the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     retracts = True
     forgets = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
-    """The options that say which server has the files, where no path does."""
+    """The options that name the server of the files, if their path does not."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -85,13 +85,14 @@ class FileSink(Sink):
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Where the files go. Nothing is connected yet.
+        """Return the file system of the options, without a connection to it.
 
         Raises:
             UsageError: options do not go together, or a package is missing.
         """
 
     def target(self, context: SinkContext | WriterContext) -> Target:
+        """Return the target folder for a sink or a writer."""
         return Target.of(self.root, context, self.identifier, self.files)
 
     @property
@@ -100,7 +101,7 @@ class FileSink(Sink):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """A committable names folders and files below the target, whatever the rest of the path and the options say."""
+        """The fixed part of the path, and the server: a committable names folders and files below it by itself."""
         kept = {"file_format_type": "binary"} if self.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
         return {opt.PATH.key: self.root, **kept, **served}
@@ -154,16 +155,16 @@ class FileSink(Sink):
         return (("/".join(self.place_of(schema)), schema, self.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """There is nothing to create; but tables of two sources may end in one folder, too."""
+        """Refuse tables of different sources with different columns in one folder; there is nothing to create."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._places_taken)
 
     def place_of(self, schema: TableSchema) -> tuple[str, str]:
-        """The folder of a table below the target, and the pattern of its file names."""
+        """Return the folder of a table below the target, and the pattern of its file names."""
         return table_folder(self.template, schema), table_name_in(self.expression, schema)
 
     def written(self, schema: TableSchema) -> pa.Schema:
-        """The columns that go into the files of a table."""
+        """Return the columns of a table that its files contain."""
         wanted = self.sink_columns or schema.columns.names
         if not self.options[opt.PARTITION_IN_FILE]:
             wanted = [name for name in wanted if name not in self.partition_by]
@@ -218,8 +219,10 @@ class FileSink(Sink):
                     self.files.sync_folder(folder)
 
     def _published(self, target: Target, files: Sequence[StagedFile], *, again: bool) -> Iterator[str]:
-        """Publish all files, and give the folder of each. No new one is begun after the first error, and none is on its
-        way any more when that is raised."""
+        """Publish all files, and yield the folder of each.
+
+        No new file is begun after the first error, and none is still being published when that error is raised.
+        """
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
             yield from (target.publish(file, again=again) for file in files)
@@ -278,7 +281,7 @@ class LocalFileSink(FileSink):
 
 
 class FileSinkWriter(SinkWriter):
-    """Writes the rows of one attempt of one unit into files of the staging folder."""
+    """Writes the rows of one attempt of one work unit into files of the staging folder."""
 
     def __init__(self, sink: FileSink, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._sink = sink
@@ -301,7 +304,7 @@ class FileSinkWriter(SinkWriter):
         self._target.require(context.epoch)
 
     def write(self, batch: Batch) -> None:
-        """Nothing is written before all rows are known to be such as the format holds."""
+        """Write a batch, after checking that the format can hold all of its rows."""
         try:
             for place, columns, rows in list(self._parts(batch)):
                 self._write(place, columns, rows)
@@ -340,7 +343,7 @@ class FileSinkWriter(SinkWriter):
         return self._sink.written(schema)
 
     def _parts(self, batch: Batch) -> Iterator[tuple[tuple[str, str], pa.Schema, pa.RecordBatch]]:
-        """The rows of each file, prepared, with their columns and the file's place."""
+        """Yield, for each file, its folder and name pattern, its columns and its rows, prepared for the format."""
         chosen = self._columns[batch.table]
         folder, expression = self._places[batch.table]
         if not self._sink.partition_by:

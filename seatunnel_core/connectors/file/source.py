@@ -1,9 +1,9 @@
 """The sources of files, in byte ranges or row groups; and ``LocalFile``, whose files are local ones.
 
-The driver lists and takes the size and time of each file; it opens none. What has to be looked at (the quotes of a
-large CSV file, a Parquet footer, the first lines when there is no schema) is looked at in tasks. The body of a split
-holds ``path``, ``size``, ``mtime_ns`` and what the format says of its place in the file; ``columns`` when the job
-declares none, and ``keys`` when folders give columns.
+The driver lists the files with size and time and opens none. What has to be inspected (the quotes of a large CSV file,
+a Parquet footer, the first lines if there is no schema) is inspected in tasks. The body of a split holds ``path``,
+``size``, ``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if
+folders give columns.
 """
 
 import errno
@@ -40,7 +40,7 @@ from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.work.split import Split
 
 _LOOKED_INTO = 100
-"""Files that ``--check`` opens, to say what no task could read."""
+"""How many files ``--check`` opens, to report those that no task could read."""
 
 _OTHER_FORMAT = "Write the format of the files as file_format_type, or leave this one out with file_filter_pattern"
 
@@ -50,7 +50,7 @@ _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
 class FileSource(Source):
-    """What the sources of all file systems have in common: everything but the file system."""
+    """The part that the sources of all file systems share: everything but the file system."""
 
     waits = False
 
@@ -109,14 +109,14 @@ class FileSource(Source):
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Where the files are. Nothing is connected yet.
+        """Return the file system of the options, without a connection to it.
 
         Raises:
             UsageError: options do not go together, or a package is missing.
         """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks get no listing."""
+        """Leave out the listings, which tasks do not need."""
         return {**self.__dict__, "_looked_at": (), "_listed": ()}
 
     @property
@@ -196,7 +196,7 @@ class FileSource(Source):
     def _bodies(
         self, version: FileVersion, examined: list[Item], columns: pa.Schema, planning: Planning
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
-        """The body, bytes and rows of each split of one file."""
+        """Yield the body, bytes and rows of each split of one file."""
         body = version.body()
         tells = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
         if self._reading.declared is None and not tells:
@@ -205,7 +205,10 @@ class FileSource(Source):
             yield {**body, **place}, weight, rows
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
-        """The table as tasks read it. A key is compared with all columns, and is none when not all of it is read."""
+        """Return the table as tasks read it.
+
+        A key is compared with all columns; the table has none if ``read_columns`` leaves out a part of it.
+        """
         chosen = self._reading.wanted(columns) if columns.names else columns
         known = self._with_partitions(columns, keys) if columns.names else None
         with _wrong_schema(SourceError):
@@ -213,7 +216,7 @@ class FileSource(Source):
         return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
-        """Of a watched folder, those that stand in the path as it is written: ``/data/year=*``."""
+        """Return the keys of the folders; of a watched folder only those in its path, such as ``/data/year=*``."""
         if not self.options[opt.PARTITIONS]:
             return ()
         return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
@@ -222,16 +225,17 @@ class FileSource(Source):
         return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in columns.names)])
 
     def require_input(self) -> None:
-        """Lists until the first file."""
+        """List until the first file is found."""
         with self._what_to_write():
             next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """The schema, with what can be seen of the files from here: they are listed, and the first ones opened.
-        ``None`` where nothing is in them that tells columns which nobody declared.
+        """List the files, open the first ones, and return the schema; ``None`` if that cannot be inferred.
+
+        It cannot if all files are empty and nothing is declared.
 
         Raises:
-            SourceError: there is nothing to read, it cannot be read, or its columns cannot be told.
+            SourceError: there is nothing to read, it cannot be read, or its columns cannot be inferred.
         """
         with self._what_to_write():
             files = self._looked_at = self._listing.files()
@@ -314,7 +318,7 @@ def _wrong_schema(kind: type[SeaTunnelError]) -> Iterator[None]:
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:
-    """The rows with more columns of type string, each with one value."""
+    """Add columns of type string, each with one value in all rows."""
     for name, value in values.items():
         if name not in rows.schema.names:
             column = pa.nulls(rows.num_rows, pa.string()) if value is None else pa.repeat(value, rows.num_rows)

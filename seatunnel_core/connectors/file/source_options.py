@@ -23,7 +23,7 @@ LEAST_INTERVAL_MS = 100
 
 
 def _scan_interval(value: Any) -> int:
-    """As ``DURATION_MS``; SeaTunnel writes ``10S``, and also ``PT10S``."""
+    """Parse a duration as ``DURATION_MS``; SeaTunnel writes ``10S``, and also ``PT10S``."""
     is_iso = isinstance(value, str) and value.strip().upper().startswith("PT")
     interval_ms = DURATION_MS.parse(value.strip()[2:] if is_iso else value)
     if interval_ms < LEAST_INTERVAL_MS:
@@ -35,7 +35,7 @@ SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interva
 
 
 def _moment_ns(value: Any) -> int:
-    """A moment of the local time of the machine, in nanoseconds since 1970."""
+    """Parse a moment of the machine's local time into nanoseconds since 1970."""
     text = STRING.parse(value).strip()
     for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
         try:
@@ -288,7 +288,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
 
 
 def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
-    """The options of a source whose file system has these ones."""
+    """Return the options of a source on a file system with options of its own."""
     own = (*of_system, *OF_A_TABLE)
     return (*own, tables_option(each for each in own if each != ROW_ERRORS))
 

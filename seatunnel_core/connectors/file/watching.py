@@ -1,8 +1,8 @@
-"""Which files of a watched folder are new, and what has to be remembered to know that.
+"""Finding the new files of a watched folder, and what must be remembered to do so.
 
-A file is known by the hash of its path, whatever its time says: a late ``a.csv`` is seen after ``b.csv``. It is read
-once it was listed twice, the scan interval apart, with the same size and time, and it is read once. One that is gone is
-forgotten after two further listings, so that the memory is about as long as the folder.
+A file is identified by a hash of its path, whatever its time is: a late ``a.csv`` is found after ``b.csv``. It is read
+once it was listed twice, the scan interval apart, with the same size and time, and it is read only once. A file that
+has disappeared is forgotten after two further listings, so the memory is about as long as the folder.
 """
 
 import binascii
@@ -18,17 +18,17 @@ from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 from seatunnel_core.errors import StoredValueError
 
 MOST_FILES = 5_000
-"""So many files are taken up by one look: until their splits are emitted, they are part of every checkpoint."""
+"""How many files one poll takes up: until their splits are emitted, they are part of every checkpoint."""
 
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
-"""Endings of names that files have while they are written."""
+"""Endings of the names that files have while they are being written."""
 
 _NAME_BYTES = 12
 """96 bits: among a million files, two have the same name once in a hundred thousand million million tries."""
 
 _STATE_BYTES = 4
 _NAMED = 5
-"""So many files are named in a warning."""
+"""How many files a warning names."""
 
 Marks = Mapping[bytes, bytes]
 """Hashes of paths, each with a hash of size and time."""
@@ -39,23 +39,23 @@ class Memory:
     """What is remembered of a folder: 22 characters a file."""
 
     seen: Marks = field(factory=dict)
-    """Taken up, and there."""
+    """Taken up, and in the last listing."""
 
     missing: Marks = field(factory=dict)
-    """Taken up, and gone in the last listing."""
+    """Taken up, and missing in the last listing."""
 
     ready: Marks = field(factory=dict)
-    """Complete, and to be taken up."""
+    """Listed twice in this state, and not taken up yet."""
 
     fresh: Marks = field(factory=dict)
     """Listed once in this state."""
 
     listed_ms: int | None = None
-    """When the last listing was that counts, in milliseconds since 1970; ``None`` before the first."""
+    """When the last listing that counts took place, in milliseconds since 1970; ``None`` before the first."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":
-        """As a checkpoint holds it.
+        """Return the memory that a checkpoint holds.
 
         Raises:
             StoredValueError: it holds something else.
@@ -68,6 +68,7 @@ class Memory:
         )
 
     def body(self) -> dict[str, Any]:
+        """Return the memory as JSON values, for a checkpoint."""
         return {**{name: _packed(getattr(self, name)) for name in _SETS}, "listed_ms": self.listed_ms}
 
 
@@ -80,12 +81,13 @@ class Watch:
 
     interval_ms: int
     from_now_on: bool = False
-    """Whether what is there at the first look counts as read."""
+    """Whether files of the first listing count as read."""
 
     most: int = MOST_FILES
+    """How many files one poll takes up."""
 
     def look(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "Look":
-        """What is new in a complete listing."""
+        """Compare a complete listing with the memory, and return what has changed."""
         listed = {
             _name(version.path): (_state(version), version)
             for version in listing
@@ -111,19 +113,20 @@ class Watch:
 
 @frozen(kw_only=True)
 class Look:
-    """What one look found."""
+    """The result of one poll of a folder."""
 
     taken: tuple[FileVersion, ...]
     """The files to read, the oldest first."""
 
     changed: tuple[str, ...]
-    """The paths of files that were taken up and are not any more what they were."""
+    """The paths of files that have changed since they were taken up."""
 
     memory: Memory
     again_ms: int
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """A warning that names changed files, if there are any."""
         if not self.changed:
             return ()
         more = len(self.changed) - _NAMED
@@ -135,7 +138,10 @@ Listed = Mapping[bytes, tuple[bytes, FileVersion]]
 
 
 def _advanced(memory: Memory, listed: Listed) -> Memory:
-    """One interval later. A folder that looks empty forgets nothing: it may be a disk that is not mounted."""
+    """Return the memory after another interval.
+
+    An empty listing changes nothing: the disk of the folder may be unmounted.
+    """
     if not listed:
         return memory
     known = {**memory.missing, **memory.seen}
@@ -166,7 +172,7 @@ def _state(version: FileVersion) -> bytes:
 
 
 def _packed(marks: Marks) -> str:
-    """Sorted, so that the same memory has the same bytes."""
+    """Encode marks as base64, sorted by name, so that equal memories have equal bytes."""
     return b64encode(b"".join(name + marks[name] for name in sorted(marks))).decode()
 
 

@@ -1,7 +1,7 @@
-"""Files inside of archives: ``archive_compress_codec``.
+"""Files inside archives: ``archive_compress_codec``.
 
 An archive is one split. Its members are unpacked one after the other into a temporary file without a name, from which
-any format can be read; it is gone when the task is.
+any format can read; it disappears with the task.
 """
 
 import errno
@@ -32,7 +32,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Archived(SourceFormat):
-    """A format whose files lie in archives."""
+    """A format whose files are in archives."""
 
     def __init__(self, inner: SourceFormat, kind: str) -> None:
         self._inner = inner
@@ -64,7 +64,7 @@ class Archived(SourceFormat):
         file.check()
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
-        """The members, each open until the next one is asked for. Names that begin with . or _ are left out."""
+        """Yield the members, each open until the next one. Names that begin with ``.`` or ``_`` are left out."""
         with file.python_file() as content, _told_apart(file.version.path):
             for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
                 if is_visible(name):
@@ -96,7 +96,7 @@ class Member(LocalOpenFile):
 
 
 class _UnreadableError(Exception):
-    """Says what is wrong with a member."""
+    """A member that cannot be unpacked; the message says why."""
 
 
 _DAMAGED = (
@@ -107,7 +107,7 @@ _DAMAGED = (
 
 @contextmanager
 def _told_apart(path: str) -> Iterator[None]:
-    """Say of damaged bytes which archive, or which of its members, has them."""
+    """Turn errors of damaged bytes into a ``SourceError`` that names the archive or its member."""
     try:
         yield
     except (*_DAMAGED, OSError) as error:

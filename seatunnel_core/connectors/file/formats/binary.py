@@ -1,7 +1,7 @@
 """The format ``binary``: files of any kind, copied byte by byte under their own names.
 
 A row is one piece of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
-puts the pieces together again, so they have to arrive in order, in one unit of work: a split is a whole file.
+joins the pieces, so they have to arrive in order, in one work unit: a split is a whole file.
 """
 
 import os
@@ -34,14 +34,14 @@ COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("par
 
 _LONGEST_NAME = 255
 _OPEN_FILES = 64
-"""How many files are written at the same time; with one more, the one that was begun first has all its pieces."""
+"""How many files are written at the same time; with one more, the oldest has all its pieces."""
 
 _MOST_BYTES = 2**31 - 2
-"""Of one value, as Arrow counts in a column of them."""
+"""Of one value: Arrow's offsets in a column have 32 bits."""
 
 
 class Binary(SourceFormat):
-    """One split per file, empty ones too."""
+    """One split per file, also for empty ones."""
 
     typed = True
 
@@ -76,7 +76,7 @@ class Binary(SourceFormat):
         file.check()
 
     def _step(self, version: FileVersion) -> int:
-        """How many bytes one row holds."""
+        """Return how many bytes one row holds."""
         if not self.options[opt.COMPLETE_FILE]:
             return int(self.options[opt.CHUNK_SIZE])
         if version.size > _MOST_BYTES:
@@ -88,7 +88,7 @@ class Binary(SourceFormat):
 
 
 class BinaryFileWriter(FileWriter):
-    """What the sink asks a format for; the files themselves are written by ``BinarySinkWriter``."""
+    """The properties of the format for the sink; ``BinarySinkWriter`` writes the files."""
 
     suffix: ClassVar[str] = ""
     is_text: ClassVar[bool] = False
@@ -111,7 +111,7 @@ class BinaryFileWriter(FileWriter):
 
 
 class BinarySinkWriter(SinkWriter):
-    """Puts the pieces of one attempt of one unit together in the staging folder."""
+    """Joins the pieces of one attempt of one work unit in the staging folder."""
 
     def __init__(self, sink: "FileSink", schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._target = sink.target(context)
@@ -204,7 +204,7 @@ class _Copy:
 
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """What the committable says of it besides its names."""
+    """What the committable holds of it besides its names."""
 
     @property
     def expected(self) -> str:

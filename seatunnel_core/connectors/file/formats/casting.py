@@ -1,6 +1,6 @@
-"""Casts the values of typed files to the types of a table, and refuses each that would become another.
+"""Casts values of typed files to the types of a table, and refuses each value that would change.
 
-Arrow checks most casts itself; the others are made back, and compared.
+Arrow checks most casts itself; the others are cast back and compared.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from seatunnel_core.rows.values import plain
 
 
 def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """As Arrow does it, and from texts, which stand for times and nulls where a format has no type for them.
+    """Cast an array as Arrow does, and texts also to times and null, for formats without such types.
 
     Raises:
-        ValueError: a value would become another.
-        pa.ArrowNotImplementedError: no value of the type becomes one of the other.
+        ValueError: a value would change.
+        pa.ArrowNotImplementedError: there is no cast between the types.
     """
     if of.is_string(array.type) and (of.is_time(kind) or of.is_null(kind)):
         return pa.array([plain(value, kind) for value in array.to_pylist()], kind)
@@ -38,7 +38,7 @@ def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _require_same(found: pa.Array, made: pa.Array) -> None:
-    """Raise ``ValueError`` where values, alone or inside of others, are no longer what they were."""
+    """Raise ``ValueError`` if a value, alone or inside another one, has changed."""
     if found.type == made.type or len(found) == 0:
         return
     if of.is_struct(made.type) and of.is_struct(found.type):
@@ -59,7 +59,7 @@ def _part(rows: pa.StructArray, name: str) -> pa.Array:
 
 
 def _entries(maps: pa.MapArray) -> list[pa.Array]:
-    """The keys and the values; ``keys`` and ``items`` are also those outside of a slice."""
+    """Return the keys and the values of maps; ``keys`` and ``items`` include those outside a slice."""
     entries = pa.StructArray.from_arrays([maps.keys, maps.items], ["key", "value"])
     return pa.ListArray.from_arrays(maps.offsets, entries).flatten().flatten()  # type: ignore[no-any-return]
 
@@ -83,14 +83,14 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Whether numbers would have to be taken for moments, or the other way round; a span of time is its number."""
+    """Return whether numbers would be taken for moments, or moments for numbers; a duration counts as its number."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))
 
 
 def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
-    """What makes of values what they were; ``None`` where Arrow looks for itself whether they are the same."""
+    """Return the cast that undoes another; ``None`` if Arrow itself refuses values that would change."""
     if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
         return lambda values: values.cast(pa.string()).cast(found)  # in the fewest digits that tell it from others
     if of.is_timestamp(found) and of.is_time(made):

@@ -1,4 +1,4 @@
-"""Where files of lines are cut into splits."""
+"""Cutting files of lines into splits."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,20 +12,20 @@ from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFi
 from seatunnel_core.connectors.source import Planning
 
 CHUNK_BYTES = 4 << 20
-"""How much of a file is examined for quotes at a time: it is in memory as a whole, and a copy of it, too."""
+"""How much of a file is examined for quotes at a time; it is in memory twice."""
 
 SAMPLE_BYTES = 1 << 20
-"""How much of a file tells how long its rows are."""
+"""How much of a file is read to estimate the length of its rows."""
 
 WORTH_READING_TWICE = 2
 """How many pieces a file with quotes must have to be examined, which costs about a third of reading it."""
 
 SMALLEST_PIECE = 4 << 10
-"""Bytes below which a speed limit does not cut any more."""
+"""The size in bytes below which a speed limit cuts no further."""
 
 
 def piece(split_size: int, planning: Planning, bytes_per_row: float | None = None) -> int:
-    """How many bytes one split should have."""
+    """Return how many bytes one split should have."""
     wanted = split_size
     if planning.bytes_per_second:
         wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
@@ -36,7 +36,7 @@ def piece(split_size: int, planning: Planning, bytes_per_row: float | None = Non
 
 @frozen(kw_only=True)
 class SplitPlan:
-    """What decides about the splits of a file of lines."""
+    """What determines the splits of a file of lines."""
 
     dialect: Dialect
     split_size: int
@@ -45,18 +45,20 @@ class SplitPlan:
 
     @property
     def splittable(self) -> bool:
+        """Whether a file may be cut into several splits."""
         return self.enabled and self.dialect.splittable
 
     @property
     def quoted(self) -> bool:
-        """Whether a line end may stand inside a value, so that the whole file has to be examined before it is cut."""
+        """Whether a value may contain a line end, so that the whole file has to be examined before it is cut."""
         return bool(self.dialect.quote)
 
     def piece(self, planning: Planning, bytes_per_row: float | None = None) -> int:
+        """Return how many bytes one split should have."""
         return piece(self.split_size, planning, bytes_per_row)
 
     def must_examine(self, version: FileVersion, planning: Planning) -> bool:
-        """Whether a task has to look into the file before it can be cut."""
+        """Return whether a task has to examine the file before it can be cut."""
         if not self.splittable or not version.size:
             return False
         return planning.rows_per_second is not None or (
@@ -64,13 +66,13 @@ class SplitPlan:
         )
 
     def chunks(self, version: FileVersion, planning: Planning) -> list[tuple[int, int]]:
-        """The ranges that tasks examine, one each."""
+        """Return the ranges of bytes that tasks examine, one each."""
         if not (self.quoted and self.must_examine(version, planning)):
             return [(0, version.size)]
         return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
-        """Look at one chunk: how many rows it has (about), and where it can be cut."""
+        """Return the estimated number of rows of one chunk, and where it can be cut, as JSON values."""
         if not self.quoted:
             sample = file.read_range(0, min(SAMPLE_BYTES, file.version.size))
             return {"rows": _scaled(sample, end - start)}
@@ -86,7 +88,7 @@ class SplitPlan:
         return {"rows": rows, "quotes": quotes.body()}
 
     def _complete(self, file: OpenFile, start: int, end: int) -> bytes:
-        """The chunk, with all of the run of quotes in which it may end."""
+        """Return the bytes of a chunk, extended to the end of a run of quotes at its end."""
         data = file.read_range(start, end)
         quote = self.dialect.quote_byte
         while data.endswith(quote) and (more := file.read_range(end, end + 1)) == quote:
@@ -102,10 +104,13 @@ def _scaled(sample: bytes, size: int) -> int:
 def file_ranges(
     plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: Planning
 ) -> list[tuple[int, int]]:
-    """The byte ranges of a text file, each about as long as the plan wants; the whole file where it cannot be cut.
+    """Return the byte ranges of a text file, each about as long as planned; one range if it cannot be cut.
 
     Args:
-        examined: what ``examine`` found in its chunks, in order; empty when nothing had to be examined.
+        plan: how to cut.
+        version: the file.
+        examined: the results of ``SplitPlan.examine`` for its chunks, in order; empty if none was needed.
+        planning: what the engine knows.
     """
     if not plan.splittable:
         return [(0, version.size)]

@@ -1,10 +1,10 @@
-"""Which encodings there are."""
+"""The text encodings that Python knows."""
 
 import codecs
 
 
 def is_text_encoding(name: str) -> bool:
-    """Whether Python has a codec of that name that makes bytes of text, piece by piece."""
+    """Return whether Python has an incremental codec of that name between text and bytes."""
     try:
         codecs.getincrementalencoder(name)().encode("a")
         codecs.getincrementaldecoder(name)().decode(b"")

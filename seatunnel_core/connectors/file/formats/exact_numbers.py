@@ -1,4 +1,4 @@
-"""Numbers as they are written, and whether a type that is told from them would make others of them."""
+"""Numbers as they are written, and whether an inferred type would change them."""
 
 import json
 import math
@@ -15,24 +15,24 @@ TOLD = (
     ", which the beginnings of the files suggest, with all that it says; declare the column, "
     "for example schema { columns = [ { name = zip, type = string } ] }"
 )
-"""Behind ``'01067' is not a bigint``."""
+"""Follows ``'01067' is not a bigint``."""
 
 _LEADING_ZERO = re.compile(r"\s*-?0[\dxX]")
 _EXACT_SIGNS = 15
-"""A number of so many digits is one of 64 bits, and as such has the same digits."""
+"""A number with this many digits keeps all of them as a float of 64 bits."""
 
 _WHOLE = 2**53
-"""Floats below hold all whole numbers."""
+"""Floats below this hold all whole numbers."""
 
 _TOKEN = re.compile(rb"[:,\[\s-](?=[0-9.]{16}|[0-9.]+[eE][+-]?[0-9]{3})([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-"""A long number of JSON; also one within a text, which is looked at for nothing."""
+"""A long number of JSON; also one within a text, which is then checked needlessly."""
 
 _LONG_NUMBER = re.compile(rb"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
-"""In a line of JSON that has none all numbers are exact."""
+"""A line of JSON without a match has only exact numbers."""
 
 
 def is_shortened(text: str | None, kind: pa.DataType) -> bool:
-    """Whether a number as it is written has more to say than one of the type: ``01067``, or 20 digits for a float."""
+    """Return whether a number loses information in a type: ``01067``, or 20 digits as a float."""
     if text is None or _LEADING_ZERO.match(text):
         return text is not None
     if pa.types.is_integer(kind) or not re.search(r"\d", text):  # nan, and infinity
@@ -42,14 +42,15 @@ def is_shortened(text: str | None, kind: pa.DataType) -> bool:
 
 
 def is_number(kind: pa.DataType) -> bool:
+    """Return whether a type is one of integers or floats."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The numbers that texts are; only what is written as infinity is that.
+    """Parse numbers; the result is infinite only where the text is.
 
     Raises:
-        pa.ArrowInvalid: one is none, or is too large for the type.
+        pa.ArrowInvalid: a text is no number, or one too large for the type.
     """
     texts, numbers = _numbers(texts, kind)
     infinite = texts.filter(pc.is_inf(numbers))
@@ -59,10 +60,10 @@ def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The numbers that texts are, as Arrow's parser of text takes them.
+    """Parse numbers, as Arrow's parser of text does.
 
     Raises:
-        pa.ArrowInvalid: one is none, or has more to say than a number of the type.
+        pa.ArrowInvalid: a text is no number, or has more information than a number of the type.
     """
     texts, numbers = _numbers(texts, kind)
     for text in _doubtful(texts, numbers):
@@ -72,7 +73,7 @@ def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """The texts, without blanks around them where some have such, and their numbers."""
+    """Return the texts, trimmed if some need it, and their numbers."""
     try:
         return texts, texts.cast(kind)
     except pa.ArrowInvalid:
@@ -81,7 +82,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Texts among which those are that have more to say than their numbers: few, since Python looks at each."""
+    """Yield the texts that may have more information than their numbers: few, because Python checks each."""
     zeros = texts.filter(pc.or_(pc.starts_with(texts, "0"), pc.starts_with(texts, "-0")))
     yield from zeros.filter(pc.match_substring_regex(zeros, "^-?0[0-9xX]")).to_pylist()
     if pa.types.is_floating(numbers.type):
@@ -92,7 +93,7 @@ def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
 
 
 def exact_kinds(columns: pa.Schema, lines: Iterable[bytes]) -> pa.Schema:
-    """The columns that were told from lines of JSON, with texts in place of floats that would lose digits."""
+    """Return columns inferred from lines of JSON, with strings instead of floats that would lose digits."""
     rows = list(_as_written(lines))
     return pa.schema(
         [column.with_type(_exact(column.type, [row.get(column.name) for row in rows])) for column in columns]
@@ -100,9 +101,9 @@ def exact_kinds(columns: pa.Schema, lines: Iterable[bytes]) -> pa.Schema:
 
 
 def shortened_in(columns: pa.Schema, lines: bytes) -> tuple[pa.Field, str] | None:
-    """The first column, and its number, that would lose digits in lines of JSON; ``None`` where none does.
+    """Return the first column, and its number, that loses digits in lines of JSON; ``None`` if none does.
 
-    Lines that are no JSON are passed over.
+    Lines that are no JSON are skipped.
     """
     floating = [column for column in columns if _has_floats(column.type)]
     if not floating or not _LONG_NUMBER.search(lines):
@@ -116,7 +117,7 @@ def shortened_in(columns: pa.Schema, lines: bytes) -> tuple[pa.Field, str] | Non
 
 
 def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Whether a number of the lines may have lost digits in a float of the rows that were read from them."""
+    """Return whether a number of the lines may have lost digits in a float of the rows that were read from them."""
     floats = [each for values in rows.columns for each in _floats(values)]
     if not floats:
         return False
@@ -128,7 +129,7 @@ def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
 
 
 def _floats(values: pa.Array) -> Iterator[pa.Array]:
-    """The arrays of floats in an array."""
+    """Yield the arrays of floats within an array."""
     if pa.types.is_struct(values.type):
         for part in values.flatten():
             yield from _floats(part)
@@ -144,11 +145,11 @@ def _reach(values: pa.Array, limit: int) -> bool:
 
 
 class _Number(str):
-    """As it is written."""
+    """A number of JSON as it is written."""
 
 
 def _as_written(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The rows of the lines that may have a number which is not exact."""
+    """Yield the rows of the lines that may have an inexact number."""
     for line in lines:
         if _LONG_NUMBER.search(line):
             with suppress(ValueError):
@@ -172,7 +173,7 @@ def _exact(kind: pa.DataType, values: list[Any]) -> pa.DataType:
 
 
 def _shortened(values: list[Any], kind: pa.DataType) -> Iterator[str]:
-    """The numbers that would lose digits."""
+    """Yield the numbers that would lose digits."""
     if pa.types.is_struct(kind):
         for part in kind:
             yield from _shortened(_of_part(values, part.name), part.type)

@@ -1,8 +1,8 @@
 """The format ``excel``: reads ``.xlsx`` and ``.xls``, writes ``.xlsx``.
 
-Cells hold numbers of 64 bits, texts and truth values; a date is a number that is shown as one. What that cannot hold
-is written as text, so that it comes back as it was: whole numbers above 2^53, decimals of over 15 digits, microseconds,
-and dates before March 1900, from where on Excel counts days as everybody does.
+Cells hold numbers of 64 bits, texts and truth values; a date is a number with a format. Values that do not fit are
+written as text, so that they come back unchanged: whole numbers above 2^53, decimals of over 15 digits, microseconds,
+and dates before March 1900, before which Excel counts days differently.
 """
 
 import datetime as dt
@@ -38,10 +38,10 @@ MOST_ROWS = 1_048_576
 
 MOST_COLUMNS = 16_384
 MOST_SIGNS = 32_767
-"""Of a text in a cell, in UTF-16."""
+"""Of a text in a cell, in units of UTF-16."""
 
 _OLDER = b"\xd0\xcf\x11\xe0"
-"""How ``.xls`` files begin."""
+"""The first bytes of ``.xls`` files."""
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
@@ -51,10 +51,9 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """One split per file. Of ``.xlsx`` a row at a time is held in memory, and the texts that cells share; of ``.xls``
-    the whole file.
+    """One split per file. Holds one row of ``.xlsx`` in memory, and the shared texts; of ``.xls`` the whole file.
 
-    Both libraries are written in Python: damaged bytes are an exception, and nothing worse.
+    Both libraries are written in Python: damaged bytes raise an exception and cannot crash the task.
     """
 
     task_modules = ("openpyxl", "xlrd")
@@ -74,7 +73,7 @@ class Excel(DeclaredFormat):
         file.check()
 
     def _values(self, file: OpenFile, columns: pa.Schema) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Where each row stands, and its values. A row without any is left out."""
+        """Yield the position of each row, and its values. Empty rows are left out."""
         path = file.version.path
         with file.python_file() as content:
             older = content.read(len(_OLDER)) == _OLDER
@@ -105,8 +104,11 @@ class Excel(DeclaredFormat):
         return self._texts.value(self._cell(cell, kind), kind)
 
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
-        """A cell as ``Texts`` takes it: one without a value, or with an empty text where no texts are, is null, and a
-        number in a column of texts as Excel shows it."""
+        """Return a cell as ``Texts`` takes it.
+
+        A cell without a value is null, and so is an empty text in a column that is not of strings. A number in a column
+        of strings becomes the text that Excel shows.
+        """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
         if pa.types.is_binary(kind):
@@ -124,10 +126,10 @@ class Excel(DeclaredFormat):
         return cell
 
     def _row(self, text: str, kind: pa.DataType) -> dict[str, Any]:
-        """The fields of a row that stand in one cell, as SeaTunnel writes them: missing ones are null.
+        """Return the fields of a row that is stored in one cell, as SeaTunnel writes it: missing ones are null.
 
         Raises:
-            ValueError: there are more than the type has, or one is of another type.
+            ValueError: there are more than the type has, or one has another type.
         """
         parts = [part for part in re.split(f"(?:{self._between})", text) if part is not None]
         if len(parts) > kind.num_fields:
@@ -147,7 +149,7 @@ class Excel(DeclaredFormat):
 
 
 def _bytes(text: str) -> bytes:
-    """The bytes of ``[72, -1]``, as sinks write them; of any other text its own."""
+    """Return the bytes of ``[72, -1]``, as sinks write them; of any other text its own."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):
@@ -156,7 +158,7 @@ def _bytes(text: str) -> bytes:
 
 
 class _NoSheetError(Exception):
-    """Says which one, and which there are."""
+    """The sheet does not exist; the message names it and the existing ones."""
 
 
 def _chosen(name: str | None, names: Sequence[str]) -> str:
@@ -181,7 +183,7 @@ def _xlsx(content: BinaryIO, wanted: str | None) -> Iterator[tuple[str, Iterator
 
 
 def _unescaped(cell: Any) -> Any:
-    """The text of a cell with the signs that XML cannot hold, such as ``_x000D_``: openpyxl leaves them as they are."""
+    """Return the text of a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl leaves out."""
     if not isinstance(cell, str) or "_x" not in cell:
         return cell
     found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
@@ -221,7 +223,7 @@ def _of_days(days: float, datemode: int) -> dt.datetime | dt.date | dt.time:
 
 
 class ExcelFileWriter(FileWriter):
-    """One sheet with the names of the columns in its first row; a batch of rows at a time is held in memory."""
+    """Writes one sheet with the names of the columns in its first row; holds one batch of rows in memory."""
 
     suffix: ClassVar[str] = ".xlsx"
     is_text: ClassVar[bool] = False
@@ -261,10 +263,10 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """The cells with an empty text in each row that has none: readers leave out a row without a cell.
+    """Add an empty text to each row without a cell, because readers leave out a row without cells.
 
     Raises:
-        RowError: all columns are of texts, where an empty text is not null.
+        RowError: all columns are of strings, in which an empty text is not null.
     """
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
@@ -286,7 +288,7 @@ def _column(column: pa.Field, values: pa.Array) -> pa.Array:
 
 
 def _cells(kind: pa.DataType) -> Callable[[Any], str]:
-    """What makes a cell of a value of this type."""
+    """Return the function that makes a cell of a value of this type."""
     if pa.types.is_nested(kind):
         return lambda value: _text(json_text(value, kind))
     for matches, cell in (

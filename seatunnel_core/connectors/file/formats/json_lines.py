@@ -1,4 +1,4 @@
-"""Reads JSON lines: one object per line, fields by name; absent ones are null, unknown ones are left out."""
+"""Reads JSON lines: one object per line, fields by name; absent ones are null, unknown ones are ignored."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -29,20 +29,20 @@ class JsonLinesReader:
     """Reads ranges of one file."""
 
     dialect: Dialect
-    """Its encoding and compression; JSON has no delimiters and no quotes of its own kind."""
+    """Its encoding and compression; the other fields have no meaning for JSON."""
 
     columns: pa.Schema
     texts: Texts
     """How dates and times are written."""
 
     told: bool = False
-    """Whether the types are those that the beginnings of files suggest, so that no number may lose digits."""
+    """Whether the types were inferred from the beginnings of files, so that no number may lose digits."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
+        """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
         lines_before_start = cache(lambda: self._lines_to(start))  # reads all of them: only an error is worth that
         native = NativeJson(self.columns, self._converter)
         lines_before = 0
@@ -56,7 +56,7 @@ class JsonLinesReader:
         self.file.check()
 
     def _pieces(self, start: int, end: int) -> Iterator[bytes]:
-        """Whole lines, some megabytes at a time."""
+        """Yield whole lines, some megabytes at a time."""
         held = b""
         for block in self._blocks(start, end):
             cut = block.rfind(b"\n") + 1
@@ -81,7 +81,7 @@ class JsonLinesReader:
         return lines_before(self.file, start) if self.dialect.seekable else 0
 
     def _careful(self, text: bytes, line: int, lines_before_start: Callable[[], int]) -> Iterator[pa.RecordBatch]:
-        """The rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
+        """Yield the rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
         rows: list[dict[str, Any]] = []
         for record in records([text], _LINES, line):
@@ -127,10 +127,10 @@ class JsonLinesReader:
 
 
 def infer(text: bytes) -> dict[str, pa.DataType]:
-    """The fields and types that some whole lines suggest.
+    """Return the fields and types that some whole lines suggest.
 
     Raises:
-        RowError: they are not JSON objects, or a field changes its kind.
+        RowError: they are not JSON objects, or the kind of a field changes.
     """
     if not text.strip():
         return {}
@@ -152,7 +152,7 @@ def _inferred(kind: pa.DataType) -> pa.DataType:
 
 
 def _moment(texts: pa.ChunkedArray) -> pa.DataType:
-    """A date where all are, and a text where one has a zone, which Arrow would leave out."""
+    """Return the type of dates if all texts are dates, and of strings if one has a zone, which Arrow would drop."""
     if pc.all(pc.equal(pc.utf8_length(texts), len("2024-01-31"))).as_py():
         return pa.date32()
     try:

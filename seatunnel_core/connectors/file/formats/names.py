@@ -1,6 +1,6 @@
-"""The file formats by name. Each is a class for the source and one for the sink, in a module of its own.
+"""The file formats by name. Each has a class for the source and one for the sink, in a module of its own.
 
-The modules are imported when a job names the format, so that no job pays for the packages of another.
+The modules are imported when a job names the format, so that no job loads the packages of another format.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _HERE = "seatunnel_core.connectors.file.formats"
 
 @frozen
 class Format:
-    """Where a format is implemented, as ``module:class``; ``None`` where it is not."""
+    """The implementation of a format, as ``module:class``; ``None`` if there is none."""
 
     source: str | None = None
     sink: str | None = None
@@ -37,12 +37,12 @@ WRITTEN = tuple(name for name, format in FORMATS.items() if format.sink)
 
 
 def source_format(name: str) -> Any:
-    """The ``SourceFormat`` class of a format in ``READ``."""
+    """Return the ``SourceFormat`` class of a format in ``READ``."""
     return _class(FORMATS[name].source)
 
 
 def file_writer(name: str) -> Any:
-    """The ``FileWriter`` class of a format in ``WRITTEN``."""
+    """Return the ``FileWriter`` class of a format in ``WRITTEN``."""
     return _class(FORMATS[name].sink)
 
 

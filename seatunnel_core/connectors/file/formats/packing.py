@@ -1,4 +1,4 @@
-"""Packs and unpacks text files: Arrow's codecs, and three that it has not got for files.
+"""Compresses and decompresses text files: Arrow's codecs, and three that it lacks for files.
 
 ``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container of the program
 lzop: a header, and blocks of up to 64 MiB with a checksum each.
@@ -22,7 +22,7 @@ SUFFIXES: Mapping[str, str] = {
     "bz2": ".bz2",
     "lzo": ".lzo",
 }
-"""The codecs, and the end of the names of files."""
+"""The codecs, and the suffixes of their files."""
 
 BLOCK_BYTES = 256 << 10
 
@@ -31,19 +31,19 @@ _PIECE_BYTES = 64 << 10
 
 
 def modules(codec: str | None) -> tuple[str, ...]:
-    """What a codec imports beyond pyarrow."""
+    """Return the modules that a codec imports beyond pyarrow."""
     return {"snappy": ("cramjam",), "lzo": ("lzallright",)}.get(codec or "", ())
 
 
 def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """What is packed in a stream. Damaged bytes are an ``OSError`` without a number, as Arrow has it."""
+    """Return a stream of the decompressed content. Damaged bytes raise an ``OSError`` without a number, as in Arrow."""
     if codec in _UNPACKED:
         return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
     return pa.CompressedInputStream(stream, codec)
 
 
 def packed(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """A stream that packs what it is given, and closes the other one with itself."""
+    """Return a stream that compresses into another one, and closes it with itself."""
     if codec in _PACKERS:
         return pa.PythonFile(_Packed(stream, _PACKERS[codec]()), mode="w")
     return pa.CompressedOutputStream(stream, codec)
@@ -71,7 +71,7 @@ class _Pieces(io.RawIOBase):
 
 
 def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
-    """One stream after the other, as when files were joined."""
+    """Decompress one stream after the other, as in joined files."""
     parser, piece = zlib.decompressobj(), stream.read(_PIECE_BYTES)
     try:
         while piece:
@@ -86,7 +86,7 @@ def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
 
 
 _SNAPPY = b"\xff\x06\x00\x00sNaPpY"
-"""How a stream in the framing format begins."""
+"""The beginning of a stream in the framing format."""
 
 
 def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
@@ -178,7 +178,10 @@ class _Packer(ABC):
 
 
 class _Packed:
-    """Gathers blocks. No file object of Python, which would write the end of a file that is given up."""
+    """A file object that collects blocks.
+
+    It is not a file object of Python, which would write the end of a file that is given up.
+    """
 
     def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:
         self._stream = stream
@@ -240,7 +243,7 @@ class _Lzo(_Packer):
         self._packer = LZOCompressor()
 
     def begin(self) -> bytes:
-        """Made by lzop 1.03 on Unix, LZO1X-1, with Adler-32 of what is unpacked; no name and no time."""
+        """Return a header as of lzop 1.03 on Unix: LZO1X-1, with Adler-32 of the content; without name and time."""
         header = struct.pack(">HHHBBIIIIB", 0x1030, 0x2080, 0x940, 1, 5, 0x03000001, 0o100644, 0, 0, 0)
         return _LZOP + header + struct.pack(">I", zlib.adler32(header))
 

@@ -1,4 +1,4 @@
-"""The format ``parquet``: reads row groups, and gathers rows into row groups of a useful size."""
+"""The format ``parquet``: reads row groups, and collects rows into row groups of a useful size."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -17,16 +17,16 @@ from seatunnel_core.rows.types import own_types
 BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
-"""How much of Arrow data is gathered before a row group is written: about 100,000 rows of a common table. With four
-times as much a task has 70 MB more, and readers gain nothing that could be measured."""
+"""How much of Arrow data is collected for a row group: about 100,000 rows of a common table. With four times as much a
+task needs 70 MB more, and readers gain nothing measurable."""
 
 ROW_GROUP_ROWS = 1 << 20
 
 SAMPLE_ROWS = 16_384
-"""How many rows tell which columns of a file get a dictionary."""
+"""How many rows are examined to choose the columns with a dictionary."""
 
 MOST_DISTINCT = 0.2
-"""Which share of different values in the sample is still worth one."""
+"""The largest share of distinct values in the sample for which a dictionary pays off."""
 
 
 class Parquet(RowGroups):
@@ -60,7 +60,7 @@ class Parquet(RowGroups):
 
 
 class ParquetFileWriter(FileWriter):
-    """Gathers batches into row groups of a useful size."""
+    """Collects batches into row groups of a useful size."""
 
     suffix: ClassVar[str] = ".parquet"
     is_text: ClassVar[bool] = False
@@ -105,7 +105,7 @@ class ParquetFileWriter(FileWriter):
 
 
 def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
-    """The columns whose values come again: one of keys or comments costs time, and is thrown away in the end."""
+    """Return the columns with repeated values; for others a dictionary costs time and is discarded in the end."""
     if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
         return True
     sample = table.slice(0, SAMPLE_ROWS)

@@ -1,4 +1,4 @@
-"""Makes batches of rows whose values come one by one, as cells of a sheet or elements of an XML file do."""
+"""Makes batches of rows whose values arrive one by one, such as cells of a sheet or elements of an XML file."""
 
 import datetime as dt
 import re
@@ -29,10 +29,10 @@ class Texts:
 
     @classmethod
     def of(cls, options: Options) -> "Texts":
-        """As the options of a source say.
+        """Return the formats in the options of a source.
 
         Raises:
-            SourceError: a format is not understood.
+            SourceError: a format is invalid.
         """
         found = cls(date_format=options[opt.DATE_FORMAT], datetime_format=options[opt.DATETIME_FORMAT])
         for each in (found.date_format, found.datetime_format):
@@ -40,16 +40,17 @@ class Texts:
         return found
 
     def value(self, found: Any, kind: pa.DataType) -> Any:
-        """``found`` as Arrow takes it for ``kind``. An empty text is null, unless it is a text that is wanted. For many
-        values of a type use ``converter``.
+        """Convert one value to what Arrow takes for a type; for many values of a type use ``converter``.
+
+        An empty text is null, except in a column of strings.
 
         Raises:
-            ValueError: says what was found, and what was expected.
+            ValueError: the message names what was found and what was expected.
         """
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
-        """What does as ``value`` does with each value of a type."""
+        """Return a function that does what ``value`` does, for one type."""
         convert, written = converter(kind), self._format(kind)
         own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
         if pa.types.is_string(kind):
@@ -84,12 +85,13 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """What makes a value such as Arrow takes it for a type, or raises ``ValueError``; ``Texts.converter``, say."""
+    """Returns a function that converts a value to what Arrow takes for a type, or raises ``ValueError``; such as
+    ``Texts.converter``."""
 
     context: ReadContext = field(repr=False)
 
     def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
-        """The batches of rows, each given as where it stands and its values by name; an absent one is null."""
+        """Yield batches of rows, each given as its position and its values by name; an absent value is null."""
         convert = row_converter(self.columns, self.converter)
         held: list[dict[str, Any]] = []
         for where, values in rows:

@@ -1,4 +1,4 @@
-"""The formats whose files are made of groups of rows with an index at their end: ``parquet`` and ``orc``.
+"""The formats whose files consist of groups of rows with an index at their end: ``parquet`` and ``orc``.
 
 A split holds ``groups``, the numbers of neighbouring row groups, or stripes as ORC calls them.
 """
@@ -25,35 +25,35 @@ from seatunnel_core.rows.types import type_name
 
 @frozen(kw_only=True)
 class Footer:
-    """What the end of a file tells."""
+    """The content of a file's footer."""
 
     columns: pa.Schema
     groups: tuple[tuple[int, int], ...]
-    """Rows and packed bytes of each group."""
+    """Rows and compressed bytes of each group."""
 
 
 @frozen(kw_only=True)
 class Placed:
-    """Neighbouring rows of a file."""
+    """Consecutive rows of a file, with their position."""
 
     rows: pa.RecordBatch
     first: int
-    """The number of the first one, from 1."""
+    """The number of the first row, from 1."""
 
     within: str = ""
-    """Where they are counted, such as ``stripe 0, ``; in the whole file when it is nothing."""
+    """What the rows are counted in, such as ``stripe 0, ``; empty for the whole file."""
 
 
 class RowGroups(SourceFormat):
-    """What these formats have in common."""
+    """The part that these formats share."""
 
     typed = True
     group: ClassVar[str]
-    """What the format calls a group of rows, such as ``stripe``."""
+    """The format's name for a group of rows, such as ``stripe``."""
 
     @abstractmethod
     def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
-        """The file in the library's hands.
+        """Open the file with the library of the format.
 
         Raises:
             SourceError: it is not of this format.
@@ -61,11 +61,16 @@ class RowGroups(SourceFormat):
 
     @abstractmethod
     def footer(self, opened: Any) -> Footer:
-        """Read the end of the file only."""
+        """Return the footer, reading only the end of the file."""
 
     @abstractmethod
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator["Placed"]:
-        """The rows of some groups, with the named columns. May raise Arrow's errors, and ``OSError``."""
+        """Yield the rows of some groups, with the named columns.
+
+        Raises:
+            pa.ArrowException: the file is damaged.
+            OSError: it cannot be read.
+        """
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -130,7 +135,7 @@ class RowGroups(SourceFormat):
 
 
 def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
-    """Cast the types of the file to the wanted ones where they differ and nothing is lost; bad rows are skipped."""
+    """Cast the types of the file to the wanted ones if no value changes; bad rows are skipped."""
     rows = placed.rows.select(wanted.names)
     try:
         try:
@@ -150,10 +155,10 @@ def _conform(placed: Placed, wanted: pa.Schema, path: str, context: ReadContext)
 
 
 def _fit(array: pa.Array, column: pa.Field) -> pa.Array:
-    """The values as the column has them.
+    """Return the values in the type of a column.
 
     Raises:
-        ValueError: one of them is not of its type, or null where that may not be.
+        ValueError: a value does not fit the type, or is null in a column without null.
     """
     found = array if array.type == column.type else cast(array, column.type)
     if found.null_count and not column.nullable:
@@ -162,7 +167,7 @@ def _fit(array: pa.Array, column: pa.Field) -> pa.Array:
 
 
 def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema) -> dict[int, str]:
-    """What is wrong with each row that does not fit, by its place among them."""
+    """Return what is wrong with each row that does not fit, by its index."""
     found: dict[int, str] = {}
     for array, column in zip(rows.columns, wanted, strict=True):
         for number, why in _misfits(array, column, 0):
@@ -171,7 +176,7 @@ def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema) -> dict[int, str]:
 
 
 def _misfits(array: pa.Array, column: pa.Field, start: int) -> Iterator[tuple[int, str]]:
-    """Halves the values until each that does not fit is by itself."""
+    """Yield index and problem of each value that does not fit, found by halving."""
     try:
         _fit(array, column)
     except ValueError as error:
@@ -186,7 +191,7 @@ def _misfits(array: pa.Array, column: pa.Field, start: int) -> Iterator[tuple[in
 
 
 def _text(array: pa.Array) -> str:
-    """The only value of an array, for a person."""
+    """Return the only value of an array as text."""
     return str(array.cast(pa.string())[0] if pa.types.is_temporal(array.type) else array[0])
 
 
@@ -195,7 +200,7 @@ def _kinds(found: pa.DataType, expected: pa.DataType) -> str:
 
 
 def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:
-    """Put neighbouring groups together until they have ``size`` bytes or ``rows`` rows."""
+    """Join neighbouring groups until they have ``size`` bytes or ``rows`` rows."""
     ranges: list[dict[str, Any]] = []
     for number, (group_rows, group_bytes) in enumerate(groups):
         last = ranges[-1] if ranges else None

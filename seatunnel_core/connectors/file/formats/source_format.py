@@ -1,4 +1,4 @@
-"""What a file format is to the source: how its files are cut, which columns they have, and how they are read."""
+"""The interface of a file format for the source: how to cut its files, infer their columns, and read them."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from seatunnel_core.connectors.source import Planning, ReadContext
 from seatunnel_core.errors import SourceError, UsageError
 
 Piece = tuple[dict[str, Any], int, int]
-"""What the body of a split says of its place in a file, and its bytes and rows (about)."""
+"""The body of a split as far as it describes a part of a file, and its estimated bytes and rows."""
 
 
 class SourceFormat(ABC):
@@ -24,13 +24,13 @@ class SourceFormat(ABC):
     """
 
     task_modules: tuple[str, ...] = ()
-    """What reading imports beyond pyarrow."""
+    """Top-level modules that reading imports beyond pyarrow."""
 
     typed: bool = False
-    """Whether its files say which types their columns have, rather than suggest it."""
+    """Whether its files declare the types of their columns, so that none is inferred from values."""
 
     files: FileSystem = LocalFileSystem()
-    """Where its files are."""
+    """The file system of its files."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
@@ -38,18 +38,19 @@ class SourceFormat(ABC):
         self.may_lack: frozenset[str] = frozenset()
 
     def let_lack(self, names: frozenset[str]) -> None:
-        """Say which columns a file need not have; ``read`` leaves out those that it does not."""
+        """Set the columns that a file may lack; ``read`` then leaves out those that it does not have."""
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
-        """The wanted columns that are among those of a file.
+        """Return the wanted columns that a file has.
 
         Args:
+            wanted: the columns to read.
             names: the columns of the file.
-            problem: what is wrong when one is not, as far as its name: ``"/data/a.csv: its header has no column"``.
+            problem: the message for a missing column, up to its name: ``"/data/a.csv: its header has no column"``.
 
         Raises:
-            SourceError: one has to be there and is not, or none is there.
+            SourceError: a column is missing that has to be there, or all are.
         """
         absent = [name for name in wanted.names if name not in names]
         if absent and (len(absent) == len(wanted) or not self.may_lack.issuperset(absent)):
@@ -60,7 +61,9 @@ class SourceFormat(ABC):
         return pa.schema([column for column in wanted if column.name in names])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        """The columns of the files as far as the options tell: ``declared``, unless the format has columns of its own.
+        """Return the columns of the files as far as the options define them.
+
+        Those are the ``declared`` ones, unless the format has fixed columns.
 
         Raises:
             SourceError: the format cannot hold a declared column.
@@ -71,68 +74,73 @@ class SourceFormat(ABC):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def must_inspect(self, version: FileVersion, planning: Planning) -> bool:
-        """Whether a task has to look into the file before it can be cut."""
+        """Return whether a task has to examine the file before it can be cut."""
         return False
 
     def chunks(self, version: FileVersion, planning: Planning) -> Sequence[tuple[int, int]]:
-        """The ranges of bytes that tasks look into, one each."""
+        """Return the ranges of bytes that tasks examine, one each."""
         return [(0, version.size)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: Planning) -> dict[str, Any]:
-        """What one chunk tells, in JSON values. In a task, when ``must_inspect`` says so."""
+        """Examine one chunk, and return JSON values for ``pieces``. Runs in a task, if ``must_inspect`` is true."""
         return {}
 
     def pieces(
         self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: Planning
     ) -> Iterator[Piece]:
-        """The splits of one file.
+        """Yield the splits of one file.
 
         Args:
-            examined: what ``examine`` returned for its chunks, in order.
+            version: the file.
+            examined: the results of ``examine`` for its chunks, in order.
+            columns: all columns of the file.
+            planning: what the engine knows.
         """
         if version.size:
             yield {}, version.size, math.ceil(version.size / typical_row_bytes(columns))
 
     def whole(self, file: OpenFile) -> dict[str, Any]:
-        """What the body of a split that is all of the file says of its place."""
+        """Return the body of a split that covers the whole file, as far as it describes a part of it."""
         return {}
 
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Which part of a file the splits are, for a person, from the first to the last."""
+        """Describe for the user the part of a file from the first to the last of some splits."""
         return "the whole file"
 
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def infer(self, file: OpenFile) -> pa.Schema:
-        """The columns of a file by itself.
+        """Return the columns that a file has by itself.
 
         Raises:
-            SourceError: they cannot be told.
+            SourceError: they cannot be inferred.
         """
 
     @abstractmethod
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of one split.
+        """Yield the rows of one split.
 
         Args:
+            file: the file of the split.
+            body: of the split.
             columns: all columns of the file, in its order.
-            wanted: those of them that are to be read; the schema of what is returned, but for those of ``may_lack``
-                that the file does not have.
+            wanted: the columns to read, and the schema of the result, except those of ``may_lack`` that the file lacks.
+            context: receives bad rows.
 
         Raises:
-            RowError: a value is not what it should be; names file, place, column, value and what was expected.
+            RowError: a value is invalid; the message names file, position, column, value and what was expected.
             SourceError: the file is damaged.
         """
 
 
 class DeclaredFormat(SourceFormat):
-    """A format whose files do not tell their columns, so that a job has to declare them."""
+    """A format whose files have no names of columns, so that a job has to declare them."""
 
     names: ClassVar[str]
-    """What the names in the schema are, such as ``the names of elements``."""
+    """The meaning of the names in the schema, such as ``the names of elements``."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         if declared is None:
@@ -147,5 +155,5 @@ class DeclaredFormat(SourceFormat):
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:
-    """What a row of a file may have when nobody looked; used for predictions only."""
+    """Return the size to assume for a row of a file that nobody examined; used for estimates only."""
     return 8.0 * max(len(columns), 1)

@@ -1,4 +1,4 @@
-"""How a sink writes its files, from its options."""
+"""Deriving from a sink's options how its files are written."""
 
 import codecs
 
@@ -13,7 +13,7 @@ from seatunnel_core.errors import SourceError, UsageError
 
 
 def style_of(options: Options) -> FileStyle:
-    """How the files of a sink are written.
+    """Return how the files of a sink are written.
 
     Raises:
         UsageError: options do not go together.

@@ -1,4 +1,4 @@
-"""The formats of lines of text, ``csv``, ``text`` and ``json``: read in ranges of bytes that end where rows end."""
+"""The formats of lines, ``csv``, ``text`` and ``json``: read in ranges of bytes that end at ends of rows."""
 
 import math
 from abc import abstractmethod
@@ -25,16 +25,16 @@ from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.rows.schema_block import declared_table
 
 INFERENCE_BYTES = 16 << 20
-"""How much of the beginning of a text file decides its columns and types."""
+"""How much of the beginning of a text file is read to infer columns and types."""
 
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""The delimiter of text that is read as whole lines: a character that no text has."""
+"""The delimiter of text that is read as whole lines: a character that occurs in no text."""
 
 
 class TextRanges(SourceFormat):
-    """What the formats of lines have in common. A split holds ``start`` and ``end`` in bytes."""
+    """The part that the formats of lines share. A split holds ``start`` and ``end`` in bytes."""
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
@@ -45,12 +45,12 @@ class TextRanges(SourceFormat):
 
     @property
     def _told(self) -> bool:
-        """Whether the files tell their columns, and not the job."""
+        """Whether columns are inferred from the files instead of declared by the job."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
 
     @abstractmethod
     def _dialect(self) -> Dialect:
-        """How the options say that the files are written."""
+        """Return the dialect that the options define."""
 
     def _packing(self) -> dict[str, Any]:
         codec = self.options[opt.COMPRESS]
@@ -89,7 +89,7 @@ class TextRanges(SourceFormat):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def _aligned(self, file: OpenFile, body: Mapping[str, Any], first: int) -> tuple[int, int]:
-        """The whole lines that begin in the range of the split; ``first`` is where the rows of the file begin."""
+        """Return the range of the lines that begin in the range of a split; the first row is at ``first``."""
         end = stored.number(body, "end")
         if not self.dialect.seekable:
             return first, end
@@ -97,7 +97,7 @@ class TextRanges(SourceFormat):
         return max(start, first), max(end, first)
 
     def _beginning(self, file: OpenFile, start: int) -> bytes:
-        """Whole lines from the beginning of the text."""
+        """Return whole lines from the beginning of the text."""
         if self.dialect.seekable:
             text = file.read_range(start, min(start + INFERENCE_BYTES, file.version.size))
         else:
@@ -107,7 +107,7 @@ class TextRanges(SourceFormat):
 
 
 class JsonLines(TextRanges):
-    """One object per line."""
+    """One JSON object per line."""
 
     def _dialect(self) -> Dialect:
         Texts.of(self.options)  # refuses a format that is not understood
@@ -149,7 +149,7 @@ class Text(TextRanges):
 
     @property
     def _ragged(self) -> bool:
-        """Lines that lack values are read, as SeaTunnel reads them, unless the job says what becomes of them."""
+        """Whether lines may lack values, as in SeaTunnel; not if the job sets what becomes of bad rows."""
         return not self.options.is_set(opt.ROW_ERRORS)
 
     def _shared(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Csv(Text):
 
 
 def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
-    """Without the row at the end that may be cut off."""
+    """Return the text without the last row, which may be cut off."""
     end = text.rfind(b"\n") + 1
     if dialect.quote:
         while end and text.count(dialect.quote_byte, 0, end) % 2:
@@ -219,7 +219,7 @@ def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
 
 
 def _line_start(file: OpenFile, place: int) -> int:
-    """The first beginning of a line at or behind ``place``."""
+    """Return the first beginning of a line at or after ``place``."""
     if place == 0 or place >= file.version.size:
         return min(place, file.version.size)
     position = place - 1

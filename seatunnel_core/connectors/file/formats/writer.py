@@ -1,4 +1,4 @@
-"""What a file format is to the sink: a writer of one file."""
+"""The interface of a file format for the sink: a writer of one file."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -14,13 +14,13 @@ from seatunnel_core.connectors.file.formats.written_text import Encoded, Forms
 
 @frozen(kw_only=True)
 class FileStyle:
-    """How files are written; the fields as the options say."""
+    """How files are written, as the options define it."""
 
     format: str
     delimiter: str = ","
     line_end: str = "\n"
     null: str = ""
-    """What null is in delimited text."""
+    """The text of null in delimited text."""
 
     header: bool = False
     quote_all: bool = False
@@ -30,24 +30,25 @@ class FileStyle:
     forms: Forms = field(factory=Forms)
     sheet_name: str = "Sheet1"
     sheet_rows: int | None = None
-    """How many rows a sheet may have; as many as it can when it is ``None``."""
+    """How many rows a sheet may have; ``None`` for as many as the format allows."""
 
     int96: bool = False
-    """Whether Parquet has timestamps in the form of old readers."""
+    """Whether Parquet stores timestamps in the form of old readers."""
 
     root_tag: str = "RECORDS"
     row_tag: str = "RECORD"
     attributes: bool = False
-    """Whether the values of a row of XML are its attributes."""
+    """Whether XML stores the values of a row as attributes."""
 
     @property
     def writer(self) -> "type[FileWriter]":
+        """The class of writers for the format."""
         found: type[FileWriter] = file_writer(self.format)
         return found
 
     @property
     def task_modules(self) -> tuple[str, ...]:
-        """What writing imports beyond pyarrow."""
+        """Top-level modules that writing imports beyond pyarrow."""
         return () if self.writer.packs_itself else modules(self.codec)
 
     @property
@@ -58,42 +59,44 @@ class FileStyle:
 
     @property
     def suffix(self) -> str:
-        """The end of file names."""
+        """The end of file names, with its dot."""
         if self.extension:
             return f".{self.extension.lstrip('.')}"
         outside = self.codec and not self.writer.packs_itself
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Begin a file, which is written into ``stream`` and closed with the writer.
+        """Begin a file, which is written into ``stream``; closing the writer closes that, too.
 
         Raises:
-            SinkError: the format cannot hold a column; names it.
+            SinkError: the format cannot hold a column; the message names it.
         """
         return self.writer(self, stream, columns)
 
 
 class FileWriter(ABC):
-    """Writes one file; nothing is complete before ``close``."""
+    """Writes one file, which is complete only after ``close``."""
 
     suffix: ClassVar[str]
     """The end of file names, with its dot."""
 
     codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)
-    """What ``compress_codec`` may name, besides ``none``."""
+    """The codecs that ``compress_codec`` may name, besides ``none``."""
 
     default_codec: ClassVar[str] = "none"
+    """The codec of files if the job names none."""
+
     packs_itself: ClassVar[bool] = False
-    """Whether the codec is a matter of the format, and the stream is not packed."""
+    """Whether the format compresses by itself, so that the stream is not compressed."""
 
     is_text: ClassVar[bool] = True
-    """Whether the files are text, with an encoding and with dates in a form."""
+    """Whether the files are text, with an encoding and with formats of dates."""
 
     most_rows: ClassVar[int] = 2**62
     """How many rows a file can have at most."""
 
     keeps_names: ClassVar[bool] = False
-    """Whether the files are copies, whose names the rows tell."""
+    """Whether the files are copies whose names are in the rows."""
 
     def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
@@ -107,7 +110,7 @@ class FileWriter(ABC):
 
     @classmethod
     def check(cls, style: FileStyle) -> None:
-        """Raise ``UsageError`` for an option that the format cannot follow."""
+        """Raise ``UsageError`` for an option that the format does not support."""
 
     @classmethod
     def refuse(cls, columns: pa.Schema) -> None:
@@ -115,22 +118,24 @@ class FileWriter(ABC):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """As many rows as ``write`` takes them; nothing is written yet.
+        """Return the rows in the form that ``write`` takes, one for each row. Nothing is written yet.
 
         Raises:
-            RowError: the format cannot hold a value; names the column.
+            RowError: the format cannot hold a value; the message names the column.
         """
         return rows
 
     @abstractmethod
     def write(self, rows: pa.RecordBatch) -> None:
-        """Take rows, whose schema was ``columns``, as ``prepared`` made them."""
+        """Write rows that ``prepared`` returned; their schema was ``columns`` before."""
 
     def close(self) -> None:
+        """Write the end of the file, and close its stream."""
         self.stream.close()
 
 
 def write_lines(stream: pa.NativeFile, texts: list[pa.Array], delimiter: str, line_end: str) -> None:
+    """Write a line for each row, of one text per column."""
     if not texts or not len(texts[0]):
         return
     lines = pc.binary_join_element_wise(*texts, delimiter)

@@ -1,4 +1,4 @@
-"""How a sink writes texts: the forms of dates and times, and encodings other than UTF-8."""
+"""How a sink writes texts: formats of dates and times, and encodings other than UTF-8."""
 
 import codecs
 import datetime as dt
@@ -14,23 +14,23 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.date_format import strptime_format
 
 _ZERO = "\x01"
-"""Stands before a number whose zero in front is left out."""
+"""Precedes a number whose leading zero is left out."""
 
 
 @frozen(kw_only=True)
 class Form:
-    """How a date or a timestamp is written."""
+    """A format of dates or timestamps."""
 
     whole: str
-    """As C writes it."""
+    """The format for ``strftime``."""
 
     digits: int
-    """Of a second's fraction, which stands at the end."""
+    """How many digits of a second's fraction follow at the end."""
 
     @classmethod
     @cache
     def of(cls, java: str) -> "Form":
-        """Raise ``SourceError`` for what is not understood."""
+        """Return the form of a format in Java's letters; raise ``SourceError`` for an invalid one."""
         found = re.fullmatch(r"(.*ss)\.(S{1,9})", java)
         whole, fraction = found.groups() if found else (java, "")
         return cls(
@@ -39,7 +39,7 @@ class Form:
         )
 
     def column(self, values: pa.Array) -> pa.Array:
-        """The texts of dates or timestamps, of the latter without the digits that are not written."""
+        """Return the texts of dates or timestamps, cut off after the digits that are written."""
         if pa.types.is_timestamp(values.type):
             unit, step = ("us", "microsecond") if self.digits else ("s", "second")
             values = pc.floor_temporal(values, unit=step).cast(pa.timestamp(unit, values.type.tz and "UTC"))
@@ -51,26 +51,26 @@ class Form:
         return pc.replace_substring_regex(texts, pattern=f"{_ZERO}0?", replacement="") if _ZERO in self.whole else texts
 
     def value(self, moment: dt.date) -> str:
-        """The text of one."""
+        """Return the text of one date or timestamp."""
         texts = self.column(pa.array([moment], pa.timestamp("us") if isinstance(moment, dt.datetime) else pa.date32()))
         return str(texts[0].as_py())
 
 
 @frozen(kw_only=True)
 class Forms:
-    """How dates and times are written, in Java's letters; ``None`` leaves them to the format."""
+    """The formats of dates and times, in Java's letters; ``None`` for the file format's own."""
 
     date_format: str | None = None
     datetime_format: str | None = None
     time_format: str | None = None
 
     def check(self) -> None:
-        """Raise ``SourceError`` for a form that is not understood."""
+        """Raise ``SourceError`` for an invalid format."""
         for form in (self.date_format, self.datetime_format):
             Form.of(form or "")
 
     def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with a text in the place of each date and time that has a form."""
+        """Replace the dates and times that have a format by texts."""
         for place, column in enumerate(rows.schema):
             text = self._text(rows.column(place))
             if text is not None:
@@ -89,9 +89,10 @@ class Forms:
 
 
 class Encoded:
-    """A file for Arrow that takes UTF-8 and hands on another encoding. Raises ``UnicodeEncodeError``.
+    """A file object for Arrow that takes UTF-8 and writes another encoding.
 
-    No file object of Python, which would write the end of a file that is given up.
+    It raises ``UnicodeEncodeError``. It is not a file object of Python, which would write the end of a file that is
+    given up.
     """
 
     def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
@@ -101,12 +102,15 @@ class Encoded:
         self.closed = False
 
     def write(self, data: bytes) -> int:
+        """Re-encode bytes of UTF-8, write them, and return how many were taken."""
         self._stream.write(self._encoder.encode(self._decoder.decode(data)))
         return len(data)
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""
 
     def close(self) -> None:
+        """Write the end of the encoding, and close the stream."""
         if not self.closed:
             self.closed = True
             self._stream.write(self._encoder.encode("", True))
@@ -114,7 +118,7 @@ class Encoded:
 
 
 def require_signs(rows: pa.RecordBatch, encoding: str) -> None:
-    """Raise ``RowError`` unless the encoding has signs for all values."""
+    """Raise ``RowError`` unless the encoding can represent all values."""
     for name, values in zip(rows.schema.names, rows.columns, strict=True):
         for value in values.to_pylist():
             try:

@@ -1,5 +1,6 @@
-"""Writes the one sheet of an ``.xlsx`` file, row by row and without anything beside it: ECMA-376, the parts that a
-reader needs. Texts stand in their cells, so that nothing has to be remembered to the end.
+"""Writes the one sheet of an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
+
+Texts are inside their cells, so that nothing has to be held until the end.
 """
 
 import datetime as dt
@@ -14,7 +15,7 @@ DATE, TIMESTAMP, TIMESTAMP_MS, TIME, TIME_MS = range(1, 6)
 
 _SHOWN = ("yyyy\\-mm\\-dd", "yyyy\\-mm\\-dd hh:mm:ss", "yyyy\\-mm\\-dd hh:mm:ss.000", "hh:mm:ss", "hh:mm:ss.000")
 _FIRST = 164
-"""The first number for a form of one's own."""
+"""The first number of a custom format."""
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -25,7 +26,7 @@ _DAY_ZERO = dt.datetime(1899, 12, 30)
 _DAY_MS = 86_400_000
 
 _HIDDEN = re.compile("_x(?=[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""What XML cannot hold, and what would be read as such a sign."""
+"""Characters that XML cannot hold, and texts that would be read as the escape of one."""
 
 
 class SheetFile:
@@ -43,13 +44,14 @@ class SheetFile:
         self._row = 0
 
     def add(self, cells: list[str]) -> None:
-        """Add a row of cells as the functions of this module give them; an empty text is an empty cell."""
+        """Add a row of cells as the functions of this module return them; an empty text is an empty cell."""
         self._row += 1
         at = self._row
         placed = (f'<c r="{letters(place)}{at}"{cell[2:]}' for place, cell in enumerate(cells) if cell)
         self._write(f'<row r="{self._row}">{"".join(placed)}</row>')
 
     def close(self) -> None:
+        """Write the ends of the sheet and of the archive; the stream stays open."""
         self._write("</sheetData></worksheet>")
         for end in self._ends:
             end()
@@ -59,32 +61,34 @@ class SheetFile:
 
 
 def number(value: float, shown: int = 0) -> str:
-    """A cell with a finite number, in all its digits."""
+    """Return a cell with a finite number, in all its digits."""
     return f'<c s="{shown}"><v>{value!r}</v></c>' if shown else f"<c><v>{value!r}</v></c>"
 
 
 def text(value: str) -> str:
+    """Return a cell with a text."""
     escaped = escape(_HIDDEN.sub(lambda found: "_x005F_x" if len(found[0]) == 2 else f"_x{ord(found[0]):04X}_", value))
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
 
 
 def boolean(value: bool) -> str:
+    """Return a cell with a truth value."""
     return f'<c t="b"><v>{int(value)}</v></c>'
 
 
 def moment(value: dt.datetime, shown: int) -> str:
-    """A cell with whole milliseconds as days since the end of 1899."""
+    """Return a cell with a moment of whole milliseconds, as days since the end of 1899."""
     milliseconds = (value - _DAY_ZERO) // dt.timedelta(milliseconds=1)
     return number(milliseconds // _DAY_MS if milliseconds % _DAY_MS == 0 else milliseconds / _DAY_MS, shown)
 
 
 def clock(value: dt.time, shown: int) -> str:
-    """A cell with whole milliseconds as a part of a day."""
+    """Return a cell with a time of whole milliseconds, as a fraction of a day."""
     return moment(dt.datetime.combine(_DAY_ZERO, value), shown)
 
 
 def letters(column: int) -> str:
-    """The name of a column: A, B, …, Z, AA, …"""
+    """Return the name of a column: A, B, …, Z, AA, and so on."""
     found = ""
     column += 1
     while column:

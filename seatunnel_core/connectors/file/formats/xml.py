@@ -1,6 +1,6 @@
 """The format ``xml``: an element per row, whose values are its attributes or the elements in it.
 
-The parser is expat, which reads piece by piece. A file that declares entities is refused: they could name other files,
+The parser is expat, which reads incrementally. A file that declares entities is refused: they could name other files,
 or grow without end.
 """
 
@@ -33,7 +33,7 @@ LONGEST_ROW = 64 << 20
 
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""What XML cannot hold."""
+"""Characters that XML cannot hold."""
 
 
 class Xml(DeclaredFormat):
@@ -58,7 +58,7 @@ class Xml(DeclaredFormat):
         file.check()
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Of bytes an element without any text is none of them, and not null as one that is not there."""
+        """Return the converter of a type; for bytes, an empty element is an empty value and not null."""
         convert = self._texts.converter(kind)
         return (lambda text: b"" if text == "" else convert(text)) if pa.types.is_binary(kind) else convert
 
@@ -82,7 +82,7 @@ class Xml(DeclaredFormat):
 
 
 class _Rows:
-    """Collects rows while expat reads."""
+    """Collects rows while expat parses."""
 
     def __init__(self, tag: str, encoding: str | None, *, in_attributes: bool) -> None:
         self.tag = tag
@@ -105,9 +105,11 @@ class _Rows:
 
     @property
     def line(self) -> int:
+        """The current line of the parser, from 1."""
         return self._parser.CurrentLineNumber
 
     def feed(self, piece: bytes, *, last: bool) -> None:
+        """Parse another piece; ``last`` ends the document."""
         self._parser.Parse(piece, last)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
@@ -144,7 +146,7 @@ class _Rows:
 
 
 class XmlFileWriter(FileWriter):
-    """Null is an attribute or an element that is not there."""
+    """Writes rows as elements; null is a missing attribute or element."""
 
     suffix: ClassVar[str] = ".xml"
 
@@ -187,7 +189,7 @@ class XmlFileWriter(FileWriter):
 
 
 def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
-    """The attributes or elements of a column."""
+    """Return the attributes or elements of a column, empty for null."""
     found = []
     for value in array.to_pylist():
         try:

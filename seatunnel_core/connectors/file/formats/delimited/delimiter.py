@@ -1,7 +1,7 @@
-"""``field_delimiter`` of text that is read: a regular expression, as SeaTunnel takes it.
+r"""``field_delimiter`` of text that is read: a regular expression, as in SeaTunnel.
 
-Most are one text, written as it is or escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. What would cut at every sign, as
-``|`` by itself, or is no expression, as ``*``, nobody can mean so: that is the text itself.
+Most are one text, literal or escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would cut at every
+character, such as ``|`` by itself, or that is invalid, such as ``*``, cannot be meant: it is taken literally.
 """
 
 import re
@@ -13,14 +13,14 @@ _SIGN = re.compile(
     r"|\[(?P<s>[^\\\]^])\]|(?P<c>[^\\.^$|?*+()\[{])"
 )
 _WRITTEN = r"[\\\[(]"
-"""Signs with which nobody writes a text that is none."""
+"""Characters that only a regular expression contains."""
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:
-    """The delimiter, and the expression where it is no single text; else an empty one.
+    """Return the delimiter, and its expression if it is no single text; else an empty expression.
 
     Raises:
-        SourceError: it is an expression that cannot be understood, or matches nothing.
+        SourceError: it is an invalid expression, or one that matches the empty text.
     """
     for escaped, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         written = written.replace(escaped, meant)
@@ -37,7 +37,7 @@ def _said(sign: re.Match[str]) -> str:
 
 
 def _is_meant(expression: str) -> bool:
-    """Whether it is an expression rather than a text with signs of one."""
+    """Return whether it is meant as an expression, rather than as a text with special characters."""
     plainly = re.search(_WRITTEN, expression) is not None
     try:
         compiled = re.compile(expression, re.ASCII)

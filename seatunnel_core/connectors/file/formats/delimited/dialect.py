@@ -15,26 +15,26 @@ from seatunnel_core.errors import SourceError
 from seatunnel_core.rows.date_format import strptime_format
 
 PREAMBLE_BYTES = 1 << 20
-"""The header and the lines that are skipped before it must lie within this many bytes."""
+"""The header and the skipped lines before it must lie within this many bytes."""
 
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""What stands between values where they are looked at line by line, and in no text."""
+"""Replaces the delimiter where lines are examined one by one; occurs in no text."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
-"""What is read without a word of it."""
+"""The formats that are read without being configured."""
 
 
 @frozen(kw_only=True)
 class Dialect:
-    """Every field in the words of the connector's options."""
+    """How a file is written; the fields have the names and meanings of the connector's options."""
 
     delimiter: str = ","
-    """Of several characters only where there are neither quotes nor escapes."""
+    """Has several characters only if there are neither quotes nor escapes."""
 
     pattern: str = ""
-    """The regular expression of the delimiter, where that is no single text."""
+    """The regular expression of the delimiter, if that is no single text."""
 
     quote: str = '"'
     """Empty: there are no quotes, and every line end ends a row."""
@@ -42,7 +42,7 @@ class Dialect:
     escape: str = ""
     null_marker: str | None = None
     keeps_empty: bool = False
-    """Whether a value without characters is one in a column of texts, and not null."""
+    """Whether an empty value in a column of strings is the empty string, and not null."""
 
     skip_lines: int = 0
     header: bool = False
@@ -60,49 +60,56 @@ class Dialect:
 
     @property
     def splittable(self) -> bool:
-        """Whether the places where rows end can be found; with escapes they cannot."""
+        """Whether ends of rows can be found from any position; with escapes they cannot."""
         return self.seekable and not self.escape
 
     @property
     def delimiter_byte(self) -> bytes:
+        """The delimiter in UTF-8."""
         return self.delimiter.encode()
 
     @property
     def is_one_sign(self) -> bool:
-        """Whether Arrow's parser takes the delimiter as it is."""
+        """Whether Arrow's parser supports the delimiter."""
         return not self.pattern and len(self.delimiter_byte) == 1
 
     @property
     def without_pattern(self) -> "Dialect":
-        """How lines are written in which ``BETWEEN`` stands in the place of each delimiter that is an expression."""
+        """The dialect of lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
         return evolve(self, delimiter=BETWEEN, pattern="") if self.pattern else self
 
     @property
     def quote_byte(self) -> bytes:
+        """The quote in UTF-8."""
         return self.quote.encode()
 
     @property
     def escape_byte(self) -> bytes:
+        """The escape character in UTF-8."""
         return self.escape.encode()
 
     @property
     def null_values(self) -> list[str]:
+        """The texts that mean null, for Arrow's parser."""
         return ["", *([self.null_marker] if self.null_marker else [])]
 
     @property
     def timestamp_parsers(self) -> list[object]:
+        """The formats of dates and timestamps, for Arrow's parser."""
         formats = (self.date_format, self.datetime_format)
         return [csv.ISO8601, *(reading_format(each) for each in formats if not ISO_LIKE.fullmatch(each))]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """The type as which Arrow's parser reads a column; it knows dates only in ISO form, nothing nested, and no more
-        than 38 digits."""
+        """Return the type as which Arrow's parser reads a column.
+
+        It supports dates only in ISO form, no nested types, and at most 38 digits.
+        """
         if pa.types.is_date32(wanted) and not ISO_LIKE.fullmatch(self.date_format):
             return pa.timestamp("s")
         return pa.string() if pa.types.is_nested(wanted) or pa.types.is_decimal256(wanted) else wanted
 
     def hint(self, wanted: pa.DataType) -> str:
-        """What a value of this type should look like, where that is an option."""
+        """Return what a value of this type should look like, if an option defines that."""
         if pa.types.is_nested(wanted):
             return " with U+0002, U+0003 and so on between its parts"
         if pa.types.is_date(wanted):
@@ -113,6 +120,7 @@ class Dialect:
         return ""
 
     def parse_options(self, *, multiline: bool) -> csv.ParseOptions:
+        """Return the options of Arrow's parser."""
         return csv.ParseOptions(
             delimiter=self.delimiter,
             quote_char=self.quote or False,
@@ -122,10 +130,10 @@ class Dialect:
         )
 
     def for_arrow(self, text: bytes) -> tuple[bytes, "Dialect"]:
-        """The text and how it is written with a delimiter of one character, which is all that Arrow's parser takes.
+        """Return text and dialect with a delimiter of one character, as Arrow's parser needs it.
 
         Raises:
-            pa.ArrowInvalid: the text has every control character, so that none can stand for the delimiter.
+            pa.ArrowInvalid: the text contains every control character, so that none can replace the delimiter.
         """
         if self.is_one_sign:
             return text, self
@@ -135,7 +143,7 @@ class Dialect:
         raise pa.ArrowInvalid("every control character is in it, and one has to stand for the field delimiter")
 
     def with_delimiter(self, text: bytes, sign: bytes) -> bytes:
-        """Whole lines with a sign in the place of each delimiter."""
+        """Return whole lines with ``sign`` in place of each delimiter."""
         if not self.pattern:
             return text.replace(self.delimiter_byte, sign)
         pattern = re.compile(self.pattern.encode())
@@ -143,7 +151,7 @@ class Dialect:
         return b"".join(part if number % 2 else pattern.sub(sign, part) for number, part in enumerate(lines))
 
     def text_stream(self, file: OpenFile, start: int = 0) -> pa.NativeFile:
-        """The text from byte ``start`` of the unpacked UTF-8 on."""
+        """Return a stream of the text from byte ``start`` of the decompressed UTF-8."""
         stream = file.stream()
         if self.compression:
             stream = unpacked(stream, self.compression)
@@ -154,10 +162,10 @@ class Dialect:
         return stream
 
     def check(self) -> None:
-        """Refuse what cannot be read.
+        """Check the encoding and the formats.
 
         Raises:
-            SourceError: an unknown encoding or date format.
+            SourceError: the encoding or a date format is unknown.
         """
         if not is_text_encoding(self.encoding):
             raise SourceError(f"the encoding {self.encoding!r} is not known; use UTF-8, GBK or ISO-8859-1")
@@ -165,10 +173,10 @@ class Dialect:
             reading_format(each)
 
     def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
-        """The names in the header (``None`` without one), and where the rows begin.
+        """Return the names in the header (``None`` without one), and the offset at which the rows begin.
 
         Raises:
-            SourceError: the file ends, or goes on for too long, before its header.
+            SourceError: the header cannot be read, or names a column twice.
         """
         if not (self.skip_lines or self.header):
             start = 3 if self._head(file, 3) == _BOM else 0
@@ -185,6 +193,7 @@ class Dialect:
         return self._names(head[position:end], file.version.path), end
 
     def lines_of_preamble(self, file: OpenFile, start: int) -> int:
+        """Return how many lines end before ``start``."""
         head = self._head(file, start)
         return head.count(b"\n") + head.count(b"\r") - head.count(b"\r\n")
 
@@ -211,7 +220,7 @@ class Dialect:
         return names
 
     def _values(self, line: bytes) -> list[str]:
-        """The values of a header. Arrow's parser takes milliseconds to start, so it is asked about quotes only."""
+        """Return the values of a header; Arrow's parser, slow to start, is used only if there are quotes."""
         if not line.strip():
             raise pa.ArrowInvalid("it is empty")
         if not any(sign and sign in line for sign in (self.quote_byte, self.escape_byte)):
@@ -225,11 +234,12 @@ class Dialect:
 
 
 def reading_format(java: str) -> str:
-    """A date format as one of C's, which reads one digit where there may be two; parts of a second only as ISO 8601 has
-    them.
+    """Return a date format as one of ``strptime`` that reads one digit where there may be two.
+
+    Fractions of a second are supported only as ISO 8601 writes them.
 
     Raises:
-        SourceError: as ``strptime_format``, or its texts could be ISO 8601 with another meaning.
+        SourceError: the format is invalid, or its texts could be ISO 8601 with another meaning.
     """
     if re.match("yyyy-d+-M", java):
         raise SourceError(f"the format {java!r} cannot be told from ISO 8601, yyyy-MM-dd, which is always read")
@@ -238,17 +248,18 @@ def reading_format(java: str) -> str:
 
 
 SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
-"""A month, a day or an hour that is written without a zero before it."""
+"""A month, a day or an hour without a leading zero."""
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """The delimiter itself.
+    """Return the delimiter, with its escapes replaced.
 
     Args:
-        several: what to write for a delimiter of several characters; empty where it may have them.
+        delimiter: as written in the options.
+        several: what to write for a delimiter of several characters; empty if several are allowed.
 
     Raises:
-        SourceError: it has a line end, or is not one ASCII character where it has to be.
+        SourceError: it has a line end, or is not one ASCII character although it has to be.
     """
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
@@ -269,7 +280,7 @@ def _after_line(text: bytes, position: int) -> int:
 
 
 def unify(found: Sequence[pa.DataType]) -> pa.DataType:
-    """The narrowest type that holds the values of all the types: numbers widen, everything else becomes text."""
+    """Return the narrowest type for the values of all types: numbers widen, other mixtures become text."""
     kinds = list(dict.fromkeys(found))
     if len(kinds) == 1:
         return kinds[0]

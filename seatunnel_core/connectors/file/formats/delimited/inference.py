@@ -1,4 +1,4 @@
-"""Which columns, and of which types, the beginning of a file of delimited text suggests."""
+"""Inference of columns and their types from the beginning of a delimited text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,10 +13,13 @@ from seatunnel_core.errors import RowError
 def infer(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool = False
 ) -> Mapping[str, pa.DataType]:
-    """The columns and types that some whole lines of text suggest.
+    """Return the columns and types that some whole lines of text suggest.
 
     Args:
-        ragged: whether lines with another number of values than the first, or the names, are no matter.
+        text: the lines.
+        names: the names in the header; ``None`` if there is none.
+        dialect: how the text is written.
+        ragged: whether lines with another number of values are allowed.
 
     Raises:
         RowError: the lines do not have the same number of values.
@@ -69,7 +72,7 @@ def _inferred(values: pa.ChunkedArray) -> pa.DataType:
 
 
 def _microseconds(values: pa.ChunkedArray) -> pa.DataType:
-    """Timestamps, or texts where one of them has more than six digits of a second."""
+    """Return the type of timestamps, or of strings if one has more than six digits of a second."""
     kind = pa.timestamp("us", tz="UTC" if values.type.tz else None)
     try:
         values.cast(kind)

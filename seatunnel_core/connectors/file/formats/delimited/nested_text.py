@@ -1,7 +1,7 @@
-"""Arrays, maps and rows inside of ``text`` and ``csv``, as SeaTunnel writes them.
+"""Arrays, maps and rows inside ``text`` and ``csv``, as SeaTunnel writes them.
 
-Their parts stand between control characters: those of the outermost U+0002, those of a part of it U+0003 and so on up
-to U+0007. In a map U+0002 stands between entries, U+0003 between key and value. A part without any characters is null.
+Control characters separate their parts: U+0002 those of the outermost value, U+0003 those of a part of it, and so on up
+to U+0007. In a map U+0002 separates entries, U+0003 key and value. An empty part is null.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
 
 def unfit(columns: pa.Schema) -> str | None:
-    """What is wrong with the first column that cannot stand in such a file, as the rest of a sentence."""
+    """Return what is wrong with the first unsuitable column, as the rest of a sentence; ``None`` if all fit."""
     for column in columns:
         levels = _levels(column.type)
         if levels is None or levels > len(SEPARATORS):
@@ -30,10 +30,10 @@ def unfit(columns: pa.Schema) -> str | None:
 
 
 def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
-    """The values that some texts are.
+    """Parse texts into values of a nested type.
 
     Raises:
-        pa.ArrowInvalid: one of them is no such value.
+        pa.ArrowInvalid: a text is no such value.
     """
     try:
         return pa.array([None if text is None else _value(text, kind, forms, 0) for text in texts.to_pylist()], kind)
@@ -42,17 +42,17 @@ def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
 
 
 def written(values: pa.Array, forms: Forms) -> pa.Array:
-    """The texts of some values.
+    """Return the texts of nested values.
 
     Raises:
-        ValueError: a part of one has a control character that separates parts, or bytes that are no UTF-8.
+        ValueError: a part of a value contains a control character that separates parts, or bytes that are no UTF-8.
     """
     found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
     return pa.array(found, pa.string())
 
 
 def _levels(kind: pa.DataType) -> int | None:
-    """How many separators a type needs; ``None`` when it has vectors in it."""
+    """Return how many separators a type needs; ``None`` if it contains vectors."""
     if pa.types.is_fixed_size_list(kind):
         return None
     if not pa.types.is_nested(kind):

@@ -1,11 +1,11 @@
-"""Finds places where a CSV file can be cut, looking at one chunk of it without knowing what came before.
+"""Finds where a CSV file can be cut, examining one chunk of it without knowing what precedes it.
 
-Whether a line end ends a row depends on whether it stands inside quotes, so on everything before it. But where quotes
-only enclose values (doubled inside them), being inside is the parity of the number of quotes so far. So a chunk is
-examined twice: as if it began outside quotes, and as if it began inside. The chunks' parities, put together in the
-order of the file, then tell which of the two was true (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
-Big Data Analytics", SIGMOD 2019, do for whole files). It is done with numpy: a process that calls its first function of
-``pyarrow.compute`` spends 0.17 s and 48 MB on all of them.
+Whether a line end ends a row depends on whether it is inside quotes, so on everything before it. But where quotes only
+enclose values (and are doubled inside them), being inside is the parity of the number of quotes so far. So a chunk is
+examined twice: as if it began outside quotes, and as if it began inside. The parities of the chunks, combined in the
+order of the file, then select the true one of the two (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
+Big Data Analytics", SIGMOD 2019, do for whole files). It uses numpy: a process that calls its first function of
+``pyarrow.compute`` spends 0.17 s and 48 MB on loading all of them.
 
 A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not cut at all.
 """
@@ -18,10 +18,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
-"""Offsets in a chunk, rising."""
+"""Offsets in a chunk, ascending."""
 
 _LONGEST_SEARCH = 4096
-"""How many quotes behind a wanted place are looked at; under the wrong assumption there may be no line end at all."""
+"""How many quotes after a wanted offset are examined; under the wrong assumption there may be no line end at all."""
 
 OUTSIDE, INSIDE = 0, 1
 """The two assumptions about the beginning of a chunk, and the index of what follows from each."""
@@ -29,23 +29,25 @@ OUTSIDE, INSIDE = 0, 1
 
 @frozen(kw_only=True)
 class ChunkQuotes:
-    """What one chunk says."""
+    """The result of examining one chunk."""
 
     odd: bool
     """Whether the state at its end differs from the state at its beginning."""
 
     sound: tuple[bool, bool]
-    """Whether every quote that opens a value stands at its beginning, under each assumption."""
+    """Whether every quote that opens a value is at its beginning, under each assumption."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
-    """For each wanted place the offset in the file behind the next line end that ends a row, under each assumption;
-    ``None`` when the chunk has none."""
+    """For each wanted offset the offset in the file after the next line end that ends a row, under each assumption;
+    ``None`` if the chunk has none."""
 
     def body(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
         return {"odd": self.odd, "sound": list(self.sound), "cuts": [list(cuts) for cuts in self.cuts]}
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "ChunkQuotes":
+        """Return the result that JSON values hold."""
         outside, inside = body["cuts"]
         return cls(odd=body["odd"], sound=(body["sound"][0], body["sound"][1]), cuts=(tuple(outside), tuple(inside)))
 
@@ -56,7 +58,11 @@ def examine(
     """Examine the chunk ``data``, which begins at ``offset`` of the file.
 
     Args:
-        wanted: offsets in the file, rising, near which a cut is wanted.
+        data: the bytes of the chunk.
+        offset: where they begin in the file.
+        wanted: offsets in the file, ascending, near which a cut is wanted.
+        quote: the quote, empty for none.
+        delimiter: the delimiter.
         before: the byte before the chunk, empty at the beginning of the file. A run of quotes that began there belongs
             to the chunk before; one that reaches the end of ``data`` must be complete.
     """
@@ -70,7 +76,7 @@ def examine(
 
 
 def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
-    """The cuts of a file, rising, from all its chunks in order; empty when its quoting does not tell where rows end."""
+    """Return the cuts of a file, ascending, from all its chunks in order; none if its quoting is ambiguous."""
     state = OUTSIDE
     cuts: list[int] = []
     for chunk in chunks:
@@ -82,10 +88,10 @@ def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
 
 
 def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[Places, tuple[bool, bool]]:
-    """Where runs of an odd number of quotes begin, and whether those that open a value stand at its beginning.
+    """Return where runs of an odd number of quotes begin, and whether those that open a value are at its beginning.
 
-    A run of an even number is an empty value, or quotes that are doubled inside one. Of the others every second one
-    opens a value, beginning with the first or with the second, as the chunk begins outside or inside quotes.
+    A run of an even number is an empty value, or doubled quotes inside one. Of the others every second one opens a
+    value, starting with the first or with the second, depending on whether the chunk begins outside or inside quotes.
     """
     everything = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(everything == quote[0])

@@ -1,4 +1,4 @@
-"""Lines with more or fewer values than there are columns: what is missing is null, what is too much is left out."""
+"""Lines with more or fewer values than there are columns: missing values are null, surplus ones are dropped."""
 
 from attrs import evolve
 
@@ -7,9 +7,9 @@ from seatunnel_core.connectors.file.formats.delimited.records import Record, val
 
 
 def squared(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
-    """The record with as many values as there are columns, and how many it had.
+    """Return the record with as many values as there are columns, and how many it had.
 
-    It stays as it is where its values cannot be told.
+    It is unchanged if its values cannot be separated.
     """
     body = record.text.rstrip(b"\r\n")
     ends = _ends(body, dialect)
@@ -21,7 +21,7 @@ def squared(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int
 
 
 def _ends(body: bytes, dialect: Dialect) -> list[int]:
-    """Where each value ends; nothing where that cannot be told."""
+    """Return where each value ends; nothing if that cannot be determined."""
     delimiter = dialect.delimiter_byte
     if not any(sign and sign in body for sign in (dialect.quote_byte, dialect.escape_byte)):
         ends, place = [], body.find(delimiter)

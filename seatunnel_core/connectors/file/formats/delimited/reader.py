@@ -1,8 +1,8 @@
-"""Reads delimited text (``csv``, ``text``) at the speed of Arrow's parser, and says which row is wrong when it fails.
+"""Reads delimited text (``csv``, ``text``) at the speed of Arrow's parser, and names the bad row if that fails.
 
-The fast way parses a range in blocks. When it meets something it cannot convert, the careful way goes on from the first
-row that was not handed out: it cuts the range into records, and halves what cannot be parsed until single bad records
-are left. Both ways give the same rows for everything that both can read.
+The fast way parses a range in blocks. If it meets something that it cannot convert, the careful way continues from the
+first row that was not returned: it cuts the range into records, and halves what cannot be parsed until single bad
+records are left. Both ways give the same rows for everything that both can read.
 """
 
 import io
@@ -26,10 +26,10 @@ from seatunnel_core.errors import RowError
 from seatunnel_core.rows.types import type_name
 
 BLOCK_BYTES = 1 << 20
-"""How much text becomes one batch: enough rows for good columns, little enough to stay in the cache."""
+"""How much text becomes one batch: enough rows for efficient columns, and small enough for the cache."""
 
 RECORDS_PER_TRIAL = 4096
-"""How many records the careful way tries at once."""
+"""How many records the careful way parses at once."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -49,13 +49,13 @@ class DelimitedReader:
     """Whether a line may have more or fewer values than there are names."""
 
     told: bool = False
-    """Whether the types are those that the beginnings of files suggest, so that no number may lose anything."""
+    """Whether the types were inferred from the beginnings of files, so that no number may lose information."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The rows that lie in the bytes from ``start`` to ``end``: both are line ends, or the ends of the file."""
+        """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
         done = 0
         if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns
             yield from self._careful(start, end, done)
@@ -72,8 +72,10 @@ class DelimitedReader:
     # -- the fast way ---------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in pieces, and from the first one on that has a quote as one text: only in quotes can a line
-        end be a part of a value."""
+        """Parse the range in pieces, and everything from the first piece with a quote on as one text.
+
+        Only inside quotes can a line end be a part of a value.
+        """
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_sign:
                 batches = self._replaced(text)
@@ -87,8 +89,10 @@ class DelimitedReader:
             start += len(text)
 
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
-        """The text of the range, in pieces of whole lines without quotes; with the one that has a quote, and goes on
-        with what is read, comes whatever follows it."""
+        """Yield the text of the range in pieces of whole lines without quotes.
+
+        The first piece with a quote comes with an iterator of everything after it, and is the last one.
+        """
         held = b""
         pieces = self._pieces(start, end)
         splits = self.dialect.is_one_sign and self.dialect.quote_byte
@@ -107,10 +111,10 @@ class DelimitedReader:
             yield held, None
 
     def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a text with quotes.
+        """Yield the rows of a text with quotes.
 
-        Arrow takes a quote that is never closed for closed at the end. So one more row of empty values follows the last
-        one of the file: an open quote swallows it, and then the last value is not the null that it should be.
+        Arrow takes a quote that is never closed for closed at the end. So a row of empty values is appended to the
+        file: an open quote swallows it, and then its last value is not the null that it should be.
         """
         marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
@@ -123,7 +127,7 @@ class DelimitedReader:
             yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
-        """The rows of some lines between delimiters of several characters."""
+        """Yield the rows of some lines with a delimiter of several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # so that a byte-order mark in it is not taken off
             yield from self._parsed(stream, dialect, BLOCK_BYTES)
@@ -164,7 +168,7 @@ class DelimitedReader:
         return pa.string() if pa.types.is_floating(wanted) else self._parsed_type(wanted)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Give the batch the wanted types, where the parser has none for them, and the wanted nullability."""
+        """Give the batch the wanted nullability, and the wanted types where the parser does not have them."""
         arrays = []
         for column in self.columns:
             array = batch.column(column.name)
@@ -188,7 +192,7 @@ class DelimitedReader:
     # -- the careful way ------------------------------------------------------------------------------------------
 
     def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
-        """The rows after the first ``done``; bad ones go to ``context.skip``."""
+        """Yield the rows after the first ``done``; bad ones go to ``context.skip``."""
         for trial in self._trials(start, end):
             for batch in self._try(trial):
                 skipped = min(done, batch.num_rows)
@@ -211,7 +215,7 @@ class DelimitedReader:
             yield trial
 
     def _ready(self, record: Record) -> Record:
-        """The record with a text between its values, and as many of them as there are columns."""
+        """Return the record with a literal delimiter, and with as many values as there are columns."""
         if self.dialect.pattern:
             record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
         if not self.ragged:
@@ -256,7 +260,7 @@ class DelimitedReader:
             yield from self._try(trial[middle:])
 
     def _parse(self, text: bytes) -> pa.RecordBatch:
-        """Parse whole records. A quoted empty value is null in every column but those of texts and bytes."""
+        """Parse whole records. A quoted empty value is null in every column except those of strings and bytes."""
         texts = [column for column in self.columns if _is_text(column.type)]
         others = [column for column in self.columns if not _is_text(column.type)]
         found: dict[str, pa.ChunkedArray] = {}
@@ -293,7 +297,7 @@ class DelimitedReader:
         return RowError(f"{where}: {error}")
 
     def _problem(self, record: Record, column: pa.Field) -> str | None:
-        """What is wrong with one column of a record that has the right number of values; ``None`` when nothing is."""
+        """Return what is wrong with one column of a record with the right number of values, ``None`` if nothing."""
         as_bytes = pa.schema([pa.field(column.name, pa.binary())])
         try:
             value = self._read_all(record.text, self._convert(as_bytes)).column(0)[0].as_py()
@@ -310,7 +314,7 @@ class DelimitedReader:
         return None
 
     def _fields(self, record: Record) -> int | None:
-        """How many values a record has."""
+        """Return how many values a record has; ``None`` if it cannot be parsed."""
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=len(record.text) + 2)
         try:
             text, dialect = self.dialect.without_pattern.for_arrow(b"\n" + record.text)
@@ -349,7 +353,7 @@ class _Quoted(io.RawIOBase):
 
 
 def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[pa.RecordBatch]:
-    """All rows but the last one, which must be the marker."""
+    """Yield all rows but the last one, which must be the marker."""
     held: pa.RecordBatch | None = None
     for batch in batches:
         if batch.num_rows:
@@ -370,5 +374,5 @@ def _article(name: str) -> str:
 
 
 def _without_bom_trap(data: bytes, start: int) -> bytes:
-    """Arrow takes a byte-order mark off the beginning of what it reads; inside a file it is part of a value."""
+    """Keep Arrow from removing a byte-order mark inside a file, where it is part of a value."""
     return b"\n" + data if start and data.startswith(_BOM) else data

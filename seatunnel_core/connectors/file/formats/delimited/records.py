@@ -11,7 +11,7 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.errors import RowError
 
 COUNTED_BYTES = 1 << 20
-"""How much is read at once to count lines."""
+"""How many bytes are read at once to count lines."""
 
 LONGEST_RECORD = 64 << 20
 """How many bytes are held in the search for the end of a record."""
@@ -19,6 +19,8 @@ LONGEST_RECORD = 64 << 20
 
 @frozen(kw_only=True)
 class Record:
+    """One record of a delimited text."""
+
     line: int
     """The line of the file on which it begins, from 1."""
 
@@ -26,16 +28,16 @@ class Record:
     """With its line end, if it has one."""
 
     problem: str | None = None
-    """Why it is no record."""
+    """Why it is no record; ``None`` if it is one."""
 
 
 def line_ends(text: bytes) -> int:
-    """How many lines end in ``text``; ``\\r\\n`` is one end, and so is a lone ``\\r``."""
+    """Return how many lines end in ``text``; CR LF is one end, and so is a lone CR."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def lines_before(file: OpenFile, place: int) -> int:
-    """How many lines end before ``place`` bytes of a file; reads all of them."""
+    """Return how many lines end before ``place`` bytes of a file; reads all of them."""
     found, last = 0, b""
     for start in range(0, place, COUNTED_BYTES):
         block = file.read_range(start, min(start + COUNTED_BYTES, place))
@@ -45,7 +47,7 @@ def lines_before(file: OpenFile, place: int) -> int:
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
-    """The records of consecutive pieces of text, the first of which begins on ``line``. Empty lines are no records.
+    """Yield the records of consecutive pieces of text, the first of which begins on ``line``. Empty lines are skipped.
 
     Raises:
         RowError: a record is too long to be held; what follows it cannot be found.
@@ -85,7 +87,7 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
 
 @lru_cache(maxsize=16)
 def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """One record with its line end, as Arrow's parser sees it: quotes count only at the beginning of a value."""
+    """Return an expression for a record with its line end, as Arrow's parser sees it: a quote opens a value only."""
     if not (quote or escape):
         return re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
     d, value = re.escape(delimiter), value_expression(delimiter, quote, escape).pattern
@@ -94,7 +96,7 @@ def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=16)
 def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """One value of a record that has quotes or escapes."""
+    """Return an expression for one value of a record with quotes or escapes."""
     d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
     # Only sets are possessive: of groups with alternatives, Python before 3.11.5 matches too little (gh-106052). As a
     # quote closes where no other follows, there is one way to match a record, and backtracking finds no other.
@@ -109,5 +111,5 @@ def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Patter
 
 
 def _run(characters: bytes, between: bytes) -> bytes:
-    """Characters of a set, and what may stand between them."""
+    """Return an expression for characters of a set, with another expression allowed between them."""
     return characters + rb"(?:" + between + characters + rb")*" if between else characters

@@ -19,10 +19,10 @@ _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinN")
 
 
 class CsvFileWriter(FileWriter):
-    """Values are quoted where they have to be, as is the empty text; null is nothing.
+    """Writes values in quotes where they need them, also the empty text; null is an empty value.
 
-    As SeaTunnel does it, and Apache Commons CSV: quotes are needed around a delimiter, a quote and a line end, and for
-    a value that begins with a sign up to ``#`` or ends with a space.
+    As in SeaTunnel and Apache Commons CSV, a value is quoted if it contains a delimiter, a quote or a line end, begins
+    with a character up to ``#``, or ends with a space.
     """
 
     suffix: ClassVar[str] = ".csv"
@@ -39,7 +39,7 @@ class CsvFileWriter(FileWriter):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """A null in the only column is a quoted nothing: an empty line would be no row."""
+        """Quote values; a null in an only column becomes a quoted empty value, because an empty line is no row."""
         null = style.null or ('""' if rows.num_columns == 1 else "")
         rows = _flat(rows, style.forms)
         with _told_bytes(rows, "csv"):
@@ -72,15 +72,15 @@ _NEEDS_QUOTES = r'^$|^[\x00-#]|[\x00-\x20]$|["\r\n]|%s'
 
 
 def _quoted_name(name: str, delimiter: str) -> str:
-    """A name of the header; only one that could not be read back stands in quotes."""
+    """Return a name of the header, quoted only if it could not be read back otherwise."""
     return '"{}"'.format(name.replace('"', '""')) if re.search(f'["\r\n{re.escape(delimiter)}]', name) else name
 
 
 class TextFileWriter(FileWriter):
-    """No quotes: a value may hold neither the delimiter nor a line end. Null is the empty text, or ``null_format``.
+    """Writes values without quotes, so they may contain neither the delimiter nor a line end.
 
-    Before a delimiter such as ``||`` a value may not end with ``|`` either: a reader would take the delimiter for one
-    character earlier.
+    Null is the empty text, or ``null_format``. Before a delimiter such as ``||`` a value may not end with ``|`` either:
+    a reader would find the delimiter one character earlier.
     """
 
     suffix: ClassVar[str] = ".txt"
@@ -124,7 +124,7 @@ def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
 
 @lru_cache(maxsize=16)
 def _not_in_text(delimiter: str) -> tuple[str, str]:
-    """What a value may not have, and what to say of it."""
+    """Return an expression for what a value must not contain, and the message for it."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends as the delimiter begins" if ambiguous else ""
@@ -139,7 +139,7 @@ def _refuse(columns: pa.Schema, format: str) -> None:
 
 
 def _flat(rows: pa.RecordBatch, forms: Forms) -> pa.RecordBatch:
-    """The rows with a text in the place of each array, map and row."""
+    """Replace each array, map and row by a text."""
     for place, column in enumerate(rows.schema):
         if pa.types.is_nested(column.type):
             try:
@@ -156,7 +156,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _told_bytes(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Where Arrow finds bytes that are no text, say which ones."""
+    """Turn Arrow's error for bytes that are no text into one that names the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -188,5 +188,5 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Whether values are written with ``_SIGNS_OF_NUMBERS`` alone."""
+    """Return whether values are written with ``_SIGNS_OF_NUMBERS`` alone."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

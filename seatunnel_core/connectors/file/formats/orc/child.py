@@ -1,4 +1,4 @@
-"""A process that reads ORC files for another, so that a damaged file ends it and not the task.
+"""A process that reads ORC files for another one, so that a damaged file crashes it and not the task.
 
 ORC has no checksums, and the library that reads it follows damaged bytes into memory that it does not own. The child
 gets one open file per request over a socket, and answers with a header in JSON and a stream of Arrow. It ends with the
@@ -19,11 +19,11 @@ LENGTH = struct.Struct(">I")
 MOST_REQUEST_BYTES = 1 << 20
 
 _FAR = "is out of range for nanosecond"
-"""What Arrow says of a moment before 1677 or after 2262."""
+"""Arrow's message for a moment before 1677 or after 2262."""
 
 
 def serve(descriptor: int) -> None:
-    """Answer requests until the other side hangs up.
+    """Answer requests until the other side closes the socket.
 
     A request is ``{"stripe": number, "columns": names}``, or ``{}`` for the footer.
     """
@@ -72,7 +72,7 @@ def _stripe(file: orc.ORCFile, descriptor: int, number: int, names: list[str]) -
 
 
 def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """One column of a stripe, by another library where Arrow's cannot hold one of its moments."""
+    """Return one column of a stripe, read by another library if Arrow's cannot represent one of its moments."""
     try:
         return file.read_stripe(number, columns=[name]).column(0)
     except pa.ArrowInvalid as error:
@@ -86,7 +86,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
 
 
 class _Counted:
-    """What the library makes of moments and of days: the numbers that Arrow has for them."""
+    """Converts moments and days of the library to the numbers that Arrow has for them."""
 
     @staticmethod
     def from_orc(seconds_or_days: int, nanoseconds: int | None = None, timezone: Any = None) -> int:
@@ -94,12 +94,12 @@ class _Counted:
 
     @staticmethod
     def to_orc(*_: Any) -> Any:
-        """Nothing is written."""
+        """Refuse to write."""
         raise NotImplementedError
 
 
 def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """A column with its moments in microseconds."""
+    """Return a column with its moments in microseconds."""
     import pyorc
 
     counted = (pyorc.TypeKind.TIMESTAMP, pyorc.TypeKind.TIMESTAMP_INSTANT, pyorc.TypeKind.DATE)
@@ -111,7 +111,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """The type with timestamps in microseconds, as rows have them; ORC's have nanoseconds."""
+    """Return a type with its timestamps in microseconds, as rows have them; those of ORC have nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""The format ``orc``: reads stripes, and lets Arrow's ORC library gather rows into stripes."""
+"""The format ``orc``: reads stripes, and lets Arrow's ORC library collect rows into stripes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -27,7 +27,7 @@ class Orc(RowGroups):
         return nullcontext(file)
 
     def footer(self, opened: Any) -> Footer:
-        """The library does not say how large a stripe is: each counts as one of equal ones."""
+        """Return the footer, with an equal share of the bytes for each stripe, whose sizes are unknown."""
         try:
             found, columns = process.footer(opened)
         except process.OrcChildError as error:
@@ -84,7 +84,7 @@ class OrcFileWriter(FileWriter):
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
-    """As what a column is written."""
+    """Return the type as which a column is written."""
     return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
 
@@ -100,7 +100,7 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _microseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """What is smaller is cut off."""
+    """Cast timestamps to microseconds, and cut off smaller units."""
     kinds = [microseconds(column.type) for column in rows.schema]
     arrays = [array.cast(kind, safe=False) for array, kind in zip(rows.columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)

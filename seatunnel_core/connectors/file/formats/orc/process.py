@@ -1,4 +1,4 @@
-"""Asks ``orc_child`` for what is in ORC files: one child for each process that reads some."""
+"""The parent's side of ``orc.child``: one child for each process that reads ORC files."""
 
 import atexit
 import json
@@ -18,7 +18,7 @@ _PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child im
 
 
 class OrcChildError(OSError):
-    """The file cannot be read: the library says so, or did not survive it."""
+    """The file cannot be read: the library refuses it, or crashed on it."""
 
 
 class _Child:
@@ -37,7 +37,12 @@ class _Child:
             )
 
     def ask(self, descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
-        """Raises ``EOFError`` or ``OSError`` when the child is no more."""
+        """Send a request, and return its header and rows.
+
+        Raises:
+            EOFError: the child has ended.
+            OSError: the child cannot be reached.
+        """
         message = json.dumps(request).encode()
         socket.send_fds(self._connection, [LENGTH.pack(len(message))], [descriptor])
         self._connection.sendall(message)
@@ -55,7 +60,7 @@ class _Child:
         return found
 
     def end(self) -> int:
-        """Hang up, and say how it ended: 0, or minus the number of the signal that killed it."""
+        """Close the socket, and return how the child ended: 0, or minus the number of the signal that killed it."""
         self._connection.close()
         return self._process.wait()
 
@@ -65,17 +70,17 @@ _child: _Child | None = None
 
 
 def footer(file: OpenFile) -> tuple[dict[str, int], pa.Schema]:
-    """``stripes``, ``rows`` and ``bytes`` of a file, and its columns.
+    """Return ``stripes``, ``rows`` and ``bytes`` of a file, and its columns.
 
     Raises:
-        OrcChildError: it is not an ORC file, or damaged.
+        OrcChildError: it is no ORC file, or damaged.
     """
     header, rows = _ask(file, {})
     return header, pa.ipc.open_stream(rows).schema
 
 
 def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
-    """The named columns of one stripe, in the order of the file.
+    """Return the named columns of one stripe, in the order of the file.
 
     Raises:
         OrcChildError: it is damaged.
@@ -104,7 +109,7 @@ def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Bu
 
 @atexit.register
 def hang_up() -> None:
-    """End the child, if there is one; the next question starts another."""
+    """End the child, if there is one; the next request starts another."""
     global _child
     if _child is not None and _child.owner == os.getpid():
         _child.end()
