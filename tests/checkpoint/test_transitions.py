@@ -1,7 +1,7 @@
 """What is legal when: the table, the drawing of it, and events that do not fit."""
 
+import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +12,13 @@ from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.errors import IllegalEventError
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
 from seatunnel_core.checkpoint.state.vertex_state import TaskState
-from seatunnel_core.checkpoint.transitions import TRANSITIONS, Phase, Transition, targets
+from seatunnel_core.checkpoint.transitions import NEXT, TRANSITIONS, Phase, Transition, targets
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
-from tests.checkpoint.drawing import drawn
+from tests.checkpoint.drawing import PAGE, PICTURE, arrows, drawn, picture
 from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played, committable, info_of, splits
 from tests.checkpoint.test_start import HELD, stored
 
-PAGE = Path(__file__).parents[2] / "docs" / "checkpoint-protocol.md"
 OTHER = PipelineState(
     job_id="job", pipeline_id=1, epoch=1, checkpoint_id=9, checkpoint_type=CheckpointType.CHECKPOINT, states=b""
 )
@@ -28,6 +27,23 @@ OTHER = PipelineState(
 def test_the_page_shows_the_table() -> None:
     """Write the page anew with ``python -m tests.checkpoint.drawing`` when the table has changed."""
     assert drawn(PAGE.read_text()) == PAGE.read_text()
+
+
+def test_the_picture_shows_the_table() -> None:
+    """Draw it anew with ``python -m tests.checkpoint.drawing`` when the table has changed."""
+    assert picture() == PICTURE.read_text()
+    drawn_steps = {(each.source, each.target) for each in arrows()}
+    order = list(Phase)
+    assert drawn_steps == {
+        (order.index(phase), order.index(to)) for phase in Phase for to in NEXT[phase] if to is not phase
+    }
+
+
+def test_texts_of_the_picture_stay_within_it() -> None:
+    """At 11 pixels a character is about 6 wide."""
+    texts = re.findall(r'<text x="(\d+)" y="\d+">([^<]+)</text>', picture())
+    assert len(texts) > len(Phase)
+    assert [text for x, text in texts if int(x) + 6 * len(text) > 400] == []
 
 
 def test_no_row_stands_twice_and_every_phase_is_reached_and_left() -> None:

@@ -29,8 +29,8 @@ from seatunnel_storage_api.discovery import load_factory
 from tests.foundation.snippets import ROOT, Snippet, given, mentioned, plan_only, snippets, typed
 
 EXAMPLES = ROOT / "examples"
-RESULTS = {"text", "mermaid", "promql"}
-"""The languages of what is shown and not typed: what a command says, drawings, formulas, queries of another program."""
+RESULTS = {"text", "promql"}
+"""The languages of what is shown and not typed: what a command prints, formulas, queries of another program."""
 
 CHECKED = {"console", "hocon", "json", "python", "sh", "shell", "sql", "toml", "yaml"}
 
