@@ -1,4 +1,7 @@
-"""Which database a ``url`` of JDBC names, and who asks for it. A password is in no message and in no ``repr``."""
+"""The database that a ``url`` of JDBC names, and the user that opens it.
+
+A password is in no message and in no ``repr``.
+"""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +23,10 @@ _SECRET = re.compile(r"(?i)(password|pwd)=[^&\s]*")
 
 @frozen(kw_only=True)
 class Address:
-    """A database, and as whom to open it. Two that are equal share their connections."""
+    """A database, with the user, the properties and the timeout with which it is opened.
+
+    Equal addresses share a pool of connections.
+    """
 
     kind: str
     """A value of ``KINDS``."""
@@ -43,7 +49,7 @@ class Address:
         return f"{self.kind} {where}"
 
     def hide(self, text: str) -> str:
-        """The text without the password, wherever it stands in it."""
+        """Return the text with ``***`` in place of each password."""
         hidden = _SECRET.sub(r"\1=***", text)
         for secret in {self.password or "", _quoted(self.password or "")} - {""}:
             hidden = hidden.replace(secret, "***")
@@ -51,10 +57,10 @@ class Address:
 
 
 def address_of(options: Options) -> Address:
-    """The database of a source's or a sink's options.
+    """Return the address in the options of a source or a sink.
 
     Raises:
-        UsageError: the url is not one that is understood; says what one looks like.
+        UsageError: The url is not understood; the message shows what to write.
     """
     url = options[opt.URL]
     found = re.match(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)

@@ -6,51 +6,51 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Column:
-    """As the database has it, and as rows get it."""
+    """A column: its declaration in the database, and its type in rows."""
 
     name: str
 
     declared: str
-    """The type in the words of the database: ``numeric(15,2)``."""
+    """The type as the database writes it: ``numeric(15,2)``."""
 
     arrow: pa.DataType
-    """What its values become in rows."""
+    """The type of its values in rows."""
 
     read: str = field(repr=False)
     """The expression that a SELECT has for it, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """An expression, as ``read``, of the text of a value that rows cannot hold, null for all others; ``""`` where the
-    value itself shows it. It is asked for behind all columns."""
+    """An expression, like ``read``, that gives the text of a value that rows cannot hold, and null for all others.
+    ``""`` where the value itself shows that it does not fit. A SELECT has it after all columns."""
 
     generated: bool = False
-    """Whether the database computes its values, so that nobody else may write them."""
+    """Whether the database computes its values, so that a sink must not write them."""
 
     direct: bool = True
-    """Whether a value of type ``arrow`` can be copied into a column of the declared type as it is; otherwise it goes in
-    as a text, and the database converts it."""
+    """Whether a value of type ``arrow`` can be copied into the column unchanged. Otherwise it is sent as a text, which
+    the database converts."""
 
     cast: str = field(default="", repr=False)
-    """The type into which a text has to be converted before the column takes it; ``""`` where it does so by itself. It
-    has no length: a cast would cut what is too long, and the column refuses it."""
+    """The type to which a text is cast before it is inserted; ``""`` where the database converts it implicitly. It has
+    no length: a cast would truncate a long value, while the column rejects it."""
 
     collation: str = ""
-    """How the database compares its texts, where a column that is made like it would not get that by itself."""
+    """The collation, where a new column of the same declared type would not get it by default."""
 
     order: str = ""
-    """The name of the order in which rows are cut by it, among ``Dialect.orders``."""
+    """The key in ``Dialect.orders`` of the order in which its rows are divided into splits."""
 
     in_utc: bool = False
-    """Whether it has no time zone and takes moments that have one, as they are in UTC."""
+    """Whether it has no time zone and stores timestamps with one converted to UTC."""
 
     nullable: bool = True
     filled: bool = False
-    """Whether the database has a value for it when an inserted row brings none: a default, a generated number."""
+    """Whether the database fills it when an INSERT omits it: a default, or a generated number."""
 
 
 @frozen(kw_only=True)
 class DatabaseTable:
-    """A table that is there."""
+    """The columns and keys of an existing table."""
 
     columns: tuple[Column, ...]
     primary_key: tuple[str, ...] = ()
@@ -58,14 +58,15 @@ class DatabaseTable:
     """The columns of each unique index or constraint, the primary key included."""
 
     others_unique: bool = False
-    """Whether there are several keys, where the database cannot be told by which of them a row is replaced."""
+    """Whether there are several keys and the database's upsert cannot name the one by which a row is replaced."""
 
     transactional: bool = True
-    """Whether rows that come in a transaction go when it is rolled back."""
+    """Whether a rollback removes the rows that were inserted in the transaction."""
 
     def column(self, name: str) -> Column | None:
+        """Return the column of a name, or ``None``."""
         return next((column for column in self.columns if column.name == name), None)
 
     def is_unique(self, names: tuple[str, ...]) -> bool:
-        """Whether no two rows have the same values in these columns, and the database sees to it."""
+        """Return whether a unique index or constraint covers exactly these columns, in any order."""
         return any(set(key) == set(names) for key in self.unique_keys)

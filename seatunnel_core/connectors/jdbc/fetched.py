@@ -1,4 +1,4 @@
-"""Rows as a database gives them, and which of them have a value that rows cannot hold."""
+"""Rows as read from a database, with the values among them that rows cannot hold."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,30 +14,31 @@ from seatunnel_core.errors import RowError
 Values = TypeVar("Values", list[Any], pa.Array)
 
 _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowException)
-"""What converting a value may raise."""
+"""Exceptions that the conversion of a value may raise."""
 
 _SHOWN = 60
-"""So many characters of a value are in a message."""
+"""The most characters of a value that a message shows."""
 
 
 @frozen(kw_only=True)
 class Fetched:
-    """Some of the rows of a split."""
+    """A batch of the rows of a split."""
 
     rows: pa.RecordBatch
     misfits: Mapping[int, str] = field(factory=dict)
-    """What is wrong with a row, by its number in them: the column, its value, and what to do. It is null there."""
+    """Messages by row index: column, value and what to do. The value itself is null in ``rows``."""
 
     def fitting(self, first: int, where: str, key: Sequence[str], context: ReadContext) -> pa.RecordBatch:
-        """The rows that have no such value.
+        """Return the rows without misfits.
 
         Args:
-            first: the number of the first of them in the split, from 1.
-            where: the split, for messages.
-            key: columns by which a person finds a row.
+            first: Number in the split of the first row, from 1.
+            where: Description of the split, for messages.
+            key: Columns that identify a row in messages.
+            context: Decides whether a row with a misfit is skipped.
 
         Raises:
-            RowError: there is one that has, and the job does not leave such rows out.
+            RowError: A row has a misfit, and the job does not skip such rows.
         """
         if not self.misfits:
             return self.rows
@@ -49,12 +50,17 @@ class Fetched:
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
-    """The columns as rows have them."""
+    """Return the Arrow schema of the columns."""
     return pa.schema([pa.field(column.name, column.arrow) for column in columns])
 
 
 def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, str]]]) -> Fetched:
-    """Rows from their columns, each with what is wrong with some of its values."""
+    """Build a batch from its columns.
+
+    Args:
+        columns: The Arrow schema of the rows.
+        arrays: For each column its values, and a message for each index whose value does not fit.
+    """
     misfits: dict[int, str] = {}
     for column, (_, bad) in zip(columns, arrays, strict=True):
         for number, why in bad.items():
@@ -68,7 +74,16 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Values of one column as ``convert`` makes them. Those at which it fails are null, and told."""
+    """Convert the values of one column; where that fails the value is null and has a message.
+
+    Args:
+        values: The values as the driver gave them.
+        convert: Converts values, or raises one of ``_REFUSED``.
+        hint: What a user can do, appended to each message.
+
+    Returns:
+        The converted values, and the messages by index.
+    """
     try:
         return convert(values), {}
     except _REFUSED:
@@ -79,7 +94,16 @@ def converted(
 
 
 def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]) -> tuple[pa.Array, Mapping[int, str]]:
-    """An array with null in place of the values that are refused, and what is wrong with each of these."""
+    """Replace refused values by null.
+
+    Args:
+        array: The values.
+        refused: A mask that is true for those to replace; ``None`` when there are none.
+        why: Returns the message for an index.
+
+    Returns:
+        The values that are left, and the messages by index.
+    """
     if refused is None:
         return array, {}
     numbers = pc.indices_nonzero(refused).to_pylist()
@@ -87,7 +111,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Halves the values until each that does not fit is by itself."""
+    """Bisect the values until each one that does not fit is alone; yield its index and a message."""
     try:
         convert(values)
     except _REFUSED as error:

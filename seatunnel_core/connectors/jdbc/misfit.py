@@ -1,7 +1,7 @@
-"""Which value it is that a database does not take, once it has refused some rows.
+"""Find the value that made a database reject a batch of rows.
 
-Databases say it in many ways, and some not at all. So each column is tried by itself, in a temporary table, and its
-values are halved until the first that is refused is alone.
+Databases report it in different ways, and some not at all. So each column is inserted by itself into a temporary table,
+and its values are bisected until the first rejected one is alone.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,15 @@ from seatunnel_core.rows.extent import shown
 _TRIED, _RAW = "seatunnel_value", "seatunnel_raw_value"
 
 _LONGEST = 60
-"""So many characters of a value are in a message."""
+"""The most characters of a value that a message shows."""
 
 
 def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) -> str | None:
-    """The first row and column with a value that is refused, for a person; ``None`` where each value is taken."""
+    """Describe the first value that the database rejects, with its row and column.
+
+    Returns:
+        The text for a message; ``None`` when each value by itself is accepted.
+    """
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
             error = _refused(dialect, connection, column, values)
@@ -29,7 +33,7 @@ def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) ->
                 first, error = _first(dialect, connection, column, values, error)
                 value = shown(values[first])
                 short = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
-                said = " ".join(dialect.said(error).split())
+                said = " ".join(dialect.message_of(error).split())
                 return f"row {first + 1}, column {column.name!r}: {short!r} does not fit into {column.declared}: {said}"
     return None
 
@@ -49,7 +53,7 @@ def _first(
 
 
 def _refused(dialect: Dialect, connection: Any, column: Column, values: pa.Array) -> Exception | None:
-    """What the database says against some values; nothing of them stays."""
+    """Return the error with which the database rejects the values, or ``None``; insert them into a temporary table."""
     collated = f" COLLATE {column.collation}" if column.collation else ""
     rows = pa.RecordBatch.from_arrays([values], names=[column.name])
     dialect.begin_rows(connection)
@@ -77,10 +81,18 @@ def put(
     temporary: bool,
     raw: str,
 ) -> None:
-    """Add rows to a table, whose first columns these are.
+    """Insert rows into a table.
+
+    Values of columns that are not ``direct`` go as texts into a temporary table, from which the database casts them.
 
     Args:
-        raw: the name of a table of plain types, from which the database converts what it alone can read.
+        dialect: The database.
+        connection: One for rows, in a transaction.
+        place: The path of the table.
+        columns: Those of the table that ``rows`` has first.
+        rows: Columns with the names of the table's columns.
+        temporary: Whether the table is a temporary one.
+        raw: The name for the temporary table of texts.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

@@ -1,7 +1,8 @@
-"""In which order rows are cut by a column: borders are looked for in the order in which they are compared later.
+"""The orders in which the rows of a table are divided into splits.
 
-Where the order of a column's own values is not the one in which it is compared with a written value, or cannot be
-written, rows are cut by an expression whose order can be trusted. It costs the help of an index, and no row.
+The borders between splits are found in the order in which a split's SELECT later compares them. Where the values of a
+column sort in another order than they compare with a literal, or cannot be written as literals, rows are divided by an
+expression whose order is reliable. That loses the help of an index, but never a row.
 """
 
 import re
@@ -18,16 +19,27 @@ _HEX = re.compile(r"([0-9A-Fa-f]{2})*")
 
 
 def quoted(text: str) -> str:
+    """Return the SQL literal of a text."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def number(text: str) -> str:
+    """Return the text of a number, which is its own SQL literal.
+
+    Raises:
+        StoredValueError: It is not a number.
+    """
     if not _NUMBER.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is no number")
     return text
 
 
 def hexadecimal(text: str) -> str:
+    """Return the SQL literal of bytes from their hexadecimal digits.
+
+    Raises:
+        StoredValueError: The text has other characters, or an odd number of digits.
+    """
     if not _HEX.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not hexadecimal")
     return f"x'{text}'"
@@ -35,31 +47,31 @@ def hexadecimal(text: str) -> str:
 
 @frozen(kw_only=True)
 class Order:
-    """Of an expression for a column, whose quoted name is ``{}`` in all of these."""
+    """The order of an expression of a column; in each SQL field ``{}`` stands for the column's quoted name."""
 
     by: str = "{}"
-    """What is compared."""
+    """The expression that is compared."""
 
     shown: str
-    """A border as a text."""
+    """The expression that gives a border as a text."""
 
     literal: Callable[[str], str] = field(default=quoted, repr=False)
-    """Such a text as it is written behind a comparison."""
+    """Returns the SQL literal of such a text."""
 
     among: str = ""
-    """Which values may be borders; ``""`` for all but null. The others are in one of the outer splits."""
+    """The condition on values that may be borders; ``""`` for all but null. Others are in the first or last split."""
 
     ranges: bool = False
-    """Whether borders may be computed, where the type of the values lets that be."""
+    """Whether borders may be interpolated between the smallest and the largest value, where the type allows it."""
 
     key: Callable[[str], Any] | None = field(default=None, repr=False)
-    """The same order outside of the database, where there is one."""
+    """A sort key for borders that has the same order in Python, where there is one."""
 
-    said: str = ""
-    """In which order that is, where it is not the column's own and no index helps."""
+    description: str = ""
+    """The order in words for users, where it is not the column's own and no index helps; else ``""``."""
 
     def rising(self, borders: list[str]) -> list[str]:
-        """Without those that are not larger than the ones before them."""
+        """Return the borders without those that are not larger than the one before them."""
         if self.key is None:
             return borders
         kept: list[str] = []
@@ -70,6 +82,6 @@ class Order:
 
 
 OWN = ""
-"""The name of a column's own order, with its borders between quotes."""
+"""The key of a column's own order, whose borders are quoted literals."""
 
 NUMBERS = Order(shown="{}", literal=number, key=Decimal, ranges=True)

@@ -1,11 +1,11 @@
-"""The connections of one process to one database: ``connection_pool_size`` says how many may use it at a time.
+"""Pools of connections, one for each process and database, of ``connection_pool_size`` connections.
 
-Who has a connection, of whatever database, waits for no other one: a work unit that reads from a database and writes
-into it has one for each, and nobody whom it would wait for could be waiting for it. So a pool may have more connections
-than its size, at the most one for each reader and writer of a unit.
+A holder that has a connection to any database gets further ones without waiting. A work unit that reads from a database
+and writes into it holds one connection for each; if it waited for the second one, units could wait for one another
+forever. So a pool may exceed its size, by at most one connection for each reader and writer of a unit.
 
-A dialect may have two kinds of connections: one that controls (statements, transactions), and one that moves rows. Both
-count. One that is given back goes on to the next who needs its kind, and is closed when another kind is needed.
+A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count. A returned
+connection is reused for the next request of its kind, and closed when another kind is requested.
 """
 
 import threading
@@ -23,7 +23,7 @@ from seatunnel_core.errors import ConnectorError
 CONTROL, BULK = "control", "bulk"
 
 WAIT_S = 120.0
-"""After so long without a free connection an error says so."""
+"""How long to wait for a free connection before an error is raised."""
 
 _guard = threading.Lock()
 _pools: dict[Address, "Pool"] = {}
@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """Who has connections: a work unit, which has a context of its own, or a thread of the driver."""
+    """The holder of connections: a work unit, which has a context of its own, or a thread of the driver."""
 
     count: int = 0
 
@@ -48,7 +48,7 @@ def _this_holder() -> _Holder:
 
 @define
 class Lent:
-    """A connection while somebody has it."""
+    """A connection and its holder."""
 
     kind: str
     connection: Any
@@ -57,26 +57,26 @@ class Lent:
 
 @define
 class Pool:
-    """Lends connections."""
+    """The connections of this process to one database."""
 
     size: int
     open: Callable[[str], Any]
-    """Opens a connection of a kind."""
+    """Opens a connection of the given kind."""
 
     alive: Callable[[Any], bool]
-    """Whether a connection that lay idle still answers, at the beginning of a transaction."""
+    """Returns whether an idle connection still works; leaves it at the beginning of a transaction."""
 
     _free: threading.Condition = field(init=False, factory=threading.Condition)
     _idle: list[Lent] = field(init=False, factory=list)
     _count: int = field(init=False, default=0)
-    """How many are open, lent or idle."""
+    """Open connections, lent or idle."""
 
     _kept: int = field(init=False, default=0)
-    """And how many are held until the end of a job."""
+    """Connections that are held until the end of a job; they are not in ``_count``."""
 
     @contextmanager
     def lend(self, kind: str = CONTROL) -> Iterator[Any]:
-        """A connection in a transaction, which is rolled back at the end unless it was committed before."""
+        """Lend a connection in a transaction, which is rolled back at the end unless it was committed before."""
         lent = self.take(kind)
         try:
             yield lent.connection
@@ -86,10 +86,10 @@ class Pool:
         self.give_back(lent)
 
     def take(self, kind: str) -> Lent:
-        """A connection for as long as one likes.
+        """Take a connection until ``give_back`` or ``discard``.
 
         Raises:
-            ConnectorError: all were lent all the time, and who asks has none.
+            ConnectorError: None became free in ``WAIT_S`` seconds, and the caller holds none.
         """
         holder = _this_holder()
         while True:
@@ -108,14 +108,18 @@ class Pool:
             return evolve(found, holder=holder)
 
     def keep(self, kind: str) -> Any:
-        """A connection that is held until the end of a job. It takes a place, unless it were the last one: whoever
-        waited for that would wait for the end of the job."""
+        """Open a connection that is held until the end of a job, and return it.
+
+        It counts against the size of the pool, but one place always stays: otherwise a caller of ``take`` would wait
+        for the end of the job.
+        """
         connection = self.open(kind)
         with self._free:
             self._kept += 1
         return connection
 
     def let_go(self, kept: Any) -> None:
+        """Close a connection that ``keep`` returned."""
         with suppress(Exception):
             kept.close()
         with self._free:
@@ -127,7 +131,7 @@ class Pool:
         return max(1, self.size - self._kept)
 
     def give_back(self, lent: Lent) -> None:
-        """Roll back what was not committed, and keep the connection for others."""
+        """Roll back what was not committed, and make the connection available to others."""
         try:
             lent.connection.rollback()
         except Exception:  # it is broken, and whoever had it has seen that or does not care
@@ -143,7 +147,7 @@ class Pool:
             self._close(lent)
 
     def discard(self, lent: Lent) -> None:
-        """Close it."""
+        """Close a connection that is not usable any more."""
         with self._free:
             lent.holder.count -= 1
         self._close(lent)
@@ -154,7 +158,7 @@ class Pool:
         self._gone()
 
     def close_idle(self) -> None:
-        """Close what nobody has."""
+        """Close all idle connections."""
         with self._free:
             idle, self._idle = self._idle, []
         for each in idle:
@@ -166,7 +170,7 @@ class Pool:
             self._free.notify()
 
     def _next(self, kind: str, holder: _Holder) -> Lent | None:
-        """One that lies idle, of this kind or of another one; ``None`` when one more may be opened."""
+        """Return an idle connection, of this kind if there is one; ``None`` when the caller is to open a new one."""
         deadline = time.monotonic() + WAIT_S
         with self._free:
             while True:
@@ -192,7 +196,7 @@ class Pool:
 
 
 def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Callable[[Any], bool]) -> Pool:
-    """The pool of this process for a database; the largest size that anybody asks for holds."""
+    """Return the pool of this process for a database; its size is the largest that was requested."""
     with _guard:
         found = _pools.get(address)
         if found is None:
@@ -202,7 +206,7 @@ def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Call
 
 
 def forget() -> None:
-    """Begin anew, as a new process does. What is lent stays with who has it."""
+    """Forget all pools and close their idle connections; lent connections stay with their holders."""
     with _guard:
         pools = list(_pools.values())
         _pools.clear()

@@ -1,7 +1,7 @@
-"""One transaction for each commit: it holds the pipeline's row, moves the staged rows, and says which they were.
+"""Publish staged rows in one transaction per commit: lock the pipeline's row, move the rows, record their committables.
 
-Whoever commits locks the row of its pipeline first and compares the epoch. An engine that was replaced finds a newer
-one there, or waits until the newer one has written it, and stops. So nobody commits behind a newer engine's back.
+A commit first locks the row of its pipeline and compares the epoch. An engine that was replaced finds a newer epoch
+there, or waits until the newer engine has written it, and fails. So an engine never commits after a newer one started.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,8 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.save_mode import key_of_job
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, key_of, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
@@ -22,15 +23,15 @@ from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.work.committable import Committable
 
 _CLAIM_S = 60
-"""How long an engine waits that starts while another one of the same job commits, or sleeps in the midst of that."""
+"""How long a starting engine waits for the lock of another engine of its job, which commits or hangs in a commit."""
 
 _IDS = 500
-"""So many committables are asked for in one statement."""
+"""The most committables that one statement names."""
 
 
 @frozen(kw_only=True)
 class Publishing:
-    """A sink of one pipeline, in the driver."""
+    """The operations of a sink of one pipeline on its database, in the driver."""
 
     dialect: Dialect
     context: SinkContext
@@ -39,19 +40,20 @@ class Publishing:
 
     @property
     def who(self) -> str:
+        """The pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Jdbc"
 
     @property
     def _key(self) -> str:
         return self.dialect.literal(key_of(self.context))
 
-    # -- whose the pipeline is ------------------------------------------------------------------------------------
+    # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Make the two tables, and raise the pipeline's epoch to this one.
+        """Create the two tables, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: a newer engine has the pipeline.
+            SinkError: A newer engine has the pipeline.
         """
         for statement in TABLES:
             self._make(statement + self.dialect.table_options + self.dialect.text_order)
@@ -69,7 +71,7 @@ class Publishing:
             connection.commit()
 
     def _make(self, statement: str) -> None:
-        """Two that make a table at the same time may both be told that the other one does: the second try finds it."""
+        """Run a CREATE TABLE IF NOT EXISTS; try twice, as it may fail when another process creates the same table."""
         for last in (False, True):
             try:
                 with self.transaction() as connection:
@@ -85,7 +87,7 @@ class Publishing:
         """Lock the pipeline's row until the transaction ends.
 
         Raises:
-            CommitError: another engine has the pipeline, or its job has ended.
+            CommitError: Another engine has the pipeline, or its job has ended.
         """
         epoch = self._locked(connection)
         if epoch is None:
@@ -110,10 +112,15 @@ class Publishing:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], *, again: bool) -> None:
-        """Move in one transaction what has not been moved yet.
+        """Publish in one transaction the committables that are not recorded as committed.
+
+        Args:
+            committables: The committables of one checkpoint.
+            again: Whether they may have been committed before.
 
         Raises:
-            CommitError: what stands in the way.
+            CommitError: Another engine has the pipeline, a staging table is gone, a committable is not of this sink, or
+                it is recorded as committed although ``again`` is false.
         """
         with self.transaction() as connection:
             self.hold(connection)
@@ -135,7 +142,7 @@ class Publishing:
             self._drop(part["staging"] for committable in committables for part in self._parts(committable))
 
     def _drop(self, names: Iterable[str]) -> None:
-        """Tables of which no row is needed any more; one that cannot be dropped now is swept."""
+        """Drop staging tables whose rows were moved; those that cannot be dropped now are swept later."""
         with suppress(Exception), self.transaction() as connection:
             for name in names:
                 self._run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(name)}")
@@ -210,7 +217,7 @@ class Publishing:
         return self.dialect.place_types(connection, self.statement.asked())
 
     def _refuse_repeated(self, connection: Any, target: Target, staging: str) -> None:
-        """Where the database does not know the key; otherwise it refuses them itself."""
+        """Raise an error for repeated keys, where no unique index of the target does so."""
         asked = target.repeated(self.dialect, staging, also_there=True)
         for key in self.dialect.ask(connection, asked) if asked else ():
             raise CommitError(f"{self.who}: {target.repetition(key)}")
@@ -223,9 +230,15 @@ class Publishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
-        """Drop what was staged in older epochs, in this one too when ``final``, unless it is kept. What is recorded as
-        committed is forgotten once no checkpoint names it: after the last commit of a pipeline all of it stays, because
-        a checkpoint names it until the job has ended."""
+        """Drop staging tables that no checkpoint needs, and return how many.
+
+        Records of commits are deleted once no checkpoint names them. When ``final``, all of them stay, because the last
+        checkpoint names them until the job has ended.
+
+        Args:
+            keep: The ids of committables whose staging tables stay.
+            final: Whether tables of this epoch are dropped too, and not only those of older ones.
+        """
         removed = 0
         with self.transaction() as connection:
             names = self.dialect.tables(connection, None, prefix_of(self.context))
@@ -251,7 +264,7 @@ class Publishing:
             connection.commit()
 
     def committed(self) -> list[str]:
-        """The ids that are recorded as committed; none where nothing was ever recorded."""
+        """Return the ids that are recorded as committed; none when the table of commits does not exist."""
         with self.transaction() as connection:
             if COMMITS not in self.dialect.tables(connection, None, COMMITS):
                 return []
@@ -259,7 +272,7 @@ class Publishing:
             return [name for (name,) in self.dialect.ask(connection, asked)]
 
     def clear(self) -> None:
-        """Forget the pipeline: its job is recorded as ended."""
+        """Delete all records of the pipeline, once its job is recorded as ended."""
         with self.transaction() as connection:
             for table in (COMMITS, PIPELINES):
                 self._run(connection, f"DELETE FROM {table} WHERE pipeline = {self._key}")
@@ -271,7 +284,7 @@ class Publishing:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """A connection in a transaction, which ends with ``commit`` or is rolled back."""
+        """Lend a connection in a transaction, which is rolled back unless the caller commits it."""
         with self.dialect.pool.lend() as connection:
             self.dialect.begin(connection)
             yield connection

@@ -1,4 +1,4 @@
-"""What one entry of a source reads: a table or a query, its columns, and the statement for one of its pieces."""
+"""A table or query that a source reads: its columns, its splits, and the SELECT for each split."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
 from seatunnel_core.connectors.source import Planning, table_without_name
 from seatunnel_core.errors import SourceError, UsageError
@@ -22,16 +23,16 @@ _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 @frozen(kw_only=True)
 class Reading:
-    """One table of the source."""
+    """One table or query of the source, as the options name it."""
 
     dialect: Dialect
     options: Options
-    """Of this table: ``query``, ``table_path``, ``partition_column`` …"""
+    """The options of this table: ``query``, ``table_path``, ``partition_column`` …"""
 
     path: TablePath | None
     query: str | None
     where: str
-    """A condition without the word, or ``""``."""
+    """The condition of ``where_condition`` without the word ``where``, or ``""``."""
 
     @property
     def name(self) -> str:
@@ -40,6 +41,7 @@ class Reading:
 
     @property
     def relation(self) -> str:
+        """The table or query as it stands behind FROM."""
         if self.query is not None:
             return f"({self.query}\n) AS seatunnel_query"  # it may end with a comment
         return self.dialect.quoted(*self.path or ())
@@ -48,7 +50,7 @@ class Reading:
         """Ask the database for the columns, and for what the rows can be divided by.
 
         Raises:
-            SourceError: the table, or a column that is asked for, is not there.
+            SourceError: The table, or the column in ``partition_column``, does not exist.
         """
         table = None if self.path is None else self.dialect.table(connection, self.path)
         if self.query is None:
@@ -89,7 +91,7 @@ class Reading:
         keys = [[by_name[name] for name in key] for key in (table.primary_key, *table.unique_keys) if key]
         first = [key[0] for key in keys]
         in_keys = (column for column in (*first, *(column for key in keys for column in key)))
-        with_order = (column for column in in_keys if not self.dialect.orders[column.order].said)
+        with_order = (column for column in in_keys if not self.dialect.orders[column.order].description)
         return next(with_order, first[0] if first else None)
 
 
@@ -99,7 +101,7 @@ def _narrowed(column: Column) -> Column:
 
 @frozen(kw_only=True)
 class Found:
-    """What the database says of a table of the source."""
+    """A table or query of the source, with what the database reports of it."""
 
     reading: Reading
     columns: tuple[Column, ...] = field(repr=False)
@@ -114,18 +116,19 @@ class Found:
         both = [f"({each})" for each in (self.reading.where, self.bounds) if each]
         return " AND ".join(both)
 
-    def told(self) -> str | None:
-        """How rows are divided, for a person, where it is not by the order that an index of the column has."""
+    def division_note(self) -> str | None:
+        """Return a note for users where rows are divided in an order for which no index helps, else ``None``."""
         column = self.split_column
         order = self.reading.dialect.orders[column.order] if column is not None else None
-        if column is None or order is None or not order.said:
+        if column is None or order is None or not order.description:
             return None
         return (
-            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.said}: no index helps, "
+            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}: no index helps, "
             "so each split reads the whole table"
         )
 
     def schema(self) -> TableSchema:
+        """Return the schema of the rows."""
         fields = [pa.field(column.name, column.arrow) for column in self.columns]
         names = {column.name for column in self.columns}
         key = self.table.primary_key if self.table is not None else ()
@@ -136,7 +139,7 @@ class Found:
         )
 
     def bodies(self, connection: Any, planning: Planning) -> list[tuple[Mapping[str, Any], int]]:
-        """The body of each split, and about how many rows it has."""
+        """Return the body of each split, and its estimated number of rows."""
         reading, options = self.reading, self.reading.options
         rows = self._rows(connection)
         if self.split_column is None:
@@ -158,7 +161,7 @@ class Found:
         return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any]) -> str:
-        """The SELECT for one split."""
+        """Return the SELECT for a split, from its body."""
         dialect = self.reading.dialect
         shown = [(column, column.read, column.name) for column in self.columns]
         shown += [
@@ -186,10 +189,10 @@ class Found:
 
 
 def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
-    """The tables of a source, from its options.
+    """Return the tables and queries of a source, from its options.
 
     Raises:
-        UsageError: options that do not go together.
+        UsageError: Options contradict one another.
     """
     where = _condition(options[opt.WHERE])
     entries = options[opt.TABLE_LIST] or ()
@@ -208,7 +211,7 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
 
 
 def _with(options: Options, entry: Options) -> Options:
-    """The options of an entry; those that it does not name stand beside the list."""
+    """Return the options of an entry; those that it does not set come from beside the list."""
     of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
     beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return Options({**beside, **of_entry}, options.declared)
@@ -243,5 +246,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Without what only the driver needs, for a task."""
+    """Return the table without what only the driver needs, to be sent to a task."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

@@ -1,12 +1,12 @@
-"""Which sinks of a job have come to a table: its save mode acts before a second one writes there, and never again.
+"""Apply the save mode to a table once for all sinks of a job that write into it, before the second one writes.
 
-It stands in the table of commits, until the job has ended:
+The table of commits records it until the job has ended:
 
-    seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        somebody has acted
-    seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      who has come
+    seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        the save mode was applied
+    seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      the sink has reached the table
 
-``<table>`` is a digest. The first row is inserted in the transaction that empties the table: of two that do so at the
-same time, such as a process that was asleep and the one that goes on with its job, the database lets one pass.
+``<table>`` is a digest. The first row is inserted in the transaction that empties the table. When two processes do that
+at the same time, such as one that was suspended and the one that took over its job, the primary key lets one succeed.
 """
 
 import hashlib
@@ -14,21 +14,23 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.staging import COMMITS
 from seatunnel_core.connectors.sink import SinkContext
 
 WAIT_S = 60
-"""How long to wait for another process that is about to make the same table anew."""
+"""How long to wait for another process that is recreating the same table."""
 
 
 def key_of_job(job_id: str) -> str:
+    """Return the key of a job's save modes in the table of commits."""
     return f"{job_id}/save-mode"
 
 
 @frozen(kw_only=True)
 class TableSaveMode:
-    """The save mode of one sink of one pipeline at one table."""
+    """The save mode of one sink of one pipeline for one table."""
 
     dialect: Dialect
     context: SinkContext
@@ -36,7 +38,7 @@ class TableSaveMode:
 
     @property
     def lock(self) -> str:
-        """What only one process holds at a time, where making a table ends the transaction."""
+        """The name of the lock that one process holds at a time, for databases in which DDL ends the transaction."""
         return f"seatunnel_{self._digest}"
 
     @property
@@ -49,11 +51,14 @@ class TableSaveMode:
         return f"{self._digest}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
-        """Whether no other sink of the job has come here. It may have acted before, and been killed."""
+        """Return whether no other sink of the job has reached the table.
+
+        Also true when this sink applied its save mode before and was killed.
+        """
         return not self._come(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:
-        """Write down that this sink has come, in the transaction in which it acted."""
+        """Record that this sink has reached the table, in the transaction in which it acted."""
         come = self._come(connection)
         for name in ([self._digest] if acted else []) + [self._own]:
             if name not in come:

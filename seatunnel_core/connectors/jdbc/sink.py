@@ -1,4 +1,4 @@
-"""The sink ``Jdbc``: rows go into tables of a database, or into a statement of one's own."""
+"""The sink ``Jdbc``: write rows into tables of a database, or with a user's own statement."""
 
 import logging
 import threading
@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
-from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, TablePath, dialect_of
+from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode
 from seatunnel_core.connectors.jdbc.statement import statement_of
@@ -31,15 +32,18 @@ from seatunnel_core.work.committable import Committable
 _log = logging.getLogger(__name__)
 
 _saving = [threading.Lock() for _ in range(64)]
-"""Held by the one sink of this process that empties a table; shared by tables, of which there may be thousands."""
+"""Locks of the sinks of this process that apply a save mode; a table uses the one that its hash selects."""
 
 _PAUSE_S = 1.0
-"""Between two tries of a commit: a server that was killed takes about as long to be there again."""
+"""The pause between two attempts of a commit, about the time that a killed server takes to restart."""
 
 
 class JdbcSink(Sink):
-    """With ``is_exactly_once`` each work unit is staged in tables of its own, and one transaction moves the rows, drops
-    those tables, and records what was committed and by which engine."""
+    """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
+
+    There are staging tables for each work unit. The transaction also drops them, and records what was committed and by
+    which engine.
+    """
 
     identifier: ClassVar[str] = "Jdbc"
     takes_any_moment = True
@@ -82,7 +86,7 @@ class JdbcSink(Sink):
             options[opt.DATA_SAVE_MODE] != "APPEND_DATA" or options[opt.SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA"
         )
         self._claims = self._stages or (self._empties and self._statement is None)
-        """Whether the database has to know whose the pipeline is."""
+        """Whether the database records which engine has the pipeline."""
 
         self._targets: Mapping[str, Target] = {}
         self._driver: _Driver | None = _Driver()
@@ -97,7 +101,7 @@ class JdbcSink(Sink):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """A committable names its table. How rows get there is what the options say."""
+        """The database and the options that decide how rows are written; a committable itself names its table."""
         how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT)
         return {opt.URL.key: str(self._dialect.address), **how}
 
@@ -122,7 +126,7 @@ class JdbcSink(Sink):
                     return
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Which tables they are is known with the rows' columns, before any row is staged."""
+        """Note that the save mode is due; ``create_tables`` applies it, as the tables are known only then."""
         self._of_driver.save_mode_left = True
         self._of_driver.seen = set()
 
@@ -162,7 +166,7 @@ class JdbcSink(Sink):
         return self.options[opt.PRIMARY_KEYS] or schema.primary_key or schema.unique_key
 
     def _written(self, name: str) -> str:
-        """A column's name in the table."""
+        """Return a column's name in the table, in the case of ``field_ide``."""
         case = self.options[opt.FIELD_IDE]
         return name.upper() if case == "UPPERCASE" else name.lower() if case == "LOWERCASE" else name
 
@@ -176,7 +180,7 @@ class JdbcSink(Sink):
 
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
-        """With the save mode done in the transaction, if it is left to be, and nobody who does the same meanwhile."""
+        """Apply the save mode in the transaction, if it is due, and keep other processes from doing so meanwhile."""
         driver = self._of_driver
         if not (self._empties and driver.save_mode_left and path not in driver.seen):
             yield
@@ -191,7 +195,7 @@ class JdbcSink(Sink):
         driver.seen.add(path)
 
     def _empty(self, connection: Any, path: TablePath) -> None:
-        """As the two save modes say."""
+        """Empty or drop the table, as ``data_save_mode`` and ``schema_save_mode`` require."""
         table, mode = self._dialect.quoted(*path), self.options[opt.DATA_SAVE_MODE]
         cursor = self._dialect.cursor(connection)
         if self._dialect.table(connection, path) is not None:
@@ -223,7 +227,7 @@ class JdbcSink(Sink):
         self._dialect.cursor(connection).execute(self._dialect.create_table(path, columns, keys))
 
     def _checked_statement(self, connection: Any, schema: TableSchema) -> Target:
-        """The statement as the database understands it, tried on a table without rows."""
+        """Return the target for the user's statement, after an EXPLAIN of it on an empty staging table."""
         assert self._statement is not None
         target_of_statement(self._dialect, self._statement, schema)
         places = self._dialect.place_types(connection, self._statement.asked())
@@ -260,7 +264,7 @@ class JdbcSink(Sink):
                 if not error.retryable or not left:
                     raise
                 time.sleep(_PAUSE_S)
-                again = True  # the connection may have been lost after the database had done it
+                again = True  # the connection may have been lost after the database had committed
             else:
                 return
 
@@ -294,7 +298,7 @@ class JdbcSink(Sink):
 
     @contextmanager
     def _told(self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError) -> Iterator[None]:
-        """Do something, and say of what the database answers whether it may pass."""
+        """Turn errors of the database into ``kind``, with whether a retry may help."""
         who = f"pipeline {context.pipeline_id}, sink Jdbc"
         try:
             yield
@@ -311,15 +315,15 @@ class JdbcSink(Sink):
 
 
 class _Driver:
-    """What only the driver's process has, where several threads use it."""
+    """State that only the driver's process has, shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        """Held while tables are made ready."""
+        """Held while tables are created and checked."""
 
         self.save_mode_left = False
         self.seen: set[TablePath] = set()
-        """The tables on which the save mode has acted since it was asked to."""
+        """The tables to which the save mode was applied since the job started."""
 
 
 def _query(options: Options) -> str:

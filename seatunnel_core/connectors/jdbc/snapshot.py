@@ -1,4 +1,4 @@
-"""The state of a database that all sources of a job see, and the one connection that holds it."""
+"""The snapshot of a database that all sources of a job read, and the one connection that holds it."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SharedSnapshot:
-    """In the driver. The connection is held until the last source is closed."""
+    """A snapshot that the driver exports; its connection is held until the last source is closed."""
 
     def __init__(self, dialect: "Dialect") -> None:
         self._dialect = dialect
@@ -20,7 +20,11 @@ class SharedSnapshot:
         self._name = ""
 
     def open(self, user: object) -> str:
-        """The name under which tasks find the state: of now, or of when the first source was opened."""
+        """Return the name of the snapshot for tasks; export one when none is held.
+
+        Args:
+            user: The source. The snapshot is held until ``close`` was called for each user.
+        """
         with self._lock:
             if not self._holds():
                 self._connection = self._dialect.pool.keep(CONTROL)
@@ -33,6 +37,7 @@ class SharedSnapshot:
             return self._name
 
     def close(self, user: object) -> None:
+        """Release the snapshot for a user; the last one closes the connection."""
         with self._lock:
             self._users.discard(id(user))
             if not self._users:

@@ -19,7 +19,7 @@ from seatunnel_core.work.split import Split
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
-"""A guess: what a split weighs decides about packing only."""
+"""The estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class JdbcSource(Source):
         self._begun = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """A task gets what it needs to read, and not the connection that holds the snapshot."""
+        """Return the state for a task, without the connection that holds the snapshot."""
         found = tuple(only_shown(each) for each in self._found)
         return {**self.__dict__, "options": None, "_shared": None, "_found": found}
 
@@ -71,7 +71,7 @@ class JdbcSource(Source):
         return tuple(each.schema() for each in self._look())
 
     def planned_reading(self) -> Sequence[str]:
-        return [told for found in self._found if (told := found.told()) is not None]
+        return [note for found in self._found if (note := found.division_note()) is not None]
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         splits: list[Split] = []
@@ -93,7 +93,7 @@ class JdbcSource(Source):
         return Enumeration(schemas=tuple(each.schema() for each in self._look()), splits=tuple(splits))
 
     def _look(self) -> tuple[Found, ...]:
-        """What the database says of the tables, asked once."""
+        """Return the tables as the database describes them; the result is cached."""
         if not self._found:
             self._dialect.require()
             found = []
@@ -104,7 +104,7 @@ class JdbcSource(Source):
             self._found = tuple(found)
         return self._found
 
-    # -- one state for all splits ---------------------------------------------------------------------------------
+    # -- one snapshot for all splits ------------------------------------------------------------------------------
 
     def open(self, *, restored: bool) -> None:
         self._look()
@@ -132,7 +132,7 @@ class JdbcSource(Source):
 
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
-        """One connection holds the state that all of a job see: a hundred tables would need a hundred of them."""
+        """Share one snapshot, and so one connection, among all sources of a job that read the same database."""
         shared: dict[Any, SharedSnapshot] = {}
         for each in (source for source in sources if isinstance(source, JdbcSource)):
             each._shared = shared.setdefault(each._dialect.address, SharedSnapshot(each._dialect))
@@ -165,7 +165,7 @@ class JdbcSource(Source):
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
-        """Do something, and say of what the database answers whether it may pass."""
+        """Turn errors of the database into ``SourceError``, with whether a retry may help."""
         try:
             yield
         except SourceError:
@@ -179,7 +179,7 @@ class JdbcSource(Source):
 
 
 def _described(body: Mapping[str, Any], found: Found) -> str:
-    """A split for a person: its table, and the values between which its rows lie."""
+    """Describe a split for messages: its table, and the borders of its rows."""
     named = "the query" if found.reading.path is None else f"table {found.reading.name}"
     if not body["column"] or (body["low"] is None and body["high"] is None):
         return f"all of {named}"

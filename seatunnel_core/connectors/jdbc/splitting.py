@@ -1,9 +1,9 @@
-"""Where a table or a query is cut: borders of its split column, from the smallest to the largest.
+"""Divide a table or a query into splits at borders of its split column, from the smallest to the largest.
 
-A split has the rows from one border on, up to the next. The first and the last one are open, so that rows that come
-meanwhile are in one of them, and rows without a value are in the first. Borders are looked for in the order in which
-they are compared (``order.py``). What ``partition_lower_bound`` and ``partition_upper_bound`` leave out is a condition
-on all splits.
+A split has the rows from one border up to, but without, the next. The first and the last split are open, so rows that
+are added later belong to one of them; rows with null in the split column are in the first. Borders are found in the
+order in which they are compared later (``order.py``). ``partition_lower_bound`` and ``partition_upper_bound`` are
+conditions on all splits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,16 +27,16 @@ from seatunnel_core.errors import SourceError, StoredValueError
 
 @frozen(kw_only=True)
 class Piece:
-    """A part of the rows."""
+    """The part of the rows between two borders; ``None`` is an open end."""
 
     order: str = OWN
     low: str | None = None
     high: str | None = None
     rows: int = 1
-    """About how many it has."""
+    """The estimated number of rows."""
 
     def body(self) -> dict[str, Any]:
-        """In JSON."""
+        """Return the body of the split, in JSON values: ``order``, ``low``, ``high``, ``closed`` and ``nulls``."""
         return {
             "order": self.order,
             "low": self.low,
@@ -48,23 +48,28 @@ class Piece:
 
 @frozen(kw_only=True)
 class Divided:
-    """What is divided, and how."""
+    """A table or query that is to be divided, and its split column."""
 
     dialect: Dialect
     ask: Asking = field(repr=False)
     relation: str
-    """What stands behind FROM."""
+    """The table or query as it stands behind FROM."""
 
     where: str
-    """A condition, or ``""``."""
+    """The condition on all rows, or ``""``."""
 
     column: Column
     options: Options
     rows: int
-    """Of all, about."""
+    """The estimated number of all rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
-        """So many, or as many as ``split.size`` makes."""
+        """Return the pieces, ordered by their borders.
+
+        Args:
+            number: How many are wanted; ``None`` for as many as ``split.size`` gives.
+            at_least: The least number. There are fewer when the column has too few different values.
+        """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
         if wanted > 1:
@@ -77,7 +82,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Borders of pieces of the same width; none where the values do not have one, or lie too unevenly for it."""
+        """Return borders of pieces of equal width; none where values have no distance or are not evenly distributed."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -87,7 +92,7 @@ class Divided:
         return [str(border) for border in _even(low, high, wanted)]
 
     def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
-        """The smallest or the largest value; ``None`` where there is none with which can be reckoned."""
+        """Return the smallest or the largest value; ``None`` where there is none, or it does not fit into Python."""
         written = bound_of(self.options, bound, self.column)
         if written is not None:
             return written
@@ -103,7 +108,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Each so many-th value, in the order of the database; of a sample where there would be very many."""
+        """Return borders of pieces with equally many rows, by row numbers; of a sample when many are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
@@ -132,10 +137,15 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """What stands behind a SELECT for the piece that a split's body describes, ``""`` for all rows.
+    """Return the WHERE clause for a split, with a blank before it; ``""`` for all rows.
+
+    Args:
+        dialect: The database.
+        body: The body of the split.
+        where: A further condition, or ``""``.
 
     Raises:
-        StoredValueError: the body is none that was planned.
+        StoredValueError: The body is not one that a plan contains.
     """
     parts = [f"({where})"] if where else []
     column = stored.text(body, "column")
@@ -155,10 +165,10 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
 
 
 def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
-    """The condition that both bounds make; ``""`` without one.
+    """Return the condition for ``partition_lower_bound`` and ``partition_upper_bound``; ``""`` without them.
 
     Raises:
-        SourceError: one is no value of the column.
+        SourceError: A bound is not a value of the column's type.
     """
     sides = [(opt.LOWER, ">="), (opt.UPPER, "<=")]
     found = [(bound_of(options, option, column), how) for option, how in sides]
@@ -169,10 +179,10 @@ def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
 
 
 def bound_of(options: Options, option: Option[str], column: Column) -> Any:
-    """A bound as a value of the split column, ``None`` without one.
+    """Return a bound as a value of the split column; ``None`` when it is not set.
 
     Raises:
-        SourceError: it is no such value.
+        SourceError: It is not a value of the column's type.
     """
     text: str | None = options[option]
     if text is None:
@@ -186,7 +196,14 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
 
 
 def value_of(text: str, arrow: pa.DataType) -> Any:
-    """A written value. Of dates and moments, a number counts milliseconds since 1970, as SeaTunnel has it."""
+    """Parse a value of a type.
+
+    For dates and timestamps, a number of more than four digits is milliseconds since 1970, as in SeaTunnel.
+
+    Raises:
+        ValueError: It is not a date or a timestamp in ISO format.
+        InvalidOperation: It is not a number.
+    """
     if of.is_integer(arrow):
         return int(Decimal(text))
     if of.is_decimal(arrow):
@@ -203,7 +220,7 @@ def value_of(text: str, arrow: pa.DataType) -> Any:
 
 
 def _native(text: str, arrow: pa.DataType) -> Any:
-    """A value as the database shows it; ``None`` for one that rows cannot hold, or that is no finite one."""
+    """Parse a value as the database shows it; return ``None`` where rows cannot hold it, or it is not finite."""
     try:
         value = value_of(text, arrow)
     except (ValueError, InvalidOperation, OverflowError):
@@ -220,7 +237,7 @@ def _is_even_kind(arrow: pa.DataType) -> bool:
 
 
 def _even(low: Any, high: Any, wanted: int) -> Iterator[Any]:
-    """Borders between pieces of the same width, the first and the last value not among them."""
+    """Yield the borders between pieces of equal width, without the two ends."""
     last = low
     for number in range(1, wanted):
         if isinstance(low, int):

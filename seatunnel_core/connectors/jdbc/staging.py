@@ -1,4 +1,4 @@
-"""The names of the tables in which units are staged, and the two tables that tell what was committed and by whom.
+"""The names of staging tables, and the two tables that record what was committed and which engine may commit.
 
 ::
 
@@ -6,8 +6,8 @@
     seatunnel_pipelines (pipeline, epoch)                                   who may commit for a sink of a pipeline
     seatunnel_commits (pipeline, committable, epoch)                        what is committed
 
-They lie where the database puts a table that is created without a schema. ``<pipeline>`` in a name is a digest of the
-key that stands in the two tables, ``<job>/<pipeline>/<sink>``.
+They are created without a schema, so the database chooses it. ``<pipeline>`` in a name is a digest of the key in the
+two tables, ``<job>/<pipeline>/<sink>``.
 """
 
 import hashlib
@@ -27,23 +27,23 @@ _NAME = re.compile(r"_o(?P<source>\d+)_e(?P<epoch>\d+)_u(?P<unit>\d+)_a[0-9a-f]+
 
 
 def key_of(context: SinkContext | WriterContext) -> str:
-    """The row of a sink in the two tables."""
+    """Return the key of a sink in the two tables: ``<job>/<pipeline>/<sink>``."""
     return f"{context.job_id}/{context.pipeline_id}/{context.sink_ordinal}"
 
 
 def prefix_of(context: SinkContext | WriterContext) -> str:
-    """What the names of all tables begin with that a sink of a pipeline stages."""
+    """Return the prefix of the names of all staging tables of a sink."""
     return f"seatunnel_{hashlib.sha256(key_of(context).encode()).hexdigest()[:12]}"
 
 
 def staging_name(context: WriterContext, number: int) -> str:
-    """At most 63 characters, as PostgreSQL has it."""
+    """Return the name of a staging table, which has at most 63 characters (PostgreSQL's limit)."""
     attempt = hashlib.sha256(context.attempt.encode()).hexdigest()[:8]
     return f"{prefix_of(context)}_o{context.source_ordinal}_e{context.epoch}_u{context.unit}_a{attempt}_{number}"
 
 
 def owner(name: str, prefix: str) -> tuple[str, int] | None:
-    """The id of the committable to which a staged table belongs, and its epoch; ``None`` when it is not one."""
+    """Return the id and epoch of the committable of a staging table; ``None`` for a name of another form."""
     found = _NAME.fullmatch(name.removeprefix(prefix)) if name.startswith(prefix) else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""A statement of a person, into which a sink puts its rows."""
+"""The INSERT statement of a user, with which a sink writes its rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,21 +17,24 @@ _TOKENS = re.compile(
 
 @frozen(kw_only=True)
 class Statement:
-    """``INSERT … VALUES (…)`` of a person, whose marks stand for columns of the rows."""
+    """``INSERT … VALUES (…)`` of a user, with parameters that stand for columns of the rows."""
 
     before: str
     values: tuple[str | int, ...]
-    """Texts, and between them the numbers of columns from 0."""
+    """SQL texts, and an index into the columns, from 0, for each parameter."""
 
     after: str
     marks: tuple[str, ...]
-    """The names of ``:name``; empty where ``?`` is written."""
+    """The names of the parameters ``:name``; empty where ``?`` is written."""
 
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
-        """The statement that takes all staged rows at once.
+        """Return the statement that inserts all staged rows.
 
         Args:
-            places: as ``Dialect.place_types`` tells them; needed where ``repeats``.
+            dialect: The database.
+            names: The columns of the staging table, in the order of the parameters' indices.
+            staging: The quoted name of the staging table.
+            places: The result of ``Dialect.place_types``; needed when ``repeats`` is true.
         """
         staged, kinds = self.types(places), iter(places)
         shown = ""
@@ -42,23 +45,23 @@ class Statement:
             kind, name = next(kinds, ""), dialect.quoted(names[each])
             shown += f"CAST({name} AS {kind})" if kind and each not in staged else name
         after = f" {self.after}" if self.after else ""
-        # The condition tells SQLite where the SELECT ends and ON CONFLICT begins.
+        # Without the condition SQLite would parse ON of ON CONFLICT as part of a join.
         return f"{self.before}SELECT {shown} FROM {staging} WHERE 1 = 1{after}"
 
     @property
     def repeats(self) -> bool:
-        """Whether a column of the rows is used in several places."""
+        """Whether several parameters stand for the same column."""
         numbers = [each for each in self.values if isinstance(each, int)]
         return len(numbers) > len(set(numbers))
 
     def asked(self) -> str:
-        """The statement with a number for each place: ``$1``, ``$2`` …"""
+        """Return the statement with the parameters numbered ``$1``, ``$2`` and so on."""
         numbers = iter(range(1, len(self.values) + 1))
         shown = "".join(f"${next(numbers)}" if isinstance(each, int) else each for each in self.values)
         return f"{self.before}VALUES ({shown}) {self.after}"
 
     def types(self, places: Sequence[str]) -> Mapping[int, str]:
-        """What the column of a number has to be, from the types of the places; not where they differ."""
+        """Return the required type of each column by its index, except where its parameters have different types."""
         numbers = [each for each in self.values if isinstance(each, int)]
         found: dict[int, set[str]] = {}
         for number, kind in zip(numbers, places, strict=False):
@@ -67,10 +70,10 @@ class Statement:
 
 
 def statement_of(query: str) -> Statement:
-    """A person's statement.
+    """Parse the statement of a user.
 
     Raises:
-        UsageError: it is not one INSERT of one row of values, or mixes both kinds of marks.
+        UsageError: It is not an INSERT with one list of values, or it mixes ``?`` and ``:name``.
     """
     found = _INSERT.match(query)
     if found is None:

@@ -1,6 +1,6 @@
-"""Where the rows of a table go: into a table of the database, or into a statement."""
+"""The target of the rows of a table: a table of the database, or a user's statement."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,60 +9,74 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.statement import Statement
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Columns of staged rows that have a key: the kind of the row, and its number in the unit."""
+"""Columns that staged rows with a key have besides: the kind of the row, and its number in the unit."""
 
 
 @frozen(kw_only=True)
 class Target:
-    """What a task has to know of where the rows of one table go."""
+    """The target of the rows of one table, as a task needs it."""
 
     named: str
-    """For messages."""
+    """The name of the target in messages."""
 
     path: TablePath
-    """Of the table; empty for a statement."""
+    """The path of the table; empty for a statement."""
 
     columns: tuple[Column, ...] = field(repr=False)
-    """Those of the rows, in their order: the table's, or for a statement those of the rows themselves, of
-    the types that the server wants in their places."""
+    """The columns that are written, in the order of the rows. For a table they are its columns without those that it
+    computes. For a statement they are the columns of the rows, with the types that its parameters require."""
 
     given: tuple[str, ...] = field(default=(), repr=False)
-    """What each of them is called in the rows. Columns that the database computes are not written."""
+    """The name in the rows of each of ``columns``."""
 
     keys: tuple[str, ...] = ()
-    """The columns of the table by which a row is found; without them rows are inserted and nothing else."""
+    """The columns of the table by which a row is found; without them rows are only inserted."""
 
     upserts: bool = True
+    """Whether an inserted row replaces the row with its key; otherwise that is an error."""
+
     unique: bool = False
-    """Whether the database keeps the keys unique."""
+    """Whether the database enforces that ``keys`` are unique."""
 
     others_unique: bool = False
-    """As of ``DatabaseTable``."""
+    """As in ``DatabaseTable``."""
 
     statement: Statement | None = None
+    """The statement of the user; ``None`` for a table."""
+
     places: Sequence[str] = ()
-    """Of the statement, as ``Dialect.place_types`` tells them."""
+    """The types of the statement's parameters, from ``Dialect.place_types``."""
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of ``columns``."""
         return tuple(column.name for column in self.columns)
 
     def rows(self) -> TableSchema:
-        """The columns in which rows are sent."""
+        """Return the schema in which rows are sent."""
         return TableSchema(
             table=self.named, columns=pa.schema([pa.field(column.name, column.arrow) for column in self.columns])
         )
 
     def staging_table(self, dialect: Dialect, name: str, *, temporary: bool) -> str:
-        """The statement that makes a table for staged rows, with columns of the target's own types: what does not fit
-        is found where it is staged, and not when it is committed."""
+        """Return the statement that creates a staging table.
+
+        Its columns have the declared types of the target, so a value that does not fit fails when it is staged, not
+        when it is committed.
+
+        Args:
+            dialect: The database.
+            name: The unquoted name of the new table.
+            temporary: Whether it is a temporary table.
+        """
         columns = []
         for column in self.columns:
             collated = f" COLLATE {column.collation}" if column.collation else ""
@@ -75,11 +89,12 @@ class Target:
         return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
 
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
-        """The statements that move all staged rows to where they belong, in the order in which they came.
+        """Yield the statements that apply all staged rows to the target, in the order in which they came.
 
         Args:
-            staging: the quoted name of their table.
-            changes: whether any of them is not an inserted one.
+            dialect: The database.
+            staging: The quoted name of the staging table.
+            changes: Whether any of the rows is an update or a delete.
         """
         names = ", ".join(dialect.quoted(name) for name in self.names)
         if self.statement is not None:
@@ -106,11 +121,15 @@ class Target:
             yield f"{dialect.insert(table, names)} {rows}"
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """A SELECT of the keys of staged rows that are inserted although their row is there already, one at most;
-        ``None`` where that is no error.
+        """Return a SELECT of the key of one staged row that is inserted although a row with its key exists.
 
         Args:
-            also_there: whether the rows of the table are looked at, too, and not only those that come before.
+            dialect: The database.
+            staging: The quoted name of the staging table.
+            also_there: Whether rows of the target count too, and not only earlier rows of the staging table.
+
+        Returns:
+            The statement, which gives one row at most; ``None`` when an insert may replace a row.
         """
         if self.upserts or not self.keys:
             return None
@@ -125,7 +144,7 @@ class Target:
         return f"SELECT {shown} FROM {ranked} WHERE {kind} = 0 AND {wrong} LIMIT 1"
 
     def repetition(self, key: Sequence[Any]) -> str:
-        """What is wrong with a key that ``repeated`` found, for a person."""
+        """Return the message for a key that the statement of ``repeated`` found."""
         told = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
         return (
             f"a row with the key {told} is inserted into {self.named}, where one is already, and enable_upsert is "
@@ -133,19 +152,19 @@ class Target:
         )
 
     def _by_key(self, dialect: Dialect) -> str:
-        """What rows of one key have in common. To a database no two rows are the same where a key is null."""
+        """Return the PARTITION BY expressions of a key; a row with a null in its key is by itself, as in SQL."""
         keys = [dialect.quoted(name) for name in self.keys]
         missing = " OR ".join(f"{key} IS NULL" for key in keys)
         return f"{', '.join(keys)}, CASE WHEN {missing} THEN {dialect.quoted(NUMBER)} END"
 
     def _same(self, dialect: Dialect) -> str:
-        """Whether a ranked row and one of the table have the same key."""
+        """Return the condition that a ranked row and a row of the table have the same key."""
         table = dialect.quoted(*self.path)
         keys = (dialect.quoted(key) for key in self.keys)
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Which rows of the table go before others come, as a condition on the last row of a key; ``None`` for none."""
+        """Return the condition on the last row of a key for rows to delete before others are inserted, or ``None``."""
         if self.upserts:
             if not self.unique:
                 return " "
@@ -156,45 +175,53 @@ class Target:
 def target_of_statement(
     dialect: Dialect, statement: Statement, schema: TableSchema, places: Sequence[str] = ()
 ) -> Target:
-    """Where rows go that a statement takes.
+    """Return the target for rows that go into a statement.
 
     Args:
-        places: as ``Dialect.place_types`` tells them.
+        dialect: The database.
+        statement: The statement of the user.
+        schema: The schema of the rows.
+        places: The result of ``Dialect.place_types``.
 
     Raises:
-        SinkError: it asks for more columns than the rows have, or for one of another name.
+        SinkError: The rows have another number of columns than the statement has ``?``, or lack a ``:name``.
     """
+    wanted, types = _parameter_columns(statement, schema), statement.types(places)
+    columns = tuple(_parameter(dialect, schema, name, types.get(number)) for number, name in enumerate(wanted))
+    return Target(named="the statement", path=(), columns=columns, given=wanted, statement=statement, places=places)
+
+
+def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, ...]:
+    """Return the columns of the rows that the statement uses, in the order of its parameters' indices."""
     names = schema.columns.names
-    wanted = statement.marks or tuple(names[: len([each for each in statement.values if isinstance(each, int)])])
-    marks = [each for each in statement.values if isinstance(each, int)]
-    if not statement.marks and len(marks) != len(names):
-        raise SinkError(
-            f"option 'query': it has {len(marks)} ?, and the rows of {schema.table} have {len(names)} columns "
-            f"({', '.join(names)})"
-        )
-    for name in wanted:
+    if not statement.marks:
+        marks = sum(isinstance(each, int) for each in statement.values)
+        if marks != len(names):
+            raise SinkError(
+                f"option 'query': it has {marks} ?, and the rows of {schema.table} have {len(names)} columns "
+                f"({', '.join(names)})"
+            )
+        return tuple(names)
+    for name in statement.marks:
         if name not in names:
             meant = nearest(name, names)
             raise SinkError(
                 f"option 'query': the rows of {schema.table} have no column {name!r}"
                 + (f"; did you mean {meant}?" if meant else f"; they have {', '.join(names)}")
             )
-    types = statement.types(places)
-    columns = []
-    for number, name in enumerate(wanted):
-        arrow = plain_type(schema.columns.field(name).type)
-        try:
-            declared = dialect.declared(arrow)
-        except TypeError as error:
-            raise _no_type(dialect, schema, name, error) from None
-        column = Column(name=name, declared=declared, arrow=arrow, read="{}")
-        texts = of.is_string(arrow) or (of.is_list(arrow) and of.is_string(arrow.value_type))
-        if number in types and texts:
-            column = evolve(column, declared=types[number], direct=False, cast=types[number])
-        columns.append(column)
-    return Target(
-        named="the statement", path=(), columns=tuple(columns), given=wanted, statement=statement, places=places
-    )
+    return statement.marks
+
+
+def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str | None) -> Column:
+    """Return the column for a parameter, of the type that the database requires where the rows have texts."""
+    arrow = plain_type(schema.columns.field(name).type)
+    try:
+        declared = dialect.declared(arrow)
+    except TypeError as error:
+        raise _no_type(dialect, schema, name, error) from None
+    column = Column(name=name, declared=declared, arrow=arrow, read="{}")
+    texts = of.is_string(arrow) or (of.is_list(arrow) and of.is_string(arrow.value_type))
+    return evolve(column, declared=required, direct=False, cast=required) if required and texts else column
 
 
 def target_table(
@@ -207,45 +234,29 @@ def target_table(
     keys: Sequence[str],
     upserts: bool,
 ) -> Target:
-    """Where rows go that a table takes.
+    """Return the target for rows that go into a table.
 
     Args:
-        names: for each column of the rows, how it is called in the table.
-        keys: columns of the table.
+        dialect: The database.
+        table: The columns and keys of the table.
+        path: The path of the table.
+        schema: The schema of the rows.
+        names: The name in the table of each column of the rows.
+        keys: The key columns, by their names in the table.
+        upserts: Whether an inserted row replaces the row with its key.
 
     Raises:
-        SinkError: a column that is missing, that does not fit, or that the table needs.
+        SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
+            rows lack; or a key column is not among the columns.
     """
     named = dialect.table_name(path)
-    columns, given = [], dict[str, str]()
-    for have in schema.columns:
-        found = table.column(names[have.name])
-        if found is None:
-            meant = nearest(names[have.name], [column.name for column in table.columns])
-            raise SinkError(
-                f"the table {named} has no column {names[have.name]!r}, which the rows of {schema.table} have"
-                + (f"; did you mean {meant}?" if meant else "")
-            )
-        if not fits(have.type, found):
-            raise SinkError(
-                f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does "
-                f"not fit into {found.declared} of the table {named}; convert it before this sink"
-            )
-        if not found.generated:
-            columns.append(found)
-            given[found.name] = have.name
-    for column in table.columns:
-        if column.name not in given and not (column.nullable or column.filled or column.generated):
-            raise SinkError(
-                f"the table {named} requires a column {column.name!r}, which the rows of {schema.table} lack"
-            )
-    for key in keys:
-        if key not in given:
-            raise SinkError(f"the key column {key!r} is not among the columns of the rows of {schema.table}")
+    found = [(_column_for(have, table, names[have.name], named, schema.table), have.name) for have in schema.columns]
+    given = {column.name: name for column, name in found if not column.generated}
+    _refuse_missing(table, named, given, keys, schema.table)
     return Target(
         named=named,
         path=path,
-        columns=tuple(columns),
+        columns=tuple(column for column, _ in found if not column.generated),
         given=tuple(given.values()),
         keys=tuple(keys),
         upserts=upserts,
@@ -254,8 +265,35 @@ def target_table(
     )
 
 
+def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, rows: str) -> Column:
+    """Return the column of a name, into which a column of the rows is written; raise ``SinkError`` if it cannot be."""
+    found = table.column(name)
+    if found is None:
+        meant = nearest(name, [column.name for column in table.columns])
+        raise SinkError(
+            f"the table {named} has no column {name!r}, which the rows of {rows} have"
+            + (f"; did you mean {meant}?" if meant else "")
+        )
+    if not fits(have.type, found):
+        raise SinkError(
+            f"column {have.name!r}: the rows of {rows} have the type {type_name(have.type)}, which does "
+            f"not fit into {found.declared} of the table {named}; convert it before this sink"
+        )
+    return found
+
+
+def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], keys: Sequence[str], rows: str) -> None:
+    """Raise ``SinkError`` when the rows lack a column that the table requires, or a key column."""
+    for column in table.columns:
+        if column.name not in given and not (column.nullable or column.filled or column.generated):
+            raise SinkError(f"the table {named} requires a column {column.name!r}, which the rows of {rows} lack")
+    for key in keys:
+        if key not in given:
+            raise SinkError(f"the key column {key!r} is not among the columns of the rows of {rows}")
+
+
 def fits(have: pa.DataType, column: Column) -> bool:
-    """Whether values of a type may go into a column; a single one may still be too large for it."""
+    """Return whether values of a type may be written into a column; a single value may still be too large."""
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):
         return True
@@ -271,7 +309,7 @@ def fits(have: pa.DataType, column: Column) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type in which rows of a type are sent: small and unsigned numbers become larger ones."""
+    """Return the type in which values of a type are sent: small and unsigned integers are widened."""
     if kind in _SENT:
         return _SENT[kind]
     if of.is_timestamp(kind):
@@ -310,10 +348,10 @@ def _no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError)
 
 
 def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str]) -> pa.Schema:
-    """The columns of a new table for these rows.
+    """Return the columns of a new table for these rows.
 
     Raises:
-        SinkError: names the column for which the database has no type.
+        SinkError: The database has no type for a column.
     """
     for column in schema.columns:
         try:
@@ -327,6 +365,6 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
 
 
 def with_key(columns: pa.Schema) -> pa.Schema:
-    """Of staged rows that have a key."""
+    """Return the columns of a staging table for rows with a key."""
     fields: list[Any] = [*columns, pa.field(KIND, pa.int16()), pa.field(NUMBER, pa.int64())]
     return pa.schema(fields)

@@ -1,4 +1,4 @@
-"""Writes the rows of one work unit: into tables of its own beside the target, or into the target itself."""
+"""The writer of the rows of one work unit, into staging tables or into the target itself."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,7 +10,8 @@ import pyarrow.types as of
 from attrs import define, field
 
 from seatunnel_core.connectors.jdbc.column import Column
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, key_of, staging_name
@@ -22,35 +23,44 @@ from seatunnel_core.rows.extent import BEYOND, beyond, shown
 from seatunnel_core.rows.kind import RowKind
 
 _FLUSH_BYTES = 16 << 20
-"""So much of a table is sent at a time, or fewer rows where ``batch_size`` says so."""
+"""The size at which the buffered rows of a table are sent, unless ``batch_size`` is reached before."""
 
 _RAW = "seatunnel_raw"
 
 
 @define
 class _Table:
-    """What there is of one table of the unit."""
+    """The rows of one table of the unit: those that are buffered, and the number that was sent."""
 
     target: Target
     number: int
-    """From 0, in the order in which tables came."""
+    """The number of the table in the unit, from 0, in the order of their first rows."""
 
     batches: list[pa.RecordBatch] = field(factory=list)
+    """The buffered rows."""
+
     rows: int = 0
+    """The number of buffered rows."""
+
     bytes: int = 0
-    """Both of what waits to be sent."""
+    """The size of the buffered rows."""
 
     sent: int = 0
+    """The number of rows that were sent."""
+
     changes: bool = False
-    """Whether a row was not an inserted one."""
+    """Whether any row is an update or a delete."""
 
     place: TablePath = ()
-    """Where its rows are sent; empty before the first of them."""
+    """The table into which its rows are sent; empty before the first of them."""
 
 
 class JdbcWriter(SinkWriter):
-    """One transaction of one connection: a writer that is killed leaves nothing, unless a table that is made ends the
-    transaction. Then it leaves that, and it is swept."""
+    """A writer with one transaction on one connection.
+
+    A writer that is killed leaves nothing, except in databases in which DDL ends the transaction: there its staging
+    tables stay, and the sink sweeps them.
+    """
 
     def __init__(
         self,
@@ -61,7 +71,15 @@ class JdbcWriter(SinkWriter):
         stages: bool,
         batch_rows: int,
     ) -> None:
-        """``targets`` by the names of the rows' tables; ``stages`` unless rows are written at once."""
+        """Create a writer.
+
+        Args:
+            dialect: The database.
+            targets: The target for each table of the rows.
+            context: The unit and attempt that the rows belong to.
+            stages: Whether rows are staged; otherwise they are written into the target when the unit ends.
+            batch_rows: The most rows to send at a time.
+        """
         self._dialect = dialect
         self._targets = targets
         self._context = context
@@ -110,7 +128,7 @@ class JdbcWriter(SinkWriter):
             self._lent = None
 
     def _drop_staged(self) -> None:
-        """Where a table is there as soon as it is made. Those of a writer that is killed are swept."""
+        """Drop the staging tables in databases in which DDL ends the transaction; a rollback removes them elsewhere."""
         if self._stages and self._dialect.ddl_commits:
             for table in self._tables.values():
                 if table.place:
@@ -130,7 +148,7 @@ class JdbcWriter(SinkWriter):
             self._put(table, rows)
         except RowError as error:
             found = None
-            with suppress(Exception):  # it has been said that there is one
+            with suppress(Exception):  # the original error is reported without the value
                 found = misfit(self._dialect, table.target.columns, rows)
             if found is None:
                 raise
@@ -154,7 +172,7 @@ class JdbcWriter(SinkWriter):
         return self._lent.connection
 
     def _made(self, table: _Table) -> TablePath:
-        """Where the rows of a table are sent; a table for that is made, unless they go into the target as they are."""
+        """Return the table into which rows are sent: the target when they can go there directly, else a new one."""
         target = table.target
         if not self._stages and not target.keys and target.statement is None:
             return target.path
@@ -164,7 +182,7 @@ class JdbcWriter(SinkWriter):
         return (name,)
 
     def _move(self, table: _Table) -> None:
-        """Out of a temporary table, at once."""
+        """Apply the rows of a temporary table to the target, and drop it."""
         with self._told(f"the rows of {table.target.named} cannot be written", RowError):
             staging = self._dialect.quoted(*table.place)
             for statement in table.target.moves(self._dialect, staging, changes=table.changes):
@@ -172,8 +190,11 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _refuse_repeated(self, table: _Table) -> None:
-        """Rows of this unit whose key comes again, where that is an error. With what is in the table they are compared
-        by the database, when they are moved, unless it does not know the key."""
+        """Raise an error for rows of this unit with a repeated key, where that is one.
+
+        Whether the target has a row with the key is checked by its unique index when the rows are moved, and here when
+        it has none.
+        """
         if not table.place or table.place == table.target.path:
             return
         also_there = not self._stages and not table.target.unique
@@ -186,7 +207,7 @@ class JdbcWriter(SinkWriter):
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
-        """What an engine stages that was replaced would only have to be swept."""
+        """Raise an error when another engine has taken over: what this one stages would only have to be swept."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._context))
@@ -202,7 +223,7 @@ class JdbcWriter(SinkWriter):
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def _fitted(self, table: _Table, batch: Batch) -> pa.RecordBatch:
-        """The rows with the names and types of the target's columns."""
+        """Return the rows with the names and types of the target's columns."""
         target = table.target
         if not batch.inserts_only:
             if not target.keys:
@@ -244,7 +265,7 @@ class JdbcWriter(SinkWriter):
             raise
 
     def _refuse_beyond(self, values: pa.Array, column: Column, table: str) -> None:
-        """Moments of which a database would make other ones."""
+        """Raise an error for timestamps that the database would store as other values."""
         refused = None if self._dialect.holds_any_moment else beyond(values)
         if refused is not None:
             number = pc.index(refused, True).as_py()
@@ -271,7 +292,7 @@ class JdbcWriter(SinkWriter):
 
 
 def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """As Arrow casts them, which makes an infinite number of one that is too large for 32 bits."""
+    """Cast values; raise an error where Arrow would turn a number that is too large for 32 bits into infinity."""
     found = values.cast(kind)
     if of.is_float32(kind) and of.is_float64(values.type):
         grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
@@ -281,12 +302,12 @@ def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
-    """Numbers of any length keep their digits."""
+    """Return the type in which values are sent; decimals for a column without a precision keep all their digits."""
     unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
     return have if unbounded and pa.types.is_decimal(have) else column
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """What a commit has to know, besides what the staged table and the job tell."""
+    """Return the part of a committable's body that the staging table and the options do not determine."""
     target = table.target
     return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes}

@@ -1,1 +1,1 @@
-"""The databases: a ``Dialect`` for each, its values and its sessions. The rest of the connector knows none by name."""
+"""The databases: a ``Dialect`` for each, its values and its sessions; no other package imports them by name."""

@@ -1,6 +1,6 @@
-"""A connection that moves rows, by ADBC's own interface.
+"""A connection for rows, through ADBC's low-level interface.
 
-The one of the DB-API, above it, imports pandas and polars wherever they are installed: half a second for each process
+ADBC's DB-API interface imports pandas and polars wherever they are installed, which takes half a second in each process
 of a job.
 """
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 
 
 class AdbcConnection:
-    """One connection to PostgreSQL, in a transaction from its first statement on."""
+    """A connection to PostgreSQL, in a transaction from its first statement on."""
 
     def __init__(self, address: str) -> None:
-        """``address`` is a connection string of libpq."""
+        """Open a connection; ``address`` is a connection string of libpq."""
         import adbc_driver_manager as adbc
         import adbc_driver_postgresql
 
@@ -29,14 +29,14 @@ class AdbcConnection:
             raise
 
     def execute(self, statement: str) -> None:
-        """A statement without rows that matter."""
+        """Run a statement and ignore its rows."""
         with self._statement() as made:
             made.set_sql_query(statement)
             made.execute_update()
 
     def read(self, statement: str) -> Iterator[pa.RecordBatch]:
-        """The rows that a statement gives, while the server still sends."""
-        from adbc_driver_manager._reader import AdbcRecordBatchReader  # that of pyarrow loses what the server said
+        """Yield the rows of a statement as the server sends them."""
+        from adbc_driver_manager._reader import AdbcRecordBatchReader  # pyarrow's loses the server's error message
 
         with self._statement() as made:
             made.set_sql_query(statement)
@@ -45,7 +45,7 @@ class AdbcConnection:
                 yield from reader
 
     def add(self, rows: pa.RecordBatch, table: str, *, schema: str | None, temporary: bool) -> None:
-        """Add rows to a table with ``COPY``, by the names of the columns."""
+        """Insert rows into a table with ``COPY``, by the names of the columns."""
         of = self._adbc.StatementOptions
         options = {
             self._adbc.INGEST_OPTION_TARGET_TABLE: table,
@@ -60,12 +60,15 @@ class AdbcConnection:
             made.execute_update()
 
     def commit(self) -> None:
+        """Commit the transaction."""
         self._connection.commit()
 
     def rollback(self) -> None:
+        """Roll back the transaction."""
         self._connection.rollback()
 
     def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
         self._database.close()
 

@@ -1,4 +1,4 @@
-"""DuckDB, to be read: Arrow comes out as it is. Any number of processes may open a file while none writes into it."""
+"""DuckDB, for reading only: it returns Arrow, and any number of processes may read a file that none writes."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath, parts_of
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.errors import SourceError
@@ -30,7 +31,7 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
 }
 _ORDERED = set(_PLAIN) - {"BLOB"}
-"""What is written as it is shown."""
+"""Types whose literals compare in the order of the values."""
 
 _CAST = {
     "UTINYINT": ("SMALLINT", pa.int16()),
@@ -40,16 +41,19 @@ _CAST = {
     "HUGEINT": ("DECIMAL(38, 0)", pa.decimal128(38, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""What rows have no type for, and the one of DuckDB's that they have. All others are texts."""
+"""Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. All others are read as texts."""
 
 
 class DuckDB(Dialect):
-    """Version 2 or newer."""
+    """DuckDB 2 or newer."""
 
     orders: ClassVar[Mapping[str, Order]] = {
         OWN: Order(shown="CAST({} AS VARCHAR)", ranges=True),
         "text": Order(
-            by="CAST({} AS VARCHAR)", shown="CAST({} AS VARCHAR)", key=str.encode, said="in the order of their texts"
+            by="CAST({} AS VARCHAR)",
+            shown="CAST({} AS VARCHAR)",
+            key=str.encode,
+            description="in the order of their texts",
         ),
     }
     plain_order: ClassVar[str] = "text"
@@ -73,7 +77,7 @@ class DuckDB(Dialect):
             raise SourceError(f"there is no file {self.address.database}")
 
     def alive(self, connection: Any) -> bool:
-        """And in a transaction again."""
+        """Begin a transaction, and return whether that worked."""
         try:
             connection.begin()
         except Exception:

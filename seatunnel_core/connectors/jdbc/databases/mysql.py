@@ -1,7 +1,7 @@
-"""MySQL and MariaDB: asyncmy reads rows, PyMySQL, below SQLAlchemy, does the rest.
+"""MySQL and MariaDB: asyncmy reads rows; PyMySQL, below SQLAlchemy, does the rest.
 
-A statement that makes or drops a table ends the transaction here. So tables in which rows are staged are there as soon
-as they are made, and are dropped when what was in them is committed.
+A statement that creates or drops a table ends the transaction here. So staging tables exist from their creation on, and
+are dropped after their rows are committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -14,29 +14,32 @@ import pyarrow.types as of
 from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect, TablePath, column_type, parts_of
+from seatunnel_core.connectors.jdbc.databases.column_type import column_type
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader, Session, session_of
 from seatunnel_core.connectors.jdbc.databases.mysql_values import ORDERS, array_of, column_of, described, rows_as_sql
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 
 _READING = "reading"
-"""The kind of connections that read rows."""
+"""The kind of the connections that read rows."""
 
 _STATEMENT_BYTES = 4 << 20
-"""So long a statement gets: longer ones are not faster."""
+"""The largest size of an INSERT of several rows; larger ones are not faster."""
 
 _PACKET_MARGIN = 65_536
-"""Of a packet, for what stands before the rows."""
+"""The part of a packet that is left free for the text before the rows."""
 
 _PAIRS = 200
-"""So many borders are compared in one statement."""
+"""The most pairs of borders that one statement compares."""
 
 _PASSING = {
     *(1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
     *(2002, 2003, 2006, 2013, 2014, 2055, 3058, 4031),
 }
-"""Connection lost or refused, too many of them, the server stops, the disk is full, deadlocks, a lock not given."""
+"""Errors for which a retry may help: connection lost or refused, too many connections, shutdown, disk full, deadlock,
+lock timeout."""
 
 _TABLE = (
     "SELECT coalesce(e.TRANSACTIONS, 'NO') FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
@@ -54,7 +57,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 8.0 or newer, MariaDB 10.3 or newer."""
+    """MySQL 8.0 or newer, or MariaDB 10.3 or newer."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -170,7 +173,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """The server sorts long texts by their beginnings only, and not all collations sort as they compare."""
+        """Compare the borders on the server, which sorts long texts by a prefix and some collations inconsistently."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -227,14 +230,14 @@ class MySQL(Dialect):
         return made + self.table_options
 
     def begin(self, connection: Any) -> None:
-        """SQLAlchemy has begun one already."""
+        """Do nothing: SQLAlchemy has begun a transaction."""
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         self.cursor(connection).execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """With a lock of the session, as DROP TABLE ends the transaction and lets its locks go."""
+        """Hold a lock of the session, as DROP TABLE ends the transaction and releases its locks."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
@@ -258,7 +261,7 @@ class MySQL(Dialect):
         size = 0
         for number, row in enumerate(rows_as_sql(rows).to_pylist(), 1):
             if len(before) + len(row) >= packet:
-                # The server would close the connection in the middle of it, often before it is heard why.
+                # The server would close the connection while it is sent, often before its error is received.
                 raise ValueError(
                     f"row {number} of a batch takes {len(row):,} bytes, and the server takes statements of at most "
                     f"{packet:,}; set max_allowed_packet higher on the server"
@@ -288,7 +291,10 @@ class MySQL(Dialect):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """``ON DUPLICATE KEY`` means any key: where there are several, it would replace a row of another key."""
+        """Yield an UPDATE and an INSERT where the table has several keys.
+
+        ``ON DUPLICATE KEY`` means any key, so with several it could replace a row with another key.
+        """
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]
         if not others_unique:
@@ -316,7 +322,7 @@ class MySQL(Dialect):
             return False
         return _code(error) in _PASSING or isinstance(error, pymysql.err.InterfaceError | asyncmy.errors.InterfaceError)
 
-    def said(self, error: BaseException) -> str:
+    def message_of(self, error: BaseException) -> str:
         return f"{error.args[1]} (error {_code(error)})" if _code(error) and len(error.args) > 1 else str(error)
 
     def is_missing_table(self, error: BaseException) -> bool:

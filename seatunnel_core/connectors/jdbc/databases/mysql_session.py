@@ -1,4 +1,4 @@
-"""Connections to MySQL and MariaDB: their parameters, how a session begins, and the one that reads rows."""
+"""Connections to MySQL and MariaDB: their parameters, the statements of a new session, and the reader of rows."""
 
 import asyncio
 import ssl
@@ -24,7 +24,7 @@ _OF_JAVA = {
     *("useInformationSchema", "remarks", "failOverReadOnly", "useLegacyDatetimeCode", "useJDBCCompliantTimezoneShift"),
     *("allowLoadLocalInfile", "useBulkStmts", "pinGlobalTxToPhysicalConnection"),
 }
-"""Of drivers in Java only; nothing here needs them."""
+"""Properties that only Java drivers need; they are ignored."""
 
 _ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
 _ZERO_DATES = {"EXCEPTION": False, "CONVERT_TO_NULL": True, "CONVERTTONULL": True}
@@ -35,39 +35,36 @@ _SESSION = (
     "',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), lock_wait_timeout = 60",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
-"""What does not fit is an error and not cut off, a 0 stays a 0, and nobody waits for a day to drop a table."""
+"""A value that does not fit is an error instead of being truncated, a 0 stays a 0 in AUTO_INCREMENT columns, and
+dropping a table waits for a lock for a minute instead of a day."""
 
 
 @frozen(kw_only=True)
 class Session:
-    """How a connection is opened."""
+    """The parameters and first statements of a connection."""
 
     parameters: Mapping[str, Any] = field(repr=False)
-    """Of PyMySQL and of asyncmy."""
+    """The parameters of PyMySQL's and asyncmy's ``connect``."""
 
     statements: tuple[str, ...]
-    """What it begins with."""
+    """The statements that are run first."""
 
     zero_is_null: bool
-    """Whether the date 0000-00-00 is read as null, and not an error."""
+    """Whether the date 0000-00-00 is read as null; otherwise it is an error."""
 
 
 def session_of(address: Address, literal: Callable[[str], str]) -> Session:
-    """The session of a database.
+    """Return the session for an address.
+
+    Args:
+        address: The database; its properties have the names of JDBC's drivers.
+        literal: Returns the SQL literal of a text.
 
     Raises:
-        UsageError: a property that is not understood.
+        UsageError: A property is not known.
     """
-    found: dict[str, Any] = {
-        "host": address.host,
-        "port": address.port,
-        "user": address.user,
-        "password": address.password or "",
-        "database": address.database,
-        "charset": "utf8mb4",
-        "connect_timeout": address.timeout_s,
-    }
-    statements, files, zero_is_null = [*_SESSION], {}, False
+    found = _parameters(address)
+    statements, files, zero_is_null = [*_SESSION], dict[str, str](), False
     for name, value in address.properties:
         if name in _ZONES:
             statements.append(f"SET SESSION time_zone = {literal(_zone(value))}")
@@ -92,6 +89,18 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     )
 
 
+def _parameters(address: Address) -> dict[str, Any]:
+    return {
+        "host": address.host,
+        "port": address.port,
+        "user": address.user,
+        "password": address.password or "",
+        "database": address.database,
+        "charset": "utf8mb4",
+        "connect_timeout": address.timeout_s,
+    }
+
+
 def _zero_is_null(written: str) -> bool:
     if written.upper() not in _ZERO_DATES:
         raise UsageError(
@@ -102,7 +111,7 @@ def _zero_is_null(written: str) -> bool:
 
 
 def _zone(written: str) -> str:
-    """As the server has it: ``GMT+8`` and ``UTC`` are names of Java's."""
+    """Return a time zone as the server writes it; ``GMT+8`` and ``UTC`` are Java's names."""
     name = written.replace("%2B", "+").replace("%2b", "+").strip()
     for before in ("GMT", "UTC"):
         if name.startswith(before):
@@ -112,7 +121,7 @@ def _zone(written: str) -> str:
 
 
 def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """How the connection is encrypted, in the words of JDBC and with the files of PyMySQL."""
+    """Return the TLS context for JDBC's properties and PyMySQL's files; ``None`` without encryption."""
     mode = written.get("sslMode", "").upper().replace("-", "_")
     if not mode:
         wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}
@@ -133,7 +142,7 @@ def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
 
 
 class Reader:
-    """A connection of asyncmy, with a loop of its own."""
+    """A connection of asyncmy for reading rows, with an event loop of its own."""
 
     def __init__(self, session: Session) -> None:
         import asyncmy
@@ -149,11 +158,11 @@ class Reader:
             raise
 
     def run(self, statement: str) -> None:
-        """A statement without rows that matter."""
+        """Run a statement and ignore its rows."""
         self._wait(self._connection.query(statement))
 
     def rows(self, statement: str, most: int) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows that a statement gives, so many at a time, while the server still sends."""
+        """Yield the rows of a statement as the server sends them, ``most`` at a time."""
         from asyncmy.cursors import SSCursor
 
         cursor = self._connection.cursor(SSCursor)
@@ -163,9 +172,11 @@ class Reader:
         self._wait(cursor.close())
 
     def rollback(self) -> None:
+        """Roll back the transaction."""
         self._wait(self._connection.rollback())
 
     def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
         self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes in the loop's next turn
         self._loop.close()
@@ -175,5 +186,5 @@ class Reader:
 
 
 def _without_decoders(conversions: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Values come as the server writes them: Arrow converts a column at once, and says what it cannot."""
+    """Return the conversions without those of results, so values stay texts, which Arrow converts by the column."""
     return {kind: how for kind, how in conversions.items() if not isinstance(kind, int)}

@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: what a declared type becomes in rows, the server's texts as Arrow, and Arrow as SQL."""
+"""Values of MySQL and MariaDB: Arrow types of declared types, Arrow arrays of the server's texts, SQL of Arrow rows."""
 
 import re
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from seatunnel_core.connectors.jdbc.fetched import converted
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal, number, quoted
 
 _UNSIGNED, _ENUM, _SET = 32, 256, 2048
-"""Flags of a column of a result."""
+"""Flags of a result column in the protocol."""
 
 _BINARY = 63
-"""The character set of what is no text."""
+"""The number of the character set ``binary``."""
 
 _NAMES = {
     0: "decimal",
@@ -40,7 +40,7 @@ _NAMES = {
     246: "decimal",
     255: "geometry",
 }
-"""The types in the protocol, as they are declared. Those that are not here are texts or bytes."""
+"""The declared types for type codes of the protocol. All other codes are texts or bytes."""
 
 _TYPES: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -58,15 +58,15 @@ _TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), pa.binary()),
     **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), pa.binary()),
 }
-"""What is not here is a text."""
+"""Arrow types by declared types. All others are texts."""
 
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""So many characters of a text or bytes are sorted by: the server sorts by so many in any case."""
+"""The number of characters or bytes of a value by which rows are divided; the server always sorts by that many."""
 
 _INDEXED = 255
-"""The most characters of a column that is sorted as a whole."""
+"""The longest declared length of a column whose values are sorted as a whole."""
 
 ORDERS: dict[str, Order] = {
     OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
@@ -76,17 +76,17 @@ ORDERS: dict[str, Order] = {
         shown="CAST({} AS UNSIGNED)",
         literal=number,
         key=int,
-        said="in the order of their numbers",
+        description="in the order of their numbers",
     ),
     "moment": Order(
         by="CAST({} AS DATETIME(6))",
         shown="CAST(CAST({} AS DATETIME(6)) AS CHAR)",
         key=str,
         ranges=True,
-        said="by their dates and times, of which an hour comes twice a year",
+        description="by their dates and times, of which an hour comes twice a year",
     ),
     "seconds": Order(
-        by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, said="by their seconds"
+        by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, description="by their seconds"
     ),
     "binary": Order(shown="HEX({})", literal=hexadecimal, key=bytes.fromhex),
     "bytes": Order(
@@ -94,25 +94,25 @@ ORDERS: dict[str, Order] = {
         shown=f"HEX(CAST(LEFT({{}}, {_BEGINNING}) AS BINARY))",
         literal=hexadecimal,
         key=bytes.fromhex,
-        said="in the order of their bytes",
+        description="in the order of their bytes",
     ),
     "geometry": Order(
         by=f"CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY)",
         shown=f"HEX(CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY))",
         literal=hexadecimal,
         key=bytes.fromhex,
-        said="in the order of their bytes",
+        description="in the order of their bytes",
     ),
 }
-"""``enum`` and ``set`` are sorted by number and compared as texts. Texts without a declared collation are compared as
-the connection likes it."""
+"""The orders for each kind of column. ``enum`` and ``set`` sort by number but compare as texts, hence ``index``. Texts
+without a declared collation compare with the collation of the connection, hence ``bytes``."""
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
 _BY_NUMBER = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
 
 
 def column_of(name: str, declared: str, collation: str = "", *, nullable: bool = True, filled: bool = False) -> Column:
-    """A column from the words of its declaration: ``decimal(15,2) unsigned``."""
+    """Return the column for a declared type, such as ``decimal(15,2) unsigned``."""
     kind = re.sub(r"\([^)]*\)", "", declared.split(" zerofill")[0].split(" /*")[0]).strip()
     lengths = [int(part) for part in re.findall(r"\d+", declared)] if "(" in declared else []
     read = "{}"
@@ -139,7 +139,7 @@ def column_of(name: str, declared: str, collation: str = "", *, nullable: bool =
 
 
 def _order(kind: str, lengths: list[int], collation: str) -> str:
-    """By what rows are cut, from the declared type."""
+    """Return the key in ``ORDERS`` for a declared type."""
     short = bool(lengths) and lengths[0] <= _INDEXED
     if kind.startswith(_BY_NUMBER):
         return "number"
@@ -155,7 +155,7 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 
 
 def described(field: Any) -> str:
-    """How a column of a result would be declared, from what the protocol says of it."""
+    """Return the declared type of a result column, from PyMySQL's description of it."""
     unsigned = " unsigned" if field.flags & _UNSIGNED else ""
     kind = _NAMES.get(field.type_code)
     if field.flags & (_ENUM | _SET):
@@ -176,7 +176,17 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Values of a column, as the server wrote them, and what is wrong with those that rows cannot hold."""
+    """Convert the values of a column as the server sent them.
+
+    Args:
+        values: Texts, bytes or ``None``.
+        kind: The Arrow type of the column.
+        name: The name of the column, for messages.
+        zero_is_null: Whether the date 0000-00-00 becomes null.
+
+    Returns:
+        The values, with null for those that do not fit, and the messages for these by index.
+    """
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):
         return pa.array(values, kind), {}
@@ -213,7 +223,7 @@ def _truth(values: list[Any]) -> pa.Array:
 
 
 def rows_as_sql(rows: pa.RecordBatch) -> pa.Array:
-    """Each row as ``(1,'text',NULL)``."""
+    """Return each row as the text of a VALUES list: ``(1,'text',NULL)``."""
     columns = [pc.fill_null(_as_sql(column), b"NULL") for column in rows.columns]
     joined = pc.binary_join_element_wise(*columns, pa.scalar(b",", pa.binary()))
     return pc.binary_join_element_wise(b"(", joined, b")", b"")

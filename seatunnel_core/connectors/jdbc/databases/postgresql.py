@@ -1,4 +1,4 @@
-"""PostgreSQL: ADBC moves rows with COPY, from Arrow and to Arrow; psycopg, below SQLAlchemy, does the rest."""
+"""PostgreSQL: ADBC reads and writes rows as Arrow with COPY; psycopg, below SQLAlchemy, does the rest."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -6,17 +6,18 @@ from contextlib import closing
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as of
 from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.adbc import AdbcConnection
-from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect, TablePath, column_type, parts_of
-from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
+from seatunnel_core.connectors.jdbc.databases.column_type import column_type
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
+from seatunnel_core.connectors.jdbc.databases.postgresql_values import column_of, rows_of, without_length
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
+from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
 from seatunnel_core.connectors.jdbc.pool import BULK
-from seatunnel_core.rows.extent import BEYOND, beyond
 
 _LIBPQ = {
     "ApplicationName": "application_name",
@@ -25,7 +26,7 @@ _LIBPQ = {
     "gssEncMode": "gssencmode",
     "kerberosServerName": "krbsrvname",
 }
-"""Names of JDBC's driver, and what the database's own client calls them."""
+"""Properties of the JDBC driver, and their names in libpq."""
 
 _OF_JAVA = {
     *("socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"),
@@ -33,43 +34,16 @@ _OF_JAVA = {
     *("assumeMinServerVersion", "autosave", "cleanupSavepoints", "tcpKeepAlive", "sslfactory", "useUnicode"),
     *("characterEncoding", "serverTimezone", "useSSL", "zeroDateTimeBehavior", "rewriteBatchedStatements"),
 }
-"""Of drivers in Java only; nothing here needs them."""
+"""Properties that only Java drivers need; they are ignored."""
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
-"""A server does not notice by itself that a machine is gone, and keeps what its connections had locked."""
-
-_TYPES = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "text": pa.string(),
-    "varchar": pa.string(),
-    "bpchar": pa.string(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-}
-_LISTS = {
-    f"_{name}": pa.list_(_TYPES[name])
-    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar")
-}
-_AS_TEXT_DIRECT = {"json", "xml"}
-"""What is sent as its text: it can be copied as one."""
+"""Keepalives, so that the server notices when a machine is gone and releases the locks of its connections."""
 
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
-_SINCE_1970_D = 10_957
-_SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
-
-_LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
-
 _PASSING = ("08", "53", "57P", "40", "55P03", "58")
-"""Connection lost, too few resources, the server stops or starts, deadlocks, a lock not given, the system's errors."""
+"""Starts of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
+deadlock, lock timeout, system error."""
 
 _COLUMNS = """
 SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
@@ -100,11 +74,11 @@ SELECT attname::text, NOT attnotnull, atthasdef OR attidentity <> '', attgenerat
 
 
 class PostgreSQL(Dialect):
-    """Version 12 or newer."""
+    """PostgreSQL 12 or newer."""
 
     orders: ClassVar[Mapping[str, Order]] = {
         OWN: Order(shown="{}::text", ranges=True),
-        "text": Order(by='{}::text COLLATE "C"', shown="{}::text", said="in the order of their texts"),
+        "text": Order(by='{}::text COLLATE "C"', shown="{}::text", description="in the order of their texts"),
     }
     plain_order: ClassVar[str] = "text"
     keeps_schemas: ClassVar[bool] = True
@@ -194,7 +168,7 @@ class PostgreSQL(Dialect):
         modifiers = [result.fmod(number) for number in range(len(described))]
         cursor.execute(_COLUMNS, (oids, modifiers))
         return tuple(
-            _column(column.name, modifier, *found[1:])
+            column_of(column.name, modifier, *found[1:])
             for column, modifier, found in zip(described, modifiers, cursor.fetchall(), strict=True)
         )
 
@@ -234,7 +208,7 @@ class PostgreSQL(Dialect):
         return int(found[0]) if found and found[0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Values that are read as texts may be other ones when they are written: it depends on their type."""
+        """Compare the borders on the server, for types that are read as texts: their literals may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
@@ -251,7 +225,7 @@ class PostgreSQL(Dialect):
             with closing(connection.read(statement)) as batches:
                 for batch in batches:
                     for start in range(0, batch.num_rows, fetch_size):
-                        yield _fitted(batch.slice(start, fetch_size), columns)
+                        yield rows_of(batch.slice(start, fetch_size), columns)
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -263,7 +237,7 @@ class PostgreSQL(Dialect):
         return column_type(arrow)
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
-        """As the server infers them when it prepares the statement. A place that may have any type is a text."""
+        """Return the types that the server infers when it prepares the statement; one that it cannot infer is text."""
         import psycopg
 
         cursor = self.cursor(connection)
@@ -285,10 +259,10 @@ class PostgreSQL(Dialect):
         )
         found = cursor.fetchone()[0]
         cursor.execute("DEALLOCATE seatunnel_asked")
-        return ["" if kind in _TAKES_TEXT else _without_length(kind) for kind in found]
+        return ["" if kind in _TAKES_TEXT else without_length(kind) for kind in found]
 
     def begin(self, connection: Any) -> None:
-        """SQLAlchemy has begun one already."""
+        """Do nothing: SQLAlchemy has begun a transaction."""
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         self.cursor(connection).execute(f"SET LOCAL lock_timeout = '{seconds}s'")
@@ -324,119 +298,12 @@ class PostgreSQL(Dialect):
         return no_room or state.startswith(_PASSING) or self.has_lost_snapshot(error)
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """The connection that held it is gone: the next start of the pipeline has another one."""
+        """Return whether the connection that held the snapshot is gone; a restart of the pipeline exports another."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:
         return getattr(getattr(error, "orig", None) or error, "sqlstate", None) == "42P01"
 
 
-def _column(name: str, modifier: int, base: str, kind: str, declared: str, has_order: bool) -> Column:
-    """From what the catalog says: the name of the type, or of what a domain stands for."""
-    found = _of_type(name, modifier, base, kind, declared)
-    misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
-    return evolve(found, order=OWN if has_order else "text", misfit=misfit)
-
-
-_INET = "pg_catalog.inet_out({})::text"
-_INETS = (
-    "CASE WHEN {} IS NOT NULL THEN "
-    "ARRAY(SELECT pg_catalog.inet_out(e)::text FROM unnest({}) WITH ORDINALITY AS u(e, n) "
-    "ORDER BY n) END"
-)
-_DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
-
-
-def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> Column:
-    if base == "numeric":
-        return _numeric(name, modifier, declared, kind)
-    arrow = _TYPES.get(base) or _LISTS.get(base)
-    if arrow is not None:
-        return Column(name=name, declared=declared, arrow=arrow, read="{}", direct=kind != "d")
-    if base == "oid":
-        return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
-    cast = declared if kind == "d" else _without_length(declared)
-    if base in ("inet", "_inet"):  # as a text it would get a mask
-        arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
-        return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
-    if base.startswith("_"):
-        texts = pa.list_(pa.string())
-        return Column(name=name, declared=declared, arrow=texts, read="{}::text[]", direct=False, cast=cast)
-    direct = base in _AS_TEXT_DIRECT and kind != "d"
-    return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=direct, cast=cast)
-
-
-def _without_length(declared: str) -> str:
-    """``bit`` and ``character`` alone mean one of them."""
-    varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
-    return re.sub(r"\([^)]*\)", "", varying)
-
-
-def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
-    if modifier < 0 and (written := re.search(r"\((\d+),(-?\d+)\)", declared)):
-        precision, scale = int(written[1]), int(written[2])
-    else:
-        precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
-    if modifier < 0 and "(" not in declared:
-        arrow: pa.DataType = _UNBOUNDED
-    elif _LEAST_PRECISION <= precision <= 76 and scale <= precision:
-        arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-    else:
-        return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
-    # As a text: ADBC makes one of a number itself, in ten times the time that the server takes.
-    return Column(name=name, declared=declared, arrow=arrow, read="{}::text", direct=kind != "d")
-
-
 def _said(column: Column, nullable: bool, filled: bool, generated: bool) -> Column:
     return evolve(column, nullable=nullable, filled=filled, generated=generated)
-
-
-def _fitted(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """With the types that were planned: ADBC gives numbers of many digits as texts."""
-    told = iter(batch.columns[len(columns) :])
-    arrays = [
-        _of_column(array, column, next(told) if column.misfit else None)
-        for array, column in zip(batch.columns, columns, strict=False)
-    ]
-    return fetched(schema_of(columns), arrays)
-
-
-def _of_column(array: pa.Array, column: Column, told: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
-    """Values of a column, with what is told of those that rows cannot hold."""
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    hint = f'; convert it in query, for example "{column.name}"::text'
-    if told is not None:
-        many = pc.is_valid(told) if told.null_count < len(told) else None
-        return without(array, many, lambda number: f"{str(told[number])[:60]!r} has several dimensions{hint}")
-    if array.type != column.arrow:
-        return converted(array, lambda values: _cast(values, column.arrow), hint)
-    return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")
-
-
-_INFINITE = {
-    (2**31 - 1 + _SINCE_1970_D) - 2**32: "infinity",
-    -(2**31) + _SINCE_1970_D: "-infinity",
-    (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
-    -(2**63) + _SINCE_1970_US: "-infinity",
-}
-"""As ADBC gives them: it adds the time between the years 1970 and 2000 to the largest number and to the smallest."""
-
-
-def _moment(value: pa.Scalar) -> str:
-    """One that rows cannot hold, for a person."""
-    number = value.value
-    return _INFINITE.get(number) or str(value.cast(pa.string()))
-
-
-_MOST_CHARACTERS = 57
-"""A text of so many has a place in a decimal256 of the largest precision, with 18 digits after its point."""
-
-
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Arrow takes a text with too many digits for another number; a wide one first shows whether it fits."""
-    if kind == _UNBOUNDED and of.is_string(array.type):
-        if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
-            raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
-        return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
-    return array.cast(kind)

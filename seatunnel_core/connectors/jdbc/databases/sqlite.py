@@ -1,4 +1,4 @@
-"""SQLite, through Python's own module. A file that tasks and driver share; a writer waits for the other."""
+"""SQLite, through Python's ``sqlite3``: a file that tasks and driver share, with one writer at a time."""
 
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
@@ -10,17 +10,19 @@ import pyarrow.types as of
 from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect, TablePath, column_type, parts_of
+from seatunnel_core.connectors.jdbc.databases.column_type import column_type
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.sqlite_values import array_of, plain, text_of_digits
+from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal
 from seatunnel_core.errors import SourceError
 
 _WAIT_S = 60.0
-"""For the lock of another process."""
+"""How long to wait for the lock of another process."""
 
 _HIDDEN, _GENERATED = 1, (2, 3)
-"""Of the last thing that SQLite tells of a column of a table."""
+"""Values of ``hidden``, the last column of ``PRAGMA table_xinfo``."""
 
 _AFFINITIES = (
     ("INT", pa.int64()),
@@ -37,12 +39,15 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""What a declared type contains, and the type of its values. What is not here is a text."""
+"""Parts of declared types, and the Arrow type of each; the first that is contained decides. All others are texts."""
 
 
 class SQLite(Dialect):
-    """Version 3.35 or newer. Any value may be in any column: numbers come before texts, and texts before bytes. Borders
-    are values of the kind that is declared, and all others are in the first split or in the last one."""
+    """SQLite 3.35 or newer.
+
+    A column may contain values of any type: numbers sort before texts, and texts before bytes. Borders are values of
+    the declared type; all other values are in the first split or in the last one.
+    """
 
     orders: ClassVar[Mapping[str, Order]] = {
         OWN: Order(shown="{}"),
@@ -142,7 +147,7 @@ class SQLite(Dialect):
         return list(iter(lambda: cursor.fetchmany(fetch_size), []))
 
     def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
-        """With what is no UTF-8 in texts as lone surrogates, so that its rows can be told."""
+        """Return the rows with invalid UTF-8 in texts as lone surrogates, so that messages can name the rows."""
         driver = connection.connection.driver_connection
         driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
@@ -153,7 +158,7 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """A number of many digits is kept as a text."""
+        """Return a type; for numbers of more than 15 digits it is one that keeps texts."""
         return text_of_digits(arrow) or column_type(arrow)
 
     def begin(self, connection: Any) -> None:

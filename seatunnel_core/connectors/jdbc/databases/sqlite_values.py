@@ -1,4 +1,4 @@
-"""Values of SQLite, which keeps any value in any column: as the declared type has them, or none of it."""
+"""Values of SQLite, which stores any value in any column: convert them to the declared type, or report them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.jdbc.fetched import converted
 _TRUTH = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
 _EXACT_DIGITS = 15
-"""So many decimal digits a floating number keeps, and SQLite shows."""
+"""The number of decimal digits that a double always keeps, and that SQLite shows."""
 
 _WIDE = Context(prec=200)
 
@@ -23,7 +23,11 @@ _TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
 
 
 def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
-    """Values of a column, and what is wrong with those that are none of its type."""
+    """Convert the values of a column as ``sqlite3`` returned them.
+
+    Returns:
+        The values, with null for those that do not have the type, and the messages for these by index.
+    """
     kind = column.arrow
     one = _reader(kind)
     hint = f"; convert it in query, for example {_HINTS.get(_family(kind), 'CAST({} AS TEXT)')}".format(
@@ -46,7 +50,7 @@ def _family(kind: pa.DataType) -> str:
 
 
 def _reader(kind: pa.DataType) -> Callable[[Any], Any]:
-    """What makes a value of a type of one of SQLite, or raises ``ValueError``."""
+    """Return the function that converts a value to a type, or raises ``ValueError``."""
     if of.is_decimal(kind):
         return lambda value: _decimal(value, kind)
     readers: dict[str, Callable[[Any], Any]] = {
@@ -114,7 +118,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _moment(value: Any) -> datetime:
-    """A text as SQLite's own functions write it. What a number counts, seconds, milliseconds or days, nobody says."""
+    """Parse a text as SQLite's functions write it; a number is rejected, as its unit (s, ms, days) is not known."""
     if not isinstance(value, str):
         raise ValueError("it is no text of a date and time, and what it counts is not said")
     found = datetime.fromisoformat(value.strip())
@@ -145,11 +149,14 @@ def _time(value: Any) -> time:
 
 
 def text_of_digits(arrow: pa.DataType) -> Any:
-    """The type of a new column for numbers of which SQLite would keep the first digits only; ``None`` for others."""
+    """Return the type of a new column for decimals of more than 15 digits; ``None`` for other types.
+
+    In a numeric column SQLite would turn such a number into a double.
+    """
     from sqlalchemy.types import UserDefinedType
 
     class Digits(UserDefinedType[Decimal]):
-        """The word TEXT in it is what makes SQLite keep what it gets."""
+        """A type whose name contains TEXT, which makes SQLite store texts unchanged."""
 
         cache_ok = True
 
@@ -161,10 +168,10 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Values as SQLite keeps them in a column: moments are texts, and so are numbers with a point.
+    """Return values as SQLite stores them in a column: timestamps and numbers with a point are texts.
 
     Raises:
-        ValueError: it would make another one of a value.
+        ValueError: SQLite would store another value.
     """
     one: Callable[[Any], Any] | None = None
     if of.is_decimal(column.type):
@@ -178,13 +185,13 @@ def plain(column: pa.Array, declared: str) -> list[Any]:
 
 
 def _keeps_texts(declared: str) -> bool:
-    """Whether a text that looks like a number stays one, by SQLite's rules of affinity."""
+    """Return whether a text that looks like a number stays a text, by SQLite's rules of affinity."""
     words = declared.upper()
     return "INT" not in words and (not words or any(part in words for part in ("CHAR", "CLOB", "TEXT", "BLOB")))
 
 
 def _kept_number(value: Decimal) -> int | str:
-    """A whole number goes in as one; SQLite makes a floating number of a text where that keeps all of its digits."""
+    """Return an integer for a whole number, else a text, which SQLite turns into a double if that keeps all digits."""
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:

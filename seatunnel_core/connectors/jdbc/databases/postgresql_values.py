@@ -1,0 +1,158 @@
+"""Values of PostgreSQL: Arrow types of its declared types, and the arrays that ADBC returns as rows."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as of
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
+from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.rows.extent import BEYOND, beyond
+
+_TYPES = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+_LISTS = {
+    f"_{name}": pa.list_(_TYPES[name])
+    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar")
+}
+_AS_TEXT_DIRECT = {"json", "xml"}
+"""Types that are read as texts and can also be copied as texts."""
+
+_SINCE_1970_D = 10_957
+_SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
+
+_LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
+
+
+def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has_order: bool) -> Column:
+    """Return the column for an entry of the catalog.
+
+    Args:
+        name: The name of the column.
+        modifier: The type modifier in the result, which has precision and scale; -1 without one.
+        base: The name of the type, or of the base type of a domain.
+        kind: ``typtype`` of the type: ``d`` for a domain.
+        declared: The type as the server writes it.
+        has_order: Whether its values have an order that ``>=`` uses.
+    """
+    found = _of_type(name, modifier, base, kind, declared)
+    misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
+    return evolve(found, order=OWN if has_order else "text", misfit=misfit)
+
+
+_INET = "pg_catalog.inet_out({})::text"
+_INETS = (
+    "CASE WHEN {} IS NOT NULL THEN "
+    "ARRAY(SELECT pg_catalog.inet_out(e)::text FROM unnest({}) WITH ORDINALITY AS u(e, n) "
+    "ORDER BY n) END"
+)
+_DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
+
+
+def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> Column:
+    if base == "numeric":
+        return _numeric(name, modifier, declared, kind)
+    arrow = _TYPES.get(base) or _LISTS.get(base)
+    if arrow is not None:
+        return Column(name=name, declared=declared, arrow=arrow, read="{}", direct=kind != "d")
+    if base == "oid":
+        return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
+    cast = declared if kind == "d" else without_length(declared)
+    if base in ("inet", "_inet"):  # as a text it would get a mask
+        arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
+        return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
+    if base.startswith("_"):
+        texts = pa.list_(pa.string())
+        return Column(name=name, declared=declared, arrow=texts, read="{}::text[]", direct=False, cast=cast)
+    direct = base in _AS_TEXT_DIRECT and kind != "d"
+    return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=direct, cast=cast)
+
+
+def without_length(declared: str) -> str:
+    """Return a declared type without its length, with ``varying`` as ``bit`` and ``character`` alone have length 1."""
+    varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
+    return re.sub(r"\([^)]*\)", "", varying)
+
+
+def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
+    if modifier < 0 and (written := re.search(r"\((\d+),(-?\d+)\)", declared)):
+        precision, scale = int(written[1]), int(written[2])
+    else:
+        precision, scale = ((modifier - 4) >> 16) & 0xFFFF, (modifier - 4) & 0x7FF
+    if modifier < 0 and "(" not in declared:
+        arrow: pa.DataType = _UNBOUNDED
+    elif _LEAST_PRECISION <= precision <= 76 and scale <= precision:
+        arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    else:
+        return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
+    # As a text: ADBC makes one of a number itself, in ten times the time that the server takes.
+    return Column(name=name, declared=declared, arrow=arrow, read="{}::text", direct=kind != "d")
+
+
+def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
+    """Return a batch of ADBC as rows of the columns' types; what follows the columns are the misfits' texts."""
+    told = iter(batch.columns[len(columns) :])
+    arrays = [
+        _fitted(array, column, next(told) if column.misfit else None)
+        for array, column in zip(batch.columns, columns, strict=False)
+    ]
+    return fetched(schema_of(columns), arrays)
+
+
+def _fitted(array: pa.Array, column: Column, told: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
+    """Return the values of a column, and the messages by index for those that rows cannot hold."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    hint = f'; convert it in query, for example "{column.name}"::text'
+    if told is not None:
+        many = pc.is_valid(told) if told.null_count < len(told) else None
+        return without(array, many, lambda number: f"{str(told[number])[:60]!r} has several dimensions{hint}")
+    if array.type != column.arrow:
+        return converted(array, lambda values: _cast(values, column.arrow), hint)
+    return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")
+
+
+_INFINITE = {
+    (2**31 - 1 + _SINCE_1970_D) - 2**32: "infinity",
+    -(2**31) + _SINCE_1970_D: "-infinity",
+    (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
+    -(2**63) + _SINCE_1970_US: "-infinity",
+}
+"""The numbers that ADBC returns for infinite dates and timestamps: it adds the time from 1970 to 2000 and overflows."""
+
+
+def _moment(value: pa.Scalar) -> str:
+    """Return the text of a date or timestamp that rows cannot hold, for messages."""
+    number = value.value
+    return _INFINITE.get(number) or str(value.cast(pa.string()))
+
+
+_MOST_CHARACTERS = 57
+"""The longest text of a number that a decimal256 with 76 digits, 18 of them after the point, can hold."""
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast values; texts go through a wider decimal, as Arrow would parse too many digits as another number."""
+    if kind == _UNBOUNDED and of.is_string(array.type):
+        if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
+            raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
+        return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
+    return array.cast(kind)

@@ -1,0 +1,29 @@
+"""The path of a table in a database, and how users write it."""
+
+import re
+
+TablePath = tuple[str, ...]
+"""The name of a table, with its schema before it where the database has schemas."""
+
+_PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`][^.]*?))\s*(?:\.|$)')
+
+
+def parts_of(written: str) -> tuple[str, ...]:
+    """Split the path of a table into names.
+
+    A name in double quotes or backticks may contain dots. Quotes have no other effect.
+
+    Raises:
+        ValueError: A name is missing, or a quote is not closed.
+    """
+    parts, at = [], 0
+    while at < len(written):
+        found = _PART.match(written, at)
+        if found is None:
+            raise ValueError(f"{written!r} is no path of a table: a name is missing in it, or a quote")
+        doubled, ticked, plain = found.groups()
+        parts.append(doubled.replace('""', '"') if doubled else ticked.replace("``", "`") if ticked else plain)
+        at = found.end()
+    if not parts or written.rstrip().endswith("."):
+        raise ValueError(f"{written!r} is no path of a table: a name is missing in it")
+    return tuple(parts)
