@@ -11,7 +11,7 @@ from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
 from seatunnel_core.cli.screen import screen
 from seatunnel_core.cli.watch import Interrupts, counted_interrupts, watch
-from seatunnel_core.config.engine import PRINT_JOB_METRICS
+from seatunnel_core.config.engine_options import PRINT_JOB_METRICS
 from seatunnel_core.config.env import JOB_NAME
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore, SavepointName
 from seatunnel_core.registry import lookup

@@ -1,176 +1,23 @@
-"""The engine's configuration, ``seatunnel.yaml``: its options, where it is searched for, and its defaults."""
+"""The engine's configuration, ``seatunnel.yaml``: where it is searched for, how it is read, and its defaults."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Position, Scalar, Value
+from seatunnel_core.config.engine_options import ENGINE, MAX_RETAINED, NO_SERVER, PLUGIN_CONFIG, STORAGE, STORAGE_TYPE
 from seatunnel_core.config.env import ENV
 from seatunnel_core.config.file import load
 from seatunnel_core.config.hazelcast import CLIENT, CLUSTER, note_cluster
-from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, Options, within
+from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem, Problems, nearest
 from seatunnel_core.config.validation import BlockRules, validate
 from seatunnel_core.config.variables import Variables
 from seatunnel_storage_api import configuration
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.errors import CheckpointStorageError
-
-_SECONDS = within(1, 31_536_000)
-_COUNT = within(1, 1_000_000)
-
-BACKUP_COUNT = Option(
-    "backup-count",
-    within(0, 6),
-    default=1,
-    doc="Replicas of the engine's state.",
-    no_effect="the state of this engine lies in the checkpoint storage, which replicates it",
-)
-QUEUE_TYPE = Option(
-    "queue-type",
-    ENUM("blockingqueue", "disruptor"),
-    default="blockingqueue",
-    doc="The queue between tasks.",
-    no_effect="rows do not pass through queues of the engine",
-)
-PRINT_EXECUTION_INFO = Option(
-    "print-execution-info-interval",
-    _SECONDS,
-    default=60,
-    unit="s",
-    doc="How often a line of the log, of the level INFO, says what the engine is busy with.",
-)
-PRINT_JOB_METRICS = Option(
-    "print-job-metrics-info-interval",
-    _SECONDS,
-    default=60,
-    unit="s",
-    doc="How often each pipeline's counters are printed where there is no terminal; with `--log-format json`, logged.",
-)
-METRICS_BACKUP = Option(
-    "job-metrics-backup-interval",
-    _SECONDS,
-    default=10,
-    unit="s",
-    doc="How often counters are put aside.",
-    no_effect="rows and bytes are part of each checkpoint; all else is counted by the process of the job alone",
-)
-THREAD_SHARE_MODE = Option(
-    "task_execution_thread_share_mode",
-    ENUM("ALL", "OFF", "PART"),
-    default="PART",
-    doc="Which work units share Spark jobs: those of all pipelines, those of one pipeline only (`OFF`), or (`PART`) of "
-    "all pipelines those that are predicted to be short.",
-)
-DYNAMIC_SLOT = Option(
-    "slot-service.dynamic-slot",
-    BOOLEAN,
-    default=True,
-    doc="Whether Spark's slots alone bound the running work units.",
-)
-SLOT_NUM = Option(
-    "slot-service.slot-num",
-    _COUNT,
-    default=2,
-    doc="How many work units may run at once in one process when slots are not dynamic. Jobs that are submitted in one "
-    "process share them: each takes as many of the free ones as its sources have parallel readers.",
-)
-SCHEDULE_STRATEGY = Option(
-    "job-schedule-strategy",
-    ENUM("REJECT", "WAIT"),
-    default="REJECT",
-    doc="What a job does that is submitted while other jobs of the same process have all slots: it is refused, or it "
-    "waits until one of them ends. Of no matter when slots are dynamic.",
-)
-HISTORY_EXPIRE = Option(
-    "history-job-expire-minutes",
-    _COUNT,
-    default=1440,
-    unit="minutes",
-    doc="How long finished jobs are listed.",
-    no_effect="there is no server in this version that lists finished jobs",
-)
-CHECKPOINT_INTERVAL = Option(
-    "checkpoint.interval", DURATION_MS, default=300_000, unit="ms", doc="The time between two checkpoints."
-)
-CHECKPOINT_TIMEOUT = Option(
-    "checkpoint.timeout", DURATION_MS, default=600_000, unit="ms", doc="How long a checkpoint may take."
-)
-CHECKPOINT_MIN_PAUSE = Option(
-    "checkpoint.min-pause",
-    within(-1, 2**31 - 1),
-    default=-1,
-    unit="ms",
-    doc="The least time between the end of one checkpoint and the start of the next; -1 is none.",
-)
-MAX_CONCURRENT = Option(
-    "checkpoint.max-concurrent", _COUNT, default=1, doc="How many checkpoints of a pipeline may be under way at once."
-)
-TOLERABLE_FAILURE = Option(
-    "checkpoint.tolerable-failure",
-    within(0, 1_000_000),
-    default=0,
-    doc="How many checkpoints may fail in a row before the pipeline is started again.",
-)
-RETAIN_AFTER_CANCEL = Option(
-    "checkpoint.retain-after-job-cancelled",
-    BOOLEAN,
-    default=True,
-    doc="Whether a cancelled job's checkpoints stay.",
-    no_effect="the checkpoints of a cancelled job always stay in this version",
-)
-STORAGE_TYPE = Option("type", STRING, default="localfile", doc="The name of the checkpoint storage plugin.")
-MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="How many checkpoints each pipeline keeps.")
-PLUGIN_CONFIG = Option("plugin-config", MAP, doc="The plugin's own keys, handed over as texts.", secret=True)
-
-STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
-"""The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
-
-_SERVER = "there is no REST server in this version"
-HTTP: tuple[Option[Any], ...] = (
-    Option("http.enable-http", BOOLEAN, default=False, doc="Whether the REST server runs.", no_effect=_SERVER),
-    Option("http.port", within(1, 65_535), default=8080, doc="Its port.", no_effect=_SERVER),
-    Option("http.context-path", STRING, default="", doc="The prefix of its paths.", no_effect=_SERVER),
-    Option("http.enable-basic-auth", BOOLEAN, default=False, doc="Whether it asks who calls.", no_effect=_SERVER),
-    Option("http.basic-auth-username", STRING, doc="Who may call.", no_effect=_SERVER),
-    Option("http.basic-auth-password", STRING, doc="With which password.", no_effect=_SERVER, secret=True),
-    Option(
-        "http.enable-dynamic-port", BOOLEAN, default=False, doc="Whether another port may be taken.", no_effect=_SERVER
-    ),
-    Option("http.port-range", within(1, 65_535), default=100, doc="How many ports are tried.", no_effect=_SERVER),
-    Option("http.enable-https", BOOLEAN, default=False, doc="Whether it speaks TLS.", no_effect=_SERVER),
-    Option(
-        "telemetry.metric.enabled",
-        BOOLEAN,
-        default=False,
-        doc="Whether metrics are served.",
-        no_effect=f"{_SERVER}; `seatunnel --metrics JOB_ID --open-metrics` prints the page that Prometheus reads",
-    ),
-)
-
-ENGINE: tuple[Option[Any], ...] = (
-    BACKUP_COUNT,
-    QUEUE_TYPE,
-    PRINT_EXECUTION_INFO,
-    PRINT_JOB_METRICS,
-    METRICS_BACKUP,
-    THREAD_SHARE_MODE,
-    DYNAMIC_SLOT,
-    SLOT_NUM,
-    SCHEDULE_STRATEGY,
-    HISTORY_EXPIRE,
-    CHECKPOINT_INTERVAL,
-    CHECKPOINT_TIMEOUT,
-    CHECKPOINT_MIN_PAUSE,
-    MAX_CONCURRENT,
-    TOLERABLE_FAILURE,
-    RETAIN_AFTER_CANCEL,
-    *HTTP,
-)
-"""The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
 
 _NOTED = {
     **dict.fromkeys(
@@ -200,7 +47,7 @@ _NOTED = {
             "http.upload-max-request-size-mb",
             "http.log-response-max-size-mb",
         ),
-        _SERVER,
+        NO_SERVER,
     ),
 }
 """Prefixes of SeaTunnel's keys that concern parts which this engine has not."""

@@ -7,14 +7,14 @@ no positions. The parser runs in linear time; what is parsed here is resolved in
 Not taken over from the specification: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from attrs import define, field
 
-from seatunnel_core.config.hocon_tokens import ESCAPE, ESCAPES, NUMBER, Token, tokens, typed
+from seatunnel_core.config.hocon_reader import TokenReader, dotted
+from seatunnel_core.config.hocon_tokens import NUMBER, Token, tokens, typed
 from seatunnel_core.config.hocon_tree import (
     SPACE,
     Append,
@@ -28,8 +28,7 @@ from seatunnel_core.config.hocon_tree import (
     Substitution,
     Texts,
 )
-from seatunnel_core.config.problem import Problem, Problems
-from seatunnel_core.errors import ConfigError
+from seatunnel_core.config.problem import Problems
 
 MAX_DEPTH = 64
 """Levels of nesting; a real job has fewer than ten."""
@@ -96,38 +95,37 @@ class _Includes:
         return found
 
 
-class _Parser:
+class _Parser(TokenReader):
     """A recursive descent over the tokens of one text."""
 
     def __init__(self, words: list[Token], includes: _Includes, prefix: tuple[str, ...], *, depth: int = 0) -> None:
-        self._tokens = words
+        super().__init__(words, includes.texts)
         self._includes = includes
         self._prefix = prefix
         self._depth = depth
         self._place: tuple[str, ...] = ()
         """The keys of the blocks around what is being read, for files that are included there."""
-        self._at = 0
 
     def root(self) -> Object:
-        self._skip()
-        kind, text, offset = self._tokens[self._at]
+        self.skip()
+        kind, text, offset = self.tokens[self.at]
         if kind == "mark" and text == "[":
-            self._fail("a job file is a block of keys, not a list", offset)
+            self.fail("a job file is a block of keys, not a list", offset)
         braced = kind == "mark" and text == "{"
-        self._at += braced
+        self.at += braced
         root = Object(offset)
         self._fields(root, top=not self._prefix, closing="}" if braced else "", opened=offset)
         if braced:
-            self._skip()
-        kind, text, offset = self._tokens[self._at]
+            self.skip()
+        kind, text, offset = self.tokens[self.at]
         if kind != "end":
-            self._fail(f"expected the end of the file, found {text!r}", offset)
+            self.fail(f"expected the end of the file, found {text!r}", offset)
         return root
 
     def repeated_root(self) -> Plugins:
         """Read a file that is included directly in ``source``, ``transform`` or ``sink``."""
-        self._skip()
-        found = Plugins([], self._tokens[self._at][2])
+        self.skip()
+        found = Plugins([], self.tokens[self.at][2])
         self._plugin_fields(found, closing="", opened=found.offset)
         return found
 
@@ -139,22 +137,22 @@ class _Parser:
             if self._is_include():
                 self._include(target, top=top)
             else:
-                path = self._path(stop="key")
+                path = self.path(stop="key")
                 self._assign(target, path, top=top)
             self._separator(closing)
 
     def _assign(self, target: Object, path: list[tuple[str, int]], *, top: bool) -> None:
-        kind, mark, offset = self._next_significant()
+        kind, mark, offset = self.next_significant()
         if kind == "mark" and mark in (":", "=", "+="):
-            self._at += 1
-            self._next_significant()
+            self.at += 1
+            self.next_significant()
         elif not (kind == "mark" and mark == "{"):
             found = "the end of the file" if kind == "end" else repr(mark)
-            self._fail(f"expected '=' or '{{' after the key {_dotted(path)!r}, found {found}", offset)
+            self.fail(f"expected '=' or '{{' after the key {dotted(path)!r}, found {found}", offset)
         if self._depth + len(path) > MAX_DEPTH:
-            self._fail(f"nested more than {MAX_DEPTH} levels deep", path[0][1])
-        if top and len(path) == 1 and path[0][0] in _REPEATED and self._tokens[self._at][:2] == ("mark", "{"):
-            target.set(path, self._plugins(self._tokens[self._at][2]))
+            self.fail(f"nested more than {MAX_DEPTH} levels deep", path[0][1])
+        if top and len(path) == 1 and path[0][0] in _REPEATED and self.tokens[self.at][:2] == ("mark", "{"):
+            target.set(path, self._plugins(self.tokens[self.at][2]))
             return
         self._depth += len(path) - 1
         outer, self._place = self._place, (*self._place, *(key for key, _ in path))
@@ -164,7 +162,7 @@ class _Parser:
         target.set(path, Append(value, path[0][1]) if mark == "+=" else value)
 
     def _plugins(self, opened: int) -> Plugins:
-        self._at += 1
+        self.at += 1
         found = Plugins([], opened)
         self._plugin_fields(found, closing="}", opened=opened)
         return found
@@ -174,13 +172,13 @@ class _Parser:
             if self._is_include():
                 path, _ = self._included()
                 if path is not None:
-                    offset = self._tokens[self._at - 1][2]
-                    more = self._includes.parse(path, self._prefix, repeated=True, fail=self._failing(offset))
+                    offset = self.tokens[self.at - 1][2]
+                    more = self._includes.parse(path, self._prefix, repeated=True, fail=self.failing(offset))
                     assert isinstance(more, Plugins)
                     found.entries += more.entries
             else:
-                keys = self._path(stop="key")
-                name, offset = _dotted(keys), keys[0][1]
+                keys = self.path(stop="key")
+                name, offset = dotted(keys), keys[0][1]
                 holder = Object(offset)
                 self._assign(holder, [(name, offset)], top=False)
                 found.entries.append((name, offset, holder.fields[name].values[0]))
@@ -188,61 +186,61 @@ class _Parser:
 
     def _more(self, closing: str, opened: int) -> bool:
         """Return whether another key follows; otherwise move past the closing brace."""
-        self._skip()
-        kind, text, offset = self._tokens[self._at]
+        self.skip()
+        kind, text, offset = self.tokens[self.at]
         if kind == "end":
             if closing:
-                place = self._includes.texts.position(opened)
-                self._fail(f"the '{{' of line {place.line} is never closed: a '}}' is missing", offset)
+                place = self.texts.position(opened)
+                self.fail(f"the '{{' of line {place.line} is never closed: a '}}' is missing", offset)
             return False
         if kind == "mark" and text == "}":
             if not closing:
-                self._fail("this '}' closes nothing", offset)
-            self._at += 1
+                self.fail("this '}' closes nothing", offset)
+            self.at += 1
             return False
         return True
 
     def _separator(self, closing: str) -> None:
         """Read what separates two fields: a comma, a line end, or both."""
-        kind, text, offset = self._tokens[self._at]
+        kind, text, offset = self.tokens[self.at]
         line_ended = False
         while kind in ("space", "newline"):
             line_ended = line_ended or kind == "newline"
-            self._at += 1
-            kind, text, offset = self._tokens[self._at]
+            self.at += 1
+            kind, text, offset = self.tokens[self.at]
         if kind == "mark" and text == ",":
-            self._at += 1
-            self._skip()
-            if self._tokens[self._at][:2] == ("mark", ","):
-                self._fail("two commas in a row", self._tokens[self._at][2])
+            self.at += 1
+            self.skip()
+            if self.tokens[self.at][:2] == ("mark", ","):
+                self.fail("two commas in a row", self.tokens[self.at][2])
         elif not line_ended and kind != "end" and not (kind == "mark" and text == (closing or "}")):
-            self._fail(f"expected a line end or a comma before {text!r}", offset)
+            self.fail(f"expected a line end or a comma before {text!r}", offset)
 
     # -- include ------------------------------------------------------------------------------------------------------
 
     def _is_include(self) -> bool:
-        if self._tokens[self._at][:2] != ("text", "include"):
+        if self.tokens[self.at][:2] != ("text", "include"):
             return False
-        at = self._at + 1
-        while self._tokens[at][0] in ("space", "newline"):
+        at = self.at + 1
+        while self.tokens[at][0] in ("space", "newline"):
             at += 1
-        kind, text, _ = self._tokens[at]
+        kind, text, _ = self.tokens[at]
         return kind == "quoted" or (kind == "text" and text.startswith(("file(", "required(", "url(", "classpath(")))
 
     def _included(self) -> tuple[Path | None, int]:
-        start = self._tokens[self._at][2]
-        self._at += 1
-        self._next_significant()
+        start = self.tokens[self.at][2]
+        self.at += 1
+        self.next_significant()
         written, name = "", None
-        while self._tokens[self._at][0] in ("quoted", "text", "space"):
-            kind, text, offset = self._tokens[self._at]
+        while self.tokens[self.at][0] in ("quoted", "text", "space"):
+            kind, text, offset = self.tokens[self.at]
             if kind == "quoted" and name is None:
-                name = self._unescaped(text, offset)
+                name = self.unescaped(text, offset)
                 written += '"'
             elif kind != "space":
                 written += text
-            self._at += 1
-        fail = self._failing(start)
+            self.at += 1
+        fail = self.failing(start)
         allowed = {'"': False, 'file(")': False, 'required(")': True, 'required(file("))': True}
         if name is None or written not in allowed:
             fail('write include "FILE"; URLs and class paths cannot be included')
@@ -250,7 +248,7 @@ class _Parser:
         if path is None and allowed[written]:
             fail(f"the included file {name!r} does not exist")
         if path is None:
-            place = self._includes.texts.position(start)
+            place = self.texts.position(start)
             self._includes.problems.warn(f"the included file {name!r} does not exist and is left out", place)
         return path, start
 
@@ -259,10 +257,10 @@ class _Parser:
         if path is None:
             return
         prefix = self._prefix + self._place
-        found = self._includes.parse(path, prefix, repeated=False, fail=self._failing(start))
+        found = self._includes.parse(path, prefix, repeated=False, fail=self.failing(start))
         assert isinstance(found, Object)
         if not top and self._depth + 1 > MAX_DEPTH:
-            self._fail(f"nested more than {MAX_DEPTH} levels deep", start)
+            self.fail(f"nested more than {MAX_DEPTH} levels deep", start)
         target.absorb(found)
 
     # -- values -------------------------------------------------------------------------------------------------------
@@ -270,31 +268,31 @@ class _Parser:
     def _value(self) -> Node:
         """Read one value: everything up to the end of the line, a comma or a closing bracket, joined together."""
         parts: list[Node] = []
-        first = self._tokens[self._at][2]
+        first = self.tokens[self.at][2]
         while True:
-            kind, text, offset = self._tokens[self._at]
+            kind, text, offset = self.tokens[self.at]
             if kind in ("newline", "end") or (kind == "mark" and text in ",]}"):
                 break
             parts.append(self._part(kind, text, offset))
         while parts and isinstance(parts[-1], Literal) and parts[-1].value is SPACE:
             parts.pop()
         if not parts:
-            kind, text, offset = self._tokens[self._at]
-            self._fail("a value is missing" + (f" before {text!r}" if text.strip() else ""), offset)
+            kind, text, offset = self.tokens[self.at]
+            self.fail("a value is missing" + (f" before {text!r}" if text.strip() else ""), offset)
         return parts[0] if len(parts) == 1 else _joined(parts, first)
 
     def _part(self, kind: str, text: str, offset: int) -> Node:
-        self._at += 1
+        self.at += 1
         if kind == "space":
             return Literal(SPACE, text, offset)
         if kind == "text":
             return Literal(typed(text), text, offset)
         if kind == "number":
             if not NUMBER.fullmatch(text):
-                self._unexpected("+", offset + text.index("+"))
+                self.unexpected("+", offset + text.index("+"))
             return Literal(typed(text), text, offset)
         if kind == "quoted":
-            content = self._unescaped(text, offset)
+            content = self.unescaped(text, offset)
             return Literal(content, content, offset)
         if kind == "triple":
             return Literal(text[3:-3], text[3:-3], offset)
@@ -303,11 +301,11 @@ class _Parser:
         if kind == "mark" and text in "{[":
             self._depth += 1
             if self._depth > MAX_DEPTH:
-                self._fail(f"nested more than {MAX_DEPTH} levels deep", offset)
+                self.fail(f"nested more than {MAX_DEPTH} levels deep", offset)
             value = self._object(offset) if text == "{" else self._array(offset)
             self._depth -= 1
             return value
-        return self._unexpected(text, offset)
+        return self.unexpected(text, offset)
 
     def _object(self, offset: int) -> Object:
         found = Object(offset)
@@ -316,15 +314,15 @@ class _Parser:
 
     def _array(self, opened: int) -> Array:
         items: list[Node] = []
-        self._skip()
-        while self._tokens[self._at][:2] != ("mark", "]"):
-            if self._tokens[self._at][0] == "end":
-                line = self._includes.texts.position(opened).line
-                self._fail(f"the '[' of line {line} is never closed: a ']' is missing", self._tokens[self._at][2])
+        self.skip()
+        while self.tokens[self.at][:2] != ("mark", "]"):
+            if self.tokens[self.at][0] == "end":
+                line = self.texts.position(opened).line
+                self.fail(f"the '[' of line {line} is never closed: a ']' is missing", self.tokens[self.at][2])
             items.append(self._value())
             self._separator("]")
-            self._skip()
-        self._at += 1
+            self.skip()
+        self.at += 1
         return Array(items, opened)
 
     def _substitution(self, text: str, offset: int) -> Substitution:
@@ -333,106 +331,15 @@ class _Parser:
         optional = inner.startswith("?")
         words = tokens(inner[optional:], offset + 2 + optional, comments=True)
         parser = _Parser(words, self._includes, self._prefix, depth=self._depth)
-        path = parser._path(stop="substitution")
+        path = parser.path(stop="substitution")
         default = None
-        if parser._tokens[parser._at][:2] == ("mark", ":"):
-            parser._at += 1
-            parser._skip()
-            default = parser._value() if parser._tokens[parser._at][0] != "end" else Literal("", "", offset)
-        if parser._tokens[parser._at][0] != "end":
-            self._unexpected(parser._tokens[parser._at][1], parser._tokens[parser._at][2])
+        if parser.tokens[parser.at][:2] == ("mark", ":"):
+            parser.at += 1
+            parser.skip()
+            default = parser._value() if parser.tokens[parser.at][0] != "end" else Literal("", "", offset)
+        if parser.tokens[parser.at][0] != "end":
+            self.unexpected(parser.tokens[parser.at][1], parser.tokens[parser.at][2])
         return Substitution(tuple(key for key, _ in path), optional, default, offset, self._prefix)
-
-    # -- keys ---------------------------------------------------------------------------------------------------------
-
-    def _path(self, *, stop: str) -> list[tuple[str, int]]:
-        """Read a dotted key: unquoted text splits at dots, quoted text does not, spaces inside belong to the key."""
-        self._skip()
-        start = self._tokens[self._at][2]
-        elements: list[tuple[str, int]] = []
-        written, began, quoted, pending = "", start, False, ""
-        while True:
-            kind, text, offset = self._tokens[self._at]
-            if kind == "space":
-                pending += text
-            elif kind in ("quoted", "triple"):
-                content = text[3:-3] if kind == "triple" else self._unescaped(text, offset)
-                written, quoted, pending = written + pending + content, True, ""
-            elif kind in ("text", "number"):
-                place = offset
-                for number, piece in enumerate(text.split(".")):
-                    if number:
-                        elements.append(self._element(written, began, quoted, place - 1))
-                        written, began, quoted, pending = "", place, False, ""
-                    if piece:
-                        began = began if written or quoted else place
-                        written, pending = written + pending + piece, ""
-                    place += len(piece) + 1
-            else:
-                break
-            self._at += 1
-        kind, text, offset = self._tokens[self._at]
-        if not elements and not written and not quoted:
-            self._unexpected(text, offset, "a key")
-        elements.append(self._element(written, began, quoted, offset))
-        if stop == "key" and kind in ("bad", "substitution"):
-            self._unexpected(text, offset)
-        return elements
-
-    def _element(self, written: str, began: int, quoted: bool, offset: int) -> tuple[str, int]:
-        if not written and not quoted:
-            self._fail("a dot in a key stands between two names: one of them is missing", offset)
-        return written, began
-
-    # -- tokens -------------------------------------------------------------------------------------------------------
-
-    def _skip(self) -> None:
-        while self._tokens[self._at][0] in ("space", "newline"):
-            self._at += 1
-
-    def _next_significant(self) -> tuple[str, str, int]:
-        self._skip()
-        return self._tokens[self._at]
-
-    def _unescaped(self, token: str, offset: int) -> str:
-        inner = token[1:-1]
-        if "\\" not in inner:
-            return inner
-
-        def character(match: re.Match[str]) -> str:
-            if match[1]:
-                return chr(int(match[1], 16))
-            if match[2] not in ESCAPES:
-                self._fail(
-                    f"{match[0]!r} is no escape in a quoted text: write \\\\ for a backslash, or use triple quotes",
-                    offset + 1 + match.start(),
-                )
-            return ESCAPES[match[2]]
-
-        text = ESCAPE.sub(character, inner)
-        try:
-            return text.encode("utf-16", "surrogatepass").decode("utf-16")
-        except UnicodeDecodeError:
-            return self._fail("half of a surrogate pair is not a character", offset)
-
-    def _unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
-        if text.startswith('"'):
-            self._fail("this text has no closing quote", offset)
-        if text == "$":
-            self._fail("'$' begins a variable: write ${name}, or put the text in quotes", offset)
-        found = repr(text) if text.strip() else "the end of the line" if text else "the end of the file"
-        if wanted:
-            self._fail(f"expected {wanted}, found {found}", offset)
-        self._fail(f"{found} cannot stand here: put the text in quotes", offset)
-
-    def _failing(self, offset: int) -> Callable[[str], NoReturn]:
-        def fail(message: str) -> NoReturn:
-            self._fail(message, offset)
-
-        return fail
-
-    def _fail(self, message: str, offset: int) -> NoReturn:
-        raise ConfigError(str(Problem(message, self._includes.texts.position(offset))))
 
 
 def _joined(parts: list[Node], offset: int) -> Node:
@@ -440,7 +347,3 @@ def _joined(parts: list[Node], offset: int) -> Node:
         text = "".join(part.text for part in parts if isinstance(part, Literal))
         return Literal(text, text, offset)
     return Concatenation(parts, offset)
-
-
-def _dotted(path: list[tuple[str, int]]) -> str:
-    return ".".join(key for key, _ in path)

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import CODE, Block, Entry, Items, Position, Scalar, Value, from_code
-from seatunnel_core.config.engine import ENGINE
+from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.env import ENV, SHADE_IDENTIFIER, SHADE_OPTIONS, SHADE_PROPERTIES
 from seatunnel_core.config.file import load
 from seatunnel_core.config.master import refuse_master

@@ -12,7 +12,7 @@ from typing import Any
 from seatunnel_core.checkpoint.decisions.restart import RestartPolicy
 from seatunnel_core.checkpoint.decisions.trigger import PATIENCE_MS, CheckpointPolicy
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
-from seatunnel_core.config import engine as engine_options
+from seatunnel_core.config import engine_options
 from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options

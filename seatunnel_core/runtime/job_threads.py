@@ -17,7 +17,8 @@ from seatunnel_core.checkpoint.pipeline import PipelineProtocol
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.claiming.claim import Claim
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE, EngineConfig
+from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.config.engine_options import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.planning.plan import PlannedPipeline

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from seatunnel_core.config.engine import DYNAMIC_SLOT, SCHEDULE_STRATEGY, SLOT_NUM
+from seatunnel_core.config.engine_options import DYNAMIC_SLOT, SCHEDULE_STRATEGY, SLOT_NUM
 from seatunnel_core.config.option import Options
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedJob

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from attrs import evolve, frozen
 
-from seatunnel_core.config.engine import ENGINE, STORAGE
+from seatunnel_core.config.engine_options import ENGINE, STORAGE
 from seatunnel_core.config.env import ENV
 from seatunnel_core.config.option import Option
 from seatunnel_core.job.node import COMMON

@@ -3,12 +3,8 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.config.document import Block, Position
-from seatunnel_core.config.engine import (
-    ENGINE,
-    find_engine_file,
-    load_engine,
-    read_storage,
-)
+from seatunnel_core.config.engine import find_engine_file, load_engine, read_storage
+from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import ConfigError
 

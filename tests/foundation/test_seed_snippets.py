@@ -9,7 +9,7 @@ from attrs import evolve
 from seatunnel_storage_hdfs.local import LocalFileStorage
 from seatunnel_storage_mapstore.map_config import InitialMode, parse
 
-from seatunnel_core.config import engine as engine_options
+from seatunnel_core.config import engine_options
 from seatunnel_core.config.document import Block, plain
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.file import load

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seatunnel_core.config.engine import ENGINE, STORAGE
+from seatunnel_core.config.engine_options import ENGINE, STORAGE
 from seatunnel_core.config.env import ENV
 from seatunnel_core.config.option import Option
 from seatunnel_core.job.node import COMMON

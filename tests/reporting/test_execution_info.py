@@ -7,7 +7,8 @@ import pytest
 from attrs import define, evolve
 
 from seatunnel_core.claiming.claim import Claim
-from seatunnel_core.config.engine import PRINT_EXECUTION_INFO, load_engine
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.engine_options import PRINT_EXECUTION_INFO
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics

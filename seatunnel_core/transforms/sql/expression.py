@@ -1,13 +1,11 @@
 """The compiler of a statement's expressions into DataFusion's SQL; it knows the types of the columns."""
 
-import decimal
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve
 from sqlglot import exp
 
 from seatunnel_core.transforms.sql import arithmetic, nested
@@ -19,18 +17,16 @@ from seatunnel_core.transforms.sql.engine_function import EngineFunctions
 from seatunnel_core.transforms.sql.functions.catalog import find
 from seatunnel_core.transforms.sql.functions.moment_texts import at_time_zone
 from seatunnel_core.transforms.sql.kinds import cast_type, common, compared_as
+from seatunnel_core.transforms.sql.literals import hexadecimal, literal, number
 from seatunnel_core.transforms.sql.value import (
     BIGINT,
     BOOLEAN,
-    BYTES,
-    INT,
     STRING,
     SqlError,
     Value,
     among,
     constant,
     engine_cast,
-    exact_number,
     nothing,
     quoted_name,
     standard,
@@ -169,46 +165,9 @@ def _chain(node: exp.Expression) -> list[Any]:
     return parts
 
 
-def _literal(own: Expressions, node: exp.Expression) -> Value:
-    return constant(pa.scalar(node.this, STRING)) if node.args["is_string"] else _number(node.this)
-
-
-def _hexadecimal(own: Expressions, node: exp.Expression) -> Value:
-    """Compile ``X'…'``, whose digits sqlglot keeps as the number that they are, or as they stand."""
-    text = str(node.this)
-    try:
-        return constant(pa.scalar(bytes.fromhex(text), BYTES))
-    except ValueError:
-        raise SqlError(f"Sql: {place(node)}: X'{text}' is not made of pairs of hexadecimal digits") from None
-
-
-def _number(text: str) -> Value:
-    """Return a number of the statement: a whole one, or with a point or an exponent a double."""
-    if text.lstrip("-").isdigit():
-        whole = int(text)
-        for kind in (INT, BIGINT):
-            if -(2 ** (kind.bit_width - 1)) <= whole < 2 ** (kind.bit_width - 1):
-                return constant(pa.scalar(whole, kind))
-        exact = _exact(text)
-        if exact is None:
-            raise SqlError(f"Sql: {text} has more than 38 digits")
-        return constant(exact)
-    return evolve(constant(pa.scalar(float(text))), written=_exact(text))
-
-
-def _exact(text: str) -> pa.Scalar | None:
-    """Return a number with the digits that are written; ``None`` if they are more than 38."""
-    number = decimal.Decimal(text)
-    _, figures, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
-    scale = max(-exponent, 0)
-    precision = max(len(figures) + max(exponent, 0), scale)
-    return pa.scalar(number, exact_number(precision, scale)) if max(precision, scale) <= 38 else None
-
-
 def _negative(own: Expressions, node: exp.Expression) -> Value:
     if isinstance(node.this, exp.Literal) and not node.this.args["is_string"]:
-        return _number(f"-{node.this.this}")
+        return number(f"-{node.this.this}")
     return arithmetic.negative(own.functions, own.value(node.this), _what(node))
 
 
@@ -374,8 +333,8 @@ _NODES: dict[type, Callable[[Expressions, Any], Value]] = {
     exp.Column: _column,
     exp.Dot: _column,
     exp.Bracket: _bracket,
-    exp.Literal: _literal,
-    exp.HexString: _hexadecimal,
+    exp.Literal: lambda own, node: literal(node),
+    exp.HexString: lambda own, node: hexadecimal(node),
     exp.Null: lambda own, node: nothing(),
     exp.Boolean: lambda own, node: constant(pa.scalar(bool(node.this))),
     exp.Paren: lambda own, node: own.value(node.this),

@@ -10,7 +10,8 @@ from typing import Any
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import Command
-from seatunnel_core.config.engine import ENGINE, EngineConfig, StorageConfig
+from seatunnel_core.config.engine import EngineConfig, StorageConfig
+from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.job_file import RawJob, job_from_code
 from seatunnel_core.config.option import Options
 from seatunnel_core.connectors.sink import SinkContext
