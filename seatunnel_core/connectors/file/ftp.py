@@ -8,7 +8,7 @@ from seatunnel_core.connectors.file.sftp import HOST, USER
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.fsspec import FsspecFileSystem
+from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 
 PORT = Option("port", within(1, 65535), default=21, doc="The server's port.")
 PASSWORD = Option("password", STRING, secret=True, doc="The password of that user. It goes over the network as it is.")

@@ -7,7 +7,7 @@ from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.fsspec import FsspecFileSystem
+from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 from seatunnel_core.connectors.tables import TABLES
 
 HOST = Option("host", STRING, required=True, unless=(TABLES,), doc="The server's name or address.")

@@ -58,45 +58,22 @@ class FileSource(Source):
         super().__init__(options)
         self._files = self.file_system(options)
         self._block = named_block(options)
-        with _wrong_schema(UsageError):
-            declared = declared_table(self._block)
-            nulls = {column.field.name: None for column in declared.columns if column.may_lack} if declared else {}
-            defaults = nulls | default_values(declared.columns) if declared else {}
-        moments = [name for name, value in defaults.items() if value is Moment.NOW]
-        if moments:
-            raise UsageError(
-                f"option 'schema': column {moments[0]!r}: a defaultValue of the moment would be another one when "
-                "a file is read again; add the column with Sql"
-            )
-        self._format: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
-        if options[opt.ARCHIVE] != "none":
-            self._format = Archived(self._format, options[opt.ARCHIVE])
-        self._format.files = self._files
+        declared, defaults = _declared(self._block)
+        self._table = table_name(self._block)
+        self._format = _format_of(options, self._files)
         # Those of the one format that is read.
         self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
-        self._table = table_name(self._block)
-        self._listing = Listing(
-            path=self._files.named(options[opt.PATH]),
-            recursive=options[opt.RECURSIVE],
-            pattern=options[opt.FILTER],
-            extension=options[opt.EXTENSION],
-            partitions=tuple(options[opt.READ_PARTITIONS] or ()),
-            modified_from_ns=options[opt.MODIFIED_START],
-            modified_before_ns=options[opt.MODIFIED_END],
-            watched=options[opt.DISCOVERY] == "continuous",
-            within=self._files,
-        )
+        self._listing = _listing_of(options, self._files)
         self.bounded = not self._listing.watched
         self._watch = Watch(interval_ms=options[opt.SCAN_INTERVAL], from_now_on=options[opt.START_MODE] == "latest")
-        columns = self._format.columns_of(declared.schema.columns if declared else None)
         self._reading = FileReading(
             format=self._format,
-            declared=columns,
+            declared=self._format.columns_of(declared),
             chosen=tuple(options[opt.READ_COLUMNS] or ()),
             defaults=defaults,
             lacks_any=options[opt.MISSING_COLUMNS] == "NULL",
         )
-        if columns is None and not self.bounded:
+        if self._reading.declared is None and not self.bounded:
             raise UsageError(
                 f"option 'discovery_mode': the columns of files that are not there yet are not known. {_DECLARE}"
             )
@@ -307,6 +284,49 @@ class LocalFileSource(FileSource):
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
         return LocalFileSystem()
+
+
+def _format_of(options: Options, files: FileSystem) -> SourceFormat:
+    found: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
+    if options[opt.ARCHIVE] != "none":
+        found = Archived(found, options[opt.ARCHIVE])
+    found.files = files
+    return found
+
+
+def _listing_of(options: Options, files: FileSystem) -> Listing:
+    return Listing(
+        path=files.named(options[opt.PATH]),
+        recursive=options[opt.RECURSIVE],
+        pattern=options[opt.FILTER],
+        extension=options[opt.EXTENSION],
+        partitions=tuple(options[opt.READ_PARTITIONS] or ()),
+        modified_from_ns=options[opt.MODIFIED_START],
+        modified_before_ns=options[opt.MODIFIED_END],
+        watched=options[opt.DISCOVERY] == "continuous",
+        within=files,
+    )
+
+
+def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:
+    """Return the columns that a ``schema`` block declares, and the values of those that a file may lack.
+
+    Raises:
+        UsageError: the block is invalid, or a default would differ when a file is read again.
+    """
+    with _wrong_schema(UsageError):
+        declared = declared_table(block)
+        if declared is None:
+            return None, {}
+        defaults = {column.field.name: None for column in declared.columns if column.may_lack}
+        defaults |= default_values(declared.columns)
+    moments = [name for name, value in defaults.items() if value is Moment.NOW]
+    if moments:
+        raise UsageError(
+            f"option 'schema': column {moments[0]!r}: a defaultValue of the moment would be another one when "
+            "a file is read again; add the column with Sql"
+        )
+    return declared.schema.columns, defaults
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def test_a_value_that_no_folder_can_be_named_after_is_an_error_of_its_row(tmp_pa
 def test_more_partitions_than_open_files_make_more_files_and_lose_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatunnel_core.connectors.file.sink.OPEN_FILES", 2)
+    monkeypatch.setattr("seatunnel_core.connectors.file.writing.OPEN_FILES", 2)
     made = sink(tmp_path, partition_by=["city"])
     batches = [rows(*((number, f"c{number % 5}") for number in range(start, start + 10))) for start in (0, 10)]
     commit(made, [stage(made, SCHEMA, batches, place())], place())

@@ -10,7 +10,7 @@ import fsspec
 import pytest
 
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.fsspec import FsspecFileSystem
+from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.objects.store import Found, ObjectStore, Page

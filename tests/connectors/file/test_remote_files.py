@@ -19,7 +19,7 @@ from seatunnel_core.connectors.file.sink_options import SINK_OPTIONS
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.file.source_options import SOURCE_OPTIONS
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.fsspec import FsspecFileSystem
+from seatunnel_core.connectors.filesystems.fsspec.files import FsspecFileSystem
 from seatunnel_core.connectors.testing import SinkConformance, SourceConformance, commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered

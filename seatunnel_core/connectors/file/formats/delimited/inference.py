@@ -1,6 +1,6 @@
 """Inference of columns and their types from the beginning of a delimited text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -26,38 +26,49 @@ def infer(
     """
     if not text.strip(b"\r\n"):
         return dict.fromkeys(names or (), pa.string())
+    convert = csv.ConvertOptions(
+        null_values=dialect.null_values, strings_can_be_null=True, timestamp_parsers=dialect.timestamp_parsers
+    )
+    try:
+        parse = _parser(text, names, dialect, ragged=ragged)
+        table = parse(convert)
+    except pa.ArrowInvalid as error:
+        raise RowError(f"the columns cannot be inferred: {error}") from error
+    kinds = [_inferred(column) for column in table.columns]
+    numbers = [name for name, kind in zip(table.column_names, kinds, strict=True) if is_number(kind)]
+    if numbers:
+        convert.column_types, convert.include_columns = dict.fromkeys(numbers, pa.string()), numbers
+        shortened = set(_shortened(table, as_written=parse(convert)))
+        kinds = [
+            pa.string() if name in shortened else kind for name, kind in zip(table.column_names, kinds, strict=True)
+        ]
+    found = names or [f"column_{position}" for position in range(1, table.num_columns + 1)]
+    return dict(zip(found, kinds, strict=True))
+
+
+def _parser(
+    text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool
+) -> Callable[[csv.ConvertOptions], pa.Table]:
+    """Return a function that parses the text with Arrow, converting its values by the given options."""
     options = csv.ReadOptions(
         column_names=names,
         autogenerate_column_names=names is None,
         use_threads=False,
         block_size=len(text) + 2,
     )
-    convert = csv.ConvertOptions(
-        null_values=dialect.null_values, strings_can_be_null=True, timestamp_parsers=dialect.timestamp_parsers
-    )
-    try:
-        text, dialect = dialect.for_arrow(b"\n" + text)
-        parse = dialect.parse_options(multiline=bool(dialect.quote))
-        if ragged:
-            parse.invalid_row_handler = lambda _: "skip"
-        table = csv.read_csv(pa.BufferReader(text), options, parse, convert)
-    except pa.ArrowInvalid as error:
-        raise RowError(f"the columns cannot be inferred: {error}") from error
-    found = names or [f"column_{position}" for position in range(1, table.num_columns + 1)]
-    kinds = [_inferred(column) for column in table.columns]
-    numbers = [name for name, kind in zip(table.column_names, kinds, strict=True) if is_number(kind)]
-    if numbers:
-        convert.column_types, convert.include_columns = dict.fromkeys(numbers, pa.string()), numbers
-        as_written = csv.read_csv(pa.BufferReader(text), options, parse, convert)
-        shortened = {
-            name
-            for name in numbers
-            if any(is_shortened(each, table.column(name).type) for each in as_written.column(name).unique().to_pylist())
-        }
-        kinds = [
-            pa.string() if name in shortened else kind for name, kind in zip(table.column_names, kinds, strict=True)
-        ]
-    return dict(zip(found, kinds, strict=True))
+    text, dialect = dialect.for_arrow(b"\n" + text)
+    parse = dialect.parse_options(multiline=bool(dialect.quote))
+    if ragged:
+        parse.invalid_row_handler = lambda _: "skip"
+    return lambda convert: csv.read_csv(pa.BufferReader(text), options, parse, convert)
+
+
+def _shortened(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
+    """Yield the columns of numbers of which one loses information in its type."""
+    for name in as_written.column_names:
+        kind = table.column(name).type
+        if any(is_shortened(text, kind) for text in as_written.column(name).unique().to_pylist()):
+            yield name
 
 
 def _inferred(values: pa.ChunkedArray) -> pa.DataType:

@@ -1,0 +1,97 @@
+"""Connections of fsspec's clients: one for each thread and set of options, and the meaning of their errors."""
+
+import errno
+import ftplib
+import importlib
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field
+
+from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
+from seatunnel_core.errors import UsageError
+
+_connected = threading.local()
+"""The connections of one thread. Other threads use them for the files that were begun on them."""
+
+
+@define(eq=False)
+class Connection:
+    """One connection to a server, for one request at a time."""
+
+    client: Any
+    """fsspec's own client, connected."""
+
+    turn: Any = field(factory=threading.RLock)
+    """Held by whoever sends a request, until it is answered."""
+
+    lost: bool = False
+
+    def lose(self) -> None:
+        """Mark the connection as lost, so that the next request opens another one."""
+        self.lost = True
+        if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
+            connection.close()  # no server is told; else Python would, of a socket that nobody had closed
+
+
+def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:
+    """Return the connection of this thread.
+
+    The key of a connection names the process, because a fork must not use the connection of its parent.
+
+    Raises:
+        UsageError: a package is missing.
+        OSError: the server cannot be reached, or refuses the user.
+    """
+    connections: dict[str, Connection] = _connected.__dict__
+    key = repr((os.getpid(), protocol, sorted(options.items())))
+    if key not in connections or connections[key].lost:
+        known = PROTOCOLS[protocol]
+        try:
+            kind = getattr(importlib.import_module(known.module), known.kind)
+        except ImportError as error:
+            raise UsageError(f"files over {protocol} need {known.package}: run pip install {known.package}") from error
+        with os_errors(top, hint=known.login):
+            connections[key] = Connection(kind(skip_instance_cache=True, **options))
+    return connections[key]
+
+
+@contextmanager
+def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
+    """Translate errors of fsspec and its packages into ``OSError``, with our form of the path.
+
+    Args:
+        path: what was asked for.
+        hint: while connecting, the options that log in; an error then names those to correct.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
+    except Exception as error:
+        number = _number(error)
+        known = isinstance(error, OSError) and error.errno == number
+        words = os.strerror(number) if known else _first_line(error)
+        if hint is not None:
+            words += f". Correct {hint if number == errno.EACCES else 'host and port'}"
+        raise OSError(number, words, path) from error
+
+
+def _number(error: Exception) -> int:
+    """Return the error number of an exception: ``EIO`` for what may pass, such as a closed connection."""
+    if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
+        return errno.EACCES
+    if str(error).startswith("530") or "private key" in str(error):  # of FTP, and of paramiko
+        return errno.EACCES
+    if isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)):
+        return max(error.errno or 0, 0) or errno.EIO  # the numbers of a name that is not known are below 0
+    return errno.EIO
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")

@@ -1,0 +1,237 @@
+"""The files of one server as a file system.
+
+What is staged lies beside what is published, in the same file system, and is renamed as local files are.
+"""
+
+import datetime as dt
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
+from seatunnel_core.connectors.filesystems.fsspec.connection import Connection, connection_of, os_errors
+from seatunnel_core.connectors.filesystems.fsspec.open_file import FsspecOpenFile, FsspecOutput
+from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
+from seatunnel_core.connectors.filesystems.remote import CopiedOutput, RemoteFileSystem
+from seatunnel_core.connectors.filesystems.rename import TargetExistsError
+
+
+@frozen(kw_only=True)
+class FsspecFileSystem(RemoteFileSystem):
+    """One server, as one user."""
+
+    protocol: str
+    """One of ``PROTOCOLS``."""
+
+    options: Mapping[str, Any] = field(factory=dict, repr=False)
+    """The arguments of fsspec's class; some are secret."""
+
+    top: str = "/"
+    schemes: tuple[str, ...] = ()
+
+    @property
+    def task_modules(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(dict.fromkeys(("fsspec", PROTOCOLS[self.protocol].package)))
+
+    @property
+    def connection(self) -> Connection:
+        """The connection of this thread.
+
+        Raises:
+            UsageError: a package is missing.
+            OSError: the server cannot be reached, or refuses the user.
+        """
+        return connection_of(self.protocol, self.options, self.top)
+
+    def within(self, path: str) -> str:
+        """Return the path as the server knows it."""
+        return path[len(self.top) :] or "/"
+
+    @contextmanager
+    def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
+        """Lend the client of fsspec for one request about a path, exclusively.
+
+        Raises:
+            OSError: the request failed; after ``EIO`` the connection counts as lost.
+        """
+        connection = connection or self.connection
+        try:
+            with os_errors(path), connection.turn:
+                yield connection.client
+        except OSError as error:
+            if error.errno == errno.EIO:
+                connection.lose()
+            raise
+
+    # -- listing and reading --------------------------------------------------------------------------------------
+
+    def _info(self, path: str) -> Mapping[str, Any] | None:
+        try:
+            with self.asking(path) as client:
+                found: Mapping[str, Any] = client.info(self.within(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found
+
+    def version(self, path: str) -> FileVersion | None:
+        found = self._info(path)
+        return None if found is None or found["type"] == "directory" else _version(path, found)
+
+    def real(self, path: str) -> str:
+        real = PROTOCOLS[self.protocol].real
+        if real is None:
+            return path
+        with self.asking(path) as client:
+            return self.top + real(client, self.within(path))
+
+    def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
+        """Return the infos of a folder by name; of a link that of its target, or its own if it is broken."""
+        with self.asking(folder) as client:
+            found = client.ls(self.within(folder), detail=True)
+            return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
+
+    def open(self, version: FileVersion) -> OpenFile:
+        return FsspecOpenFile(self, version)
+
+    # -- a target -------------------------------------------------------------------------------------------------
+
+    def is_folder(self, path: str) -> bool:
+        found = self._info(path)
+        return found is not None and found["type"] == "directory"
+
+    def exists(self, path: str) -> bool:
+        return self._info(path) is not None
+
+    def entries(self, folder: str) -> Sequence[Entry]:
+        return [_entry(f"{folder.rstrip('/')}/{name}", name, info) for name, info in self._listed(folder).items()]
+
+    def remove(self, path: str) -> bool:
+        try:
+            with self.asking(path) as client:
+                client.rm_file(self.within(path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, path: str) -> None:
+        with self.asking(path) as client:
+            client.rm(self.within(path), recursive=True)
+
+    def move(self, path: str, to: str) -> None:
+        """Rename, and raise ``FileNotFoundError`` for a missing path: servers report that in different ways."""
+        try:
+            self._rename(path, to)
+        except OSError:
+            if self.exists(path) and self.is_folder(to.rpartition("/")[0]):
+                raise
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
+
+    def remove_if_empty(self, folder: str) -> bool:
+        try:
+            with self.asking(folder) as client:
+                client.rmdir(self.within(folder))
+        except Exception:  # it is not empty, or not there, or the server is not
+            return False
+        return True
+
+    # -- staging and publishing -----------------------------------------------------------------------------------
+
+    def make_staging(self, folder: str, root: str) -> None:
+        self._make_folder(folder)
+
+    def _make_folder(self, folder: str) -> None:
+        with self.asking(folder) as client:
+            client.makedirs(self.within(folder), exist_ok=True)
+
+    def leave_note(self, path: str) -> None:
+        with self.asking(path) as client:
+            client.pipe_file(self.within(path), b"")
+
+    def stage(self, staged: str, target: str) -> StagedOutput:
+        if not PROTOCOLS[self.protocol].shared:
+            return CopiedOutput(lambda copy, size: self._send(staged, copy))
+        return FsspecOutput(self, staged)
+
+    def _send(self, staged: str, copy: BinaryIO) -> Receipt:
+        with self.asking(staged) as client, client.open(self.within(staged), "wb") as content:
+            shutil.copyfileobj(copy, content, 1 << 20)
+        return Receipt(size=self.size(staged))
+
+    def size(self, path: str) -> int:
+        """Return the size in bytes of a file that has just been written."""
+        found = self.version(path)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return found.size
+
+    def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
+        """Rename the file after checking that there is no target: the rename itself would replace it.
+
+        Between the two nothing of ours can appear there, because no two of our files share a name.
+        """
+        if self.exists(target):
+            if not self.exists(staged):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
+            raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        try:
+            self._rename(staged, target)
+        except OSError:
+            if not self.exists(staged):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged) from None
+            self._make_folder(target.rpartition("/")[0])
+            self._rename(staged, target)
+
+    def _rename(self, old: str, new: str) -> None:
+        with self.asking(old) as client:
+            PROTOCOLS[self.protocol].rename(client, self.within(old), self.within(new))
+
+    def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
+        folder = staged.rpartition("/")[0]
+        if self.is_folder(folder):
+            return ""
+        return (
+            f"the staging folder {folder} is gone, so it cannot be told whether {target} was published; is this the "
+            "same server and the same folder?"
+        )
+
+    def discard(self, staged: str) -> bool:
+        return self.remove(staged)
+
+
+def _followed(client: Any, info: Mapping[str, Any]) -> Mapping[str, Any]:
+    if info["type"] != "link":
+        return info
+    with suppress(FileNotFoundError):
+        return {**client.info(info["name"]), "is_link": True}
+    return {**info, "is_link": True}
+
+
+def _entry(path: str, name: str, info: Mapping[str, Any]) -> Entry:
+    is_file = info["type"] not in ("directory", "link")
+    return Entry(
+        name=name,
+        path=path,
+        is_folder=info["type"] == "directory",
+        is_link=info.get("is_link", False),
+        version=_version(path, info) if is_file else None,
+    )
+
+
+def _version(path: str, info: Mapping[str, Any]) -> FileVersion:
+    moment = next((info[key] for key in ("mtime", "modified", "modify", "LastModified", "created") if key in info), 0)
+    etag = info.get("ETag") or info.get("etag") or ""
+    return FileVersion(path=path, size=int(info["size"] or 0), mtime_ns=_nanoseconds(moment), etag=str(etag))
+
+
+def _nanoseconds(moment: Any) -> int:
+    if isinstance(moment, dt.datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+        return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1) * 1000
+    if isinstance(moment, str):  # of FTP: 20240131120000
+        return _nanoseconds(dt.datetime.strptime(moment[:14], "%Y%m%d%H%M%S"))
+    return round(float(moment) * 1_000_000) * 1000  # a float has no more

@@ -1,0 +1,62 @@
+"""The servers that rename a file in one step, and fsspec's clients for them."""
+
+import errno
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class Protocol:
+    """The client of fsspec for one kind of server that renames a file in one step."""
+
+    module: str
+    kind: str
+    """The class in the module. It is not looked up in fsspec's registry, where other packages may replace it."""
+
+    rename: Callable[[Any, str, str], None] = field(repr=False)
+    """Renames with a client of the class: fsspec's own ``mv`` copies unless a class overrides it."""
+
+    package: str = "fsspec"
+    """What has to be installed, by the name of its module."""
+
+    login: str = "user and password"
+    """The options with which the user logs in."""
+
+    real: Callable[[Any, str], str] | None = None
+    """Returns the path without links, if the server has links."""
+
+    shared: bool = True
+    """Whether files may be open while a connection serves another request. A file may be begun in one thread and
+    finished in another, which then takes turns with the first: no client keeps the answers for two threads apart."""
+
+
+def _rename_in_memory(client: Any, old: str, new: str) -> None:
+    if not client.isdir(new.rpartition("/")[0]) or not client.exists(old):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), new)
+    for path in [path for path in client.store if path == old or path.startswith(f"{old}/")]:
+        client.store[new + path[len(old) :]] = client.store.pop(path)
+    client.pseudo_dirs[:] = [
+        new + path[len(old) :] if path == old or path.startswith(f"{old}/") else path for path in client.pseudo_dirs
+    ]
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "sftp": Protocol(
+        module="fsspec.implementations.sftp",
+        kind="SFTPFileSystem",
+        rename=lambda client, old, new: client.ftp.posix_rename(old, new),
+        real=lambda client, path: str(client.ftp.normalize(path)),
+        package="paramiko",
+        login="user, password and private_key_path",
+    ),
+    "ftp": Protocol(
+        module="fsspec.implementations.ftp",
+        kind="FTPFileSystem",
+        rename=lambda client, old, new: client.ftp.rename(old, new),
+        shared=False,
+    ),
+    "memory": Protocol(module="fsspec.implementations.memory", kind="MemoryFileSystem", rename=_rename_in_memory),
+}
