@@ -46,7 +46,7 @@ test-servers: dev ## against real servers, built into the user's cache when miss
 	rm -f build/promises.json; failed=0; \
 	$(if $(TWINS:no=),$(PYTEST) -n 2 --promise-report=build/promises.json tests/plugins/*/test_*_conformance.py tests/plugins/test_*_conformance.py || failed=1;) \
 	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m '(servers or cluster or install) and not long$(if $(TWINS:no=),, and not twin)' --timeout 900 --durations 25 --promise-report=build/promises.json $(ARGS) || failed=1; \
-	$(if $(ARGS)$(TWINS:yes=),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/promises.md || failed=1;) \
+	$(if $(ARGS)$(TWINS:yes=),,$(RUN) -m seatunnel_storage_api.testing build/promises.json > docs/evidence/promises.md || failed=1;) \
 	exit $$failed
 
 # PySpark 4.0 leaves its sockets to the garbage collector, which newer ones do not: no fault of ours.
@@ -96,7 +96,7 @@ bench: dev ## ratios against Spark, pyarrow, DuckDB and dlt, into build/bench.js
 	@.ci/venv $(VENV) spark,demo,dev,bench
 	@$(RUN) -m tests.bench $(ARGS)
 
-bench-full: dev ## those and the long ones, and the figures and plots of docs/benchmarks.md
+bench-full: dev ## those and the long ones, and the figures and plots of docs/evidence/benchmarks.md
 	@.ci/venv $(VENV) spark,demo,dev,bench
 	@$(RUN) -m tests.bench --full $(ARGS)
 	@$(RUN) -m tests.bench.page build/bench.json

@@ -1,7 +1,8 @@
 """The coordinator of one pipeline: it has it started, takes its checkpoints and ends it.
 
-Read it beside ``docs/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator does no
-I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the wiring.
+Read it beside ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
+does no I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the
+wiring.
 """
 
 import enum

@@ -40,7 +40,7 @@ End = Callable[[Outcome, Failure | None], None]
 class Start:
     """Claim, list, choose, store, look; only then prepare, commit, sweep, enumerate, run.
 
-    The letters in the comments are those of R4 in ``docs/checkpoint-protocol.md``.
+    The letters in the comments are those of R4 in ``docs/design/checkpoint-protocol.md``.
     """
 
     def __init__(

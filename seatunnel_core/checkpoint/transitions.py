@@ -2,7 +2,7 @@
 
 This is the whole order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
 ``PipelineProtocol.handle`` raises and changes nothing. ``PipelineContext.enter`` alone changes the phase, and only to
-one where the table leads. ``docs/checkpoint-protocol.md`` shows the table as a drawing.
+one where the table leads. ``docs/design/checkpoint-protocol.md`` shows the table as a drawing.
 """
 
 import enum

@@ -274,7 +274,7 @@ class Sink(ABC):
 
         The engine checks between this and ``apply_save_mode`` that the job is still its own. An engine may be suspended
         after that check and resume when it has been replaced. To keep it from emptying the target then, leave a fence
-        here and remove those of smaller epochs: see ``docs/write-a-connector.md``.
+        here and remove those of smaller epochs: see ``docs/start/write-a-connector.md``.
         """
 
     def probe(self, context: SinkContext, token: str) -> None:

@@ -1,5 +1,7 @@
-"""What the inspector found, for programs: JSON values only. The keys are documented in ``docs/inspector.md`` and stay;
-new ones may come. Times are seconds since 1970, sizes bytes, checkpoints ``EPOCH-ID``."""
+"""What the inspector found, for programs: JSON values only.
+
+The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may come.
+Times are seconds since 1970, sizes bytes, checkpoints ``EPOCH-ID``."""
 
 from typing import Any
 

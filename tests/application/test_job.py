@@ -173,7 +173,7 @@ def test_tables_in_memory_go_through_spark_and_back_as_the_page_says(tmp_path: P
 
 def run_page(block: str, folder: Path) -> str:
     """What a block of the page prints."""
-    page = Path(__file__).parents[2] / "docs" / "python-api.md"
+    page = Path(__file__).parents[2] / "docs" / "start" / "python-api.md"
     script = re.search(rf"<!-- run: {block} -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
     assert script is not None
     (folder / "page.py").write_text(script[1])

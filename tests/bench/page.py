@@ -1,4 +1,4 @@
-"""``python -m tests.bench.page build/bench.json``: figures and plots of ``docs/benchmarks.md``, from a run's JSON."""
+"""``python -m tests.bench.page build/bench.json``: figures and plots of ``docs/evidence/benchmarks.md``, from a run."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.bench.figure import Figure, Goal
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "benchmarks.md"
 PLOTS = PAGE.parent / "benchmarks"
 BEGIN, END = "<!-- figures: made by python -m tests.bench.page -->", "<!-- end of the figures -->"
 _OURS, _OTHERS = "#1f77b4", "#b0b7bf"

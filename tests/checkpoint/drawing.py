@@ -13,7 +13,7 @@ from attrs import frozen
 
 from seatunnel_core.checkpoint.transitions import TRANSITIONS, Phase
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "design"
 PAGE = DOCS / "checkpoint-protocol.md"
 PICTURE = DOCS / "pipeline-phases.svg"
 MARKS = "<!-- table -->", "<!-- end of table -->"

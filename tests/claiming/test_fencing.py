@@ -1,5 +1,5 @@
 """Two engines on one job, as real processes: whoever is older may do what rule R6 allows and nothing else, says why it
-ends, and every row is there once. `docs/failures.md` tells users the same."""
+ends, and every row is there once. `docs/guides/failures.md` tells users the same."""
 
 from pathlib import Path
 from typing import Any

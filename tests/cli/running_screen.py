@@ -1,7 +1,7 @@
 """Draws the picture of the running screen that the README shows, from what a terminal of 112 columns received.
 
 stty cols 112 && script -q -c '.venv/bin/seatunnel -c examples/demo/flights.conf' build/demo.typescript
-python -m tests.cli.running_screen build/demo.typescript > docs/running-screen.svg
+python -m tests.cli.running_screen build/demo.typescript > docs/start/running-screen.svg
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Writes ``docs/sweep.md``, ours beside SeaTunnel's: ``python tests/compatibility/sweep.py``.
+"""Writes ``docs/evidence/sweep.md``, ours beside SeaTunnel's: ``python tests/compatibility/sweep.py``.
 
 Ours is read from the declarations; SeaTunnel's, and why ours differs, stands in ``options.yaml``. A row is decided when
 the two are the same, or when it is said why they are not.
@@ -21,7 +21,7 @@ from seatunnel_core.registry.description import default
 from seatunnel_core.rows.types import SIMPLE, VECTORS
 from seatunnel_core.transforms.sql.functions.catalog import FUNCTIONS
 
-PAGE = Path(__file__).parents[2] / "docs" / "sweep.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "sweep.md"
 FACTS = Path(__file__).with_name("options.yaml")
 ONLY_HERE, THERE_TOO = "only here", "known"
 TYPES = (*SIMPLE, *VECTORS, "decimal", "array", "map", "row")
@@ -31,7 +31,7 @@ _HEAD = """# Ours beside SeaTunnel's, option by option
 Every option of the connectors and transforms that are here, of `env` and of `seatunnel.yaml`, every function of `Sql`
 and every type, with what Apache SeaTunnel has, 2.3.8 and the newest. It is made by `tests/compatibility/sweep.py`, and
 a test fails when an option has no row here or a row no decision. What is behind the differences stands in
-[compatibility](compatibility.md).
+[compatibility](../start/compatibility.md).
 """
 
 

@@ -215,10 +215,11 @@ def fernet(tmp_path, monkeypatch):
     for folder in ("my_package", "my_package-1.dist-info"):
         (site / folder).mkdir(parents=True)
     (site / "my_package" / "__init__.py").touch()
-    (site / "my_package" / "shade.py").write_text(blocks("secrets.md", "python")[0])
+    (site / "my_package" / "shade.py").write_text(blocks("guides/secrets.md", "python")[0])
     (site / "my_package-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1\n")
     (site / "my_package-1.dist-info" / "entry_points.txt").write_text(
-        entry_points(blocks("secrets.md", "toml")[0]) + "\nbroken = my_package.nothing\nodd = my_package.shade:Fernet\n"
+        entry_points(blocks("guides/secrets.md", "toml")[0])
+        + "\nbroken = my_package.nothing\nodd = my_package.shade:Fernet\n"
     )
     monkeypatch.syspath_prepend(str(site))
     importlib.invalidate_caches()
@@ -258,7 +259,7 @@ def test_a_shade_that_cannot_be_had_is_an_error(identifier, said, fernet):
 
 
 def test_the_job_of_the_page_can_be_encrypted(tmp_path, capsys):
-    code, out, _ = run(tmp_path, capsys, blocks("secrets.md", "hocon")[0], "--encrypt")
+    code, out, _ = run(tmp_path, capsys, blocks("guides/secrets.md", "hocon")[0], "--encrypt")
     assert code == 0
     assert json.loads(out)["sink"][0]["password"] == "aHVudGVyMg=="
 

@@ -1,11 +1,11 @@
-"""``python -m tests.connectors.parity_page`` writes the table of what is not here into ``docs/java-parity.md``."""
+"""``python -m tests.connectors.parity_page`` writes the table of what is missing into ``docs/start/java-parity.md``."""
 
 from itertools import groupby
 from pathlib import Path
 
 from seatunnel_core.registry.not_yet import NotYet, all_of_them
 
-PAGE = Path(__file__).parents[2] / "docs" / "java-parity.md"
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "java-parity.md"
 BEGIN = "<!-- made by python -m tests.connectors.parity_page; change seatunnel_core/registry/not_yet.py instead -->\n"
 END = "<!-- end -->"
 

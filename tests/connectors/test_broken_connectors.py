@@ -17,7 +17,7 @@ from seatunnel_core.transforms.testing import TransformConformance
 from tests.connectors.broken import endless, page, sinks, sources, transforms
 from tests.connectors.broken.given import ENDLESS, SINKS, SOURCES, TRANSFORMS
 
-PAGE = Path(__file__).parents[2] / "docs" / "broken-connectors.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "broken-connectors.md"
 
 
 class OfNumbers(SourceConformance):

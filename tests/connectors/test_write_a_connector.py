@@ -1,4 +1,4 @@
-"""``docs/write-a-connector.md``: what it shows are the examples, and they hold what it says."""
+"""``docs/start/write-a-connector.md``: what it shows are the examples, and they hold what it says."""
 
 import json
 import os
@@ -18,7 +18,7 @@ for example in ("minimal_source", "minimal_sink"):
 from test_minimal_sink import TestJsonLines  # noqa: E402, F401 - the kit, as the page says
 from test_minimal_source import TestLogLines  # noqa: E402, F401
 
-PAGE = (ROOT / "docs" / "write-a-connector.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "start" / "write-a-connector.md").read_text(encoding="utf-8")
 EXAMPLES = {"log-lines": "minimal_source", "json-lines": "minimal_sink"}
 FILES = {step.file: step for step in steps(PAGE) if step.file}
 

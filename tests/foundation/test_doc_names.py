@@ -26,7 +26,7 @@ def test_names_of_the_code_exist(page: Path) -> None:
 
 def test_files_of_the_protocol_exist() -> None:
     """They stood there by names of a former layout: `fit.py`, `source_vertex.py`."""
-    page = ROOT / "docs/checkpoint-protocol.md"
+    page = ROOT / "docs/design/checkpoint-protocol.md"
     folders = (ROOT, ROOT / "seatunnel_core/checkpoint", ROOT / "tests/checkpoint")
     named = sorted(set(_OF_THE_PROTOCOL.findall(page.read_text(encoding="utf-8"))))
     assert [name for name in named if not any((folder / name).is_file() for folder in folders)] == []

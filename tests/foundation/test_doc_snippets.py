@@ -35,10 +35,10 @@ RESULTS = {"text", "promql"}
 CHECKED = {"console", "hocon", "json", "python", "sh", "shell", "sql", "toml", "yaml"}
 
 READ_ONLY = {
-    "password = hunter2": "docs/secrets.md shows a job that is to be encrypted first; test_shade.py encrypts it",
-    "LogLines {": "docs/write-a-connector.md has its connectors made by the reader; test_write_a_connector.py runs it",
-    "type: sqlite": "docs/write-a-storage.md has its storage made by the reader; test_write_a_storage.py runs it",
-    "yaml.schemas": "docs/editors.md shows a setting of an editor",
+    "password = hunter2": "docs/guides/secrets.md shows a job that is to be encrypted first; test_shade.py encrypts it",
+    "LogLines {": "docs/start/write-a-connector.md has them made by the reader; test_write_a_connector.py runs it",
+    "type: sqlite": "docs/start/write-a-storage.md has its storage made by the reader; test_write_a_storage.py runs it",
+    "yaml.schemas": "docs/guides/editors.md shows a setting of an editor",
 }
 """What is parsed and not planned, by what stands in it, and why."""
 
@@ -262,11 +262,11 @@ def entry_points(toml: str) -> str:
 
 
 def test_options_are_declared_as_the_page_says() -> None:
-    (declared,) = (block for block in blocks("connectors.md", "python") if block.startswith("COUNT"))
+    (declared,) = (block for block in blocks("reference/connectors.md", "python") if block.startswith("COUNT"))
     program = f"from seatunnel_core.config.option import *\n{declared}\nprint(COUNT.key, COUNT.required)"
     assert run(ROOT, "-c", program) == "count True\n"
 
 
 def test_the_entry_point_of_the_page_is_the_one_of_the_example() -> None:
     example = (EXAMPLES / "minimal_source" / "pyproject.toml").read_text(encoding="utf-8")
-    assert entry_points(blocks("connectors.md", "toml")[0]) == entry_points(example)
+    assert entry_points(blocks("reference/connectors.md", "toml")[0]) == entry_points(example)

@@ -49,7 +49,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_figures_are_those_of_the_benchmarks() -> None:
-    page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/evidence/benchmarks.md").read_text(encoding="utf-8")
     case = page[page.index("### `csv-one`") :]
 
     def figure(name: str) -> str:

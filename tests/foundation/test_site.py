@@ -35,7 +35,7 @@ def build(clone: Path, site: Path) -> subprocess.CompletedProcess[str]:
 def test_the_site_is_built_and_every_link_leads_somewhere(tmp_path: Path) -> None:
     done = build(ROOT, tmp_path / "site")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "site" / "connectors" / "LocalFile.html").is_file()
+    assert (tmp_path / "site" / "reference" / "connectors" / "LocalFile.html").is_file()
     pages = {page: page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")}
     loaded = re.compile(r"<(?:script|img|iframe|link)[^>]* (?:src|href)=\"(?:https?:)?//")
     assert [page.name for page, text in pages.items() if loaded.search(text)] == [], "a page needs the network"
@@ -58,7 +58,13 @@ def test_the_list_of_all_pages_has_the_parts_of_the_navigation() -> None:
         (name,) = part
         pages = set(pages_of(part))
         assert {page for page in listed[name] if not page.startswith("../")} <= pages
-        assert {page for page in pages if "/" not in page} - {"index.md", "contents.md"} <= listed[name]
+        assert {page for page in pages if page.count("/") == 1} <= listed[name]
+
+
+def test_pages_stand_in_the_folder_of_their_part() -> None:
+    for part in PARTS:
+        (name,) = part
+        assert {page.partition("/")[0] for page in pages_of(part)} - {"index.md", "contents.md"} == {name.lower()}
 
 
 def test_an_anchor_that_is_not_there_fails_it(tmp_path: Path) -> None:
@@ -72,7 +78,7 @@ def test_an_anchor_that_is_not_there_fails_it(tmp_path: Path) -> None:
 
 
 def test_the_table_of_formats_is_what_the_code_writes() -> None:
-    page = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| ([^|]+?) \| (\d+) \| \d+ \|$", page, re.MULTILINE))
     assert table == {
         "checkpoint file: seal and header": str(envelope.FORMAT_VERSION),

@@ -1,4 +1,4 @@
-"""What ``docs/inspector.md`` says of the Python API and of the JSON is so."""
+"""What ``docs/guides/inspector.md`` says of the Python API and of the JSON is so."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from seatunnel_core import inspector
 from seatunnel_core.cli.main import main
 from tests.inspector.made import JOB, Made
 
-PAGE = (Path(__file__).parents[2] / "docs" / "inspector.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "inspector.md").read_text("utf-8")
 
 
 def test_the_example_runs(made: Made) -> None:

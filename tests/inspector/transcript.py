@@ -1,4 +1,4 @@
-"""The transcript of ``docs/inspector.md``: played on a real job that was killed, and compared with the page by shape.
+"""The transcript of ``docs/guides/inspector.md``: played on a real job that was killed, and compared by shape.
 
 ``python -m tests.inspector.transcript`` plays it and writes the page's outputs anew.
 """
@@ -18,7 +18,7 @@ from seatunnel_core.cli.main import main
 from tests.runtime.command import Command, job, parquet_sink
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "inspector.md"
+PAGE = ROOT / "docs" / "guides" / "inspector.md"
 ROWS = {"flights": 4_000, "airports": 50}
 
 _BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)

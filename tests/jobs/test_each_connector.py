@@ -2,7 +2,7 @@
 and 8, each time with the same rows. Tasks run in this process, but for the source and the sink Spark, whose jobs are
 processes.
 
-``docs/torture.md`` has the table of these tests; a connector that is not among them fails the first one.
+``docs/evidence/torture.md`` has the table of these tests; a connector that is not among them fails the first one.
 """
 
 import re
@@ -33,7 +33,7 @@ from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
 from tests.torture.moments import FINAL
 
-DOCS = Path(__file__).parents[2] / "docs" / "torture.md"
+DOCS = Path(__file__).parents[2] / "docs" / "evidence" / "torture.md"
 PARALLELISMS = (1, 2, 8)
 PATIENCE_S = 300
 

@@ -1,4 +1,4 @@
-"""Writes ``docs/options.md`` from the declarations: ``python tests/planning/options_page.py``."""
+"""Writes ``docs/reference/options.md`` from the declarations: ``python tests/planning/options_page.py``."""
 
 import sys
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from seatunnel_core.job.node import COMMON
 from seatunnel_core.registry import lookup
 from seatunnel_core.registry.description import default, meaning, type_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "options.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 
 _HEAD = """# Options
 

@@ -1,4 +1,4 @@
-"""The table of mistakes on a storage's page in ``docs/storages/``: what it says is what a person is told.
+"""The table of mistakes on a storage's page in ``docs/guides/storages/``: what it says is what a person is told.
 
 A row is ``| mistake | `message` |``; in the message, ``<…>`` stands for any text.
 """
@@ -6,7 +6,7 @@ A row is ``| mistake | `message` |``; in the message, ``<…>`` stands for any t
 import re
 from pathlib import Path
 
-_PAGES = Path(__file__).parents[2] / "docs" / "storages"
+_PAGES = Path(__file__).parents[2] / "docs" / "guides" / "storages"
 _ROW = re.compile(r"\| (?P<mistake>[^|]+?) \| `(?P<message>[^`]+)` \|")
 _PLACEHOLDER = re.compile(r"<[^<>]+>")
 

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/fsspec.md`` is made, and told as the page says."""
+"""Every mistake of ``docs/guides/storages/fsspec.md`` is made, and told as the page says."""
 
 import importlib.util
 from collections.abc import Callable

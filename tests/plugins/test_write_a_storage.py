@@ -1,4 +1,4 @@
-"""``docs/write-a-storage.md``, followed to the letter."""
+"""``docs/start/write-a-storage.md``, followed to the letter."""
 
 import sqlite3
 from contextlib import closing
@@ -7,7 +7,7 @@ import pytest
 
 from tests.plugins.stranger import ROOT, empty_folder, follow, steps
 
-PAGE = (ROOT / "docs" / "write-a-storage.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "start" / "write-a-storage.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.install

@@ -1,11 +1,11 @@
-"""Writes the table in ``docs/metrics.md`` from the declarations: ``python tests/reporting/metrics_page.py``."""
+"""Writes the table in ``docs/reference/metrics.md`` from the code: ``python tests/reporting/metrics_page.py``."""
 
 import re
 from pathlib import Path
 
 from seatunnel_core.reporting.open_metrics import FAMILIES, Family
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 _TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 
 

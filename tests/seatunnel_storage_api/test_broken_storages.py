@@ -59,4 +59,4 @@ def test_every_promise_is_broken_by_one() -> None:
 
 
 def test_the_page_lists_them_all() -> None:
-    assert (ROOT / "docs" / "broken-storages.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "docs" / "evidence" / "broken-storages.md").read_text(encoding="utf-8") == page()

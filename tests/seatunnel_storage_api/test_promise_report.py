@@ -25,7 +25,7 @@ from seatunnel_storage_api.testing.report import (
     told,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "promises.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "promises.md"
 
 SUITE = """
     import pytest

@@ -28,8 +28,8 @@ ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
 
 def examples() -> list[tuple[str, str, str]]:
     """Heading, job and result of every example."""
-    texts = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("transforms/*.md"))}
-    of_one_page = (DOCS / "transforms.md").read_text(encoding="utf-8")
+    texts = {page.stem: page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("reference/transforms/*.md"))}
+    of_one_page = (DOCS / "guides" / "transforms.md").read_text(encoding="utf-8")
     sections = re.split(r"^## `(\w+)`\n", of_one_page, flags=re.MULTILINE)[1:]
     texts |= dict(zip(sections[::2], sections[1::2], strict=True))
     found = []

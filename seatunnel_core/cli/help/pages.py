@@ -15,8 +15,8 @@ def pages() -> dict[str, Traversable]:
     clone = Path(seatunnel_core.__file__).parents[1]
     if not (clone / "mkdocs.yml").is_file():
         return {}
-    found: dict[str, Traversable] = {page.stem: page for page in (clone / "docs").glob("*.md")}
-    return found | {"sql-functions": clone / "docs" / "transforms" / "Sql.md"}
+    found: dict[str, Traversable] = {page.stem: page for page in (clone / "docs").glob("*/*.md")}
+    return found | {"sql-functions": clone / "docs" / "reference" / "transforms" / "Sql.md"}
 
 
 def print_page(name: str) -> bool:

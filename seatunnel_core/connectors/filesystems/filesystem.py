@@ -1,7 +1,7 @@
 """The interface of a file system: listing, reading, staging and publishing.
 
 ``LocalFileSystem`` implements it for the local disk. To add another, write a module with a class of its own, and a
-source and a sink that name it. ``docs/decisions/file-systems.md`` explains the design of the interface.
+source and a sink that name it. ``docs/design/decisions/file-systems.md`` explains the design of the interface.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""What has to hold in every world: the invariants of docs/checkpoint-protocol.md, by the names that they have there."""
+"""What has to hold in every world: the invariants of docs/design/checkpoint-protocol.md, by the names there."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

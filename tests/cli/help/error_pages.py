@@ -1,12 +1,14 @@
-"""``python -m tests.cli.help.error_pages`` writes ``docs/errors`` and ``docs/errors.md`` from the classes of errors."""
+"""``python -m tests.cli.help.error_pages`` writes ``docs/reference/errors`` and its overview from the error classes."""
 
+import os
 import re
 from pathlib import Path
 
+from seatunnel_core.cli.help import pages as documentation
 from seatunnel_core.cli.help.errors import AGAIN, MESSAGE, Coded, ErrorPage, coded, error_page
 from tests.planning.options_page import cell
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "reference"
 FOLDER = DOCS / "errors"
 OURS = ("seatunnel_core.", "seatunnel_storage_api.")
 
@@ -18,8 +20,8 @@ command prints the page of the code. The log has it as `code` with `--log-format
 report in Python. A code stays as it is for as long as the major version does; messages may change.
 
 An error of a plugin without a code of its own has that of the class it derives from. An error that is not ours, such as
-one of the operating system, has none: [failures](failures.md) says how those are judged. The pages are made from the
-classes in the code by `python -m tests.cli.help.error_pages`, and a test compares.
+one of the operating system, has none: [failures](../guides/failures.md) says how those are judged. The pages are made
+from the classes in the code by `python -m tests.cli.help.error_pages`, and a test compares.
 
 | code | what | tried again |
 |---|---|---|
@@ -40,23 +42,28 @@ def pages() -> dict[Path, str]:
 
 
 def _row(page: ErrorPage) -> str:
-    what = _linked(page.meaning.partition(". ")[0].removesuffix("."), "")
+    what = _linked(page.meaning.partition(". ")[0].removesuffix("."), DOCS)
     again = next(short for begin, short in _AGAIN.items() if page.parts[AGAIN].startswith(begin))
     return f"| [{page.code}](errors/{page.code}.md) | {cell(what)} | {again} |"
 
 
 def _page(page: ErrorPage) -> str:
-    lines = [_MADE, f"# {page.code}", "", _linked(page.meaning, "../"), ""]
+    lines = [_MADE, f"# {page.code}", "", _linked(page.meaning, FOLDER), ""]
     for heading, text in page.parts.items():
-        lines += [f"## {heading}", "", f"```text\n{text}\n```" if heading == MESSAGE else _linked(text, "../"), ""]
+        lines += [f"## {heading}", "", f"```text\n{text}\n```" if heading == MESSAGE else _linked(text, FOLDER), ""]
     a_kind_of = f", a kind of [{page.parent}]({page.parent}.md)" if page.parent else ""
     lines += [f"In Python it is `{page.name}`{a_kind_of}. [All errors](../errors.md)", ""]
     return "\n".join(lines)
 
 
-def _linked(text: str, up: str) -> str:
-    """Where a text names a page of the documentation, it leads there."""
-    return re.sub(r"`seatunnel help ([a-z-]+)`", rf"[`seatunnel help \1`]({up}\1.md)", text)
+def _linked(text: str, folder: Path) -> str:
+    """Return ``text``, for a page in ``folder``, with links where it names a page of the documentation."""
+    named = documentation.pages()
+
+    def link(command: re.Match[str]) -> str:
+        return f"[{command[0]}]({os.path.relpath(str(named[command[1]]), folder)})"
+
+    return re.sub(r"`seatunnel help ([a-z-]+)`", link, text)
 
 
 def write() -> None:

@@ -1,5 +1,5 @@
 """``python -m tests.cli.help.plugin_pages`` writes what the code declares into the pages of plugins, and
-``docs/plugins.md``. What stands outside the two marks of a page is written by hand, and stays.
+``docs/reference/plugins.md``. What stands outside the two marks of a page is written by hand, and stays.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from seatunnel_core.registry.description import guarantees, summary
 from seatunnel_core.registry.lookup import Plugin
 from tests.planning.options_page import cell, row
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "reference"
 BEGIN = "<!-- made by python -m tests.cli.help.plugin_pages from the declarations in the code -->\n"
 END = "<!-- end of what is made -->\n"
 OVERVIEW = """# Every connector and transform
@@ -19,7 +19,7 @@ OVERVIEW = """# Every connector and transform
 What comes with the engine, what it promises when work is repeated after a failure, and its page. `seatunnel plugins`
 lists what is installed, third parties' too, and `seatunnel help NAME` prints the same about each of those. This page is
 made from the declarations in the code by `python -m tests.cli.help.plugin_pages`, and a test compares the two. What
-Apache SeaTunnel has beyond these stands in [java-parity](java-parity.md#what-is-not-here).
+Apache SeaTunnel has beyond these stands in [java-parity](../start/java-parity.md#what-is-not-here).
 """
 
 

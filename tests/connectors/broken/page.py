@@ -1,4 +1,4 @@
-"""``python -m tests.connectors.broken.page > docs/broken-connectors.md``"""
+"""``python -m tests.connectors.broken.page > docs/evidence/broken-connectors.md``"""
 
 import inspect
 
@@ -9,7 +9,7 @@ HEAD = """\
 
 Each of these is a few lines in `tests/connectors/broken`, and wrong as real connectors are wrong. The kit has to fail
 on each, in the test of the rule that it breaks, and to pass on the honest one beside them: a test. If you
-[write a connector](write-a-connector.md), this is what the kit keeps you from.
+[write a connector](../start/write-a-connector.md), this is what the kit keeps you from.
 
 | rule | connector | what its author thought |
 |---|---|---|

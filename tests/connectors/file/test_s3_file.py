@@ -311,7 +311,7 @@ def test_a_kill_before_the_staged_object_is_removed_is_no_harm(server: S3Server,
 
 
 def test_a_server_that_is_killed_while_it_publishes_loses_no_file(server: S3Server, folder: str) -> None:
-    """Both would, if files were published by completing uploads: docs/decisions/object-stores.md."""
+    """Both would, if files were published by completing uploads: docs/design/decisions/object-stores.md."""
     made = sink(server, folder)
     made.prepare(sink_place(place()))
     rng = random.Random(5)

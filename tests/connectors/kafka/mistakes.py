@@ -1,4 +1,4 @@
-"""Mistakes about Kafka, and ``docs/mistakes-kafka.md``, which tells what is read then:
+"""Mistakes about Kafka, and ``docs/evidence/mistakes-kafka.md``, which tells what is read then:
 ``python -m tests.connectors.kafka.mistakes`` makes each of them with a broker and writes the page.
 """
 
@@ -21,7 +21,7 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.servers.kafka import PASSWORD, USER, Kafka
 from tests.servers.process import deaf_port
 
-PAGE = Path(__file__).parents[3] / "docs" / "mistakes-kafka.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-kafka.md"
 WITHIN_S = 20
 
 _HEAD = """# Mistakes about Kafka, and what you read then

@@ -1,4 +1,4 @@
-"""Writes ``docs/mistakes-databases.md``, by making each mistake on a PostgreSQL and on a MariaDB that it starts:
+"""Writes ``docs/evidence/mistakes-databases.md``, by making each mistake on a PostgreSQL and a MariaDB that it starts:
 ``python -m tests.connectors.mistakes.databases_page``."""
 
 import contextlib
@@ -25,14 +25,14 @@ from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import PASSWORD, USER, Postgres
 from tests.servers.process import deaf_port
 
-PAGE = Path(__file__).parents[3] / "docs" / "mistakes-databases.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-databases.md"
 
 _HEAD = """# Mistakes with databases, and what you read then
 
 Made by `python -m tests.connectors.mistakes.databases_page`, which makes each mistake on PostgreSQL and on MariaDB; a
 test compares, and sees that no row moved and that no password is in a message. The lines are what a job has instead of
 the right ones. Mistakes in job files of all kinds are in [mistakes](mistakes.md), what holds of `Jdbc` is in
-[connectors](connectors.md#jdbc-tables-of-databases-without-jars).
+[connectors](../reference/connectors.md#jdbc-tables-of-databases-without-jars).
 """
 _OF_SOURCE = """
 `seatunnel --check -c job.conf` says this of the source, and so does the job, before any row moves. The table `people`

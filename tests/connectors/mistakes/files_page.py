@@ -1,4 +1,6 @@
-"""Writes ``docs/mistakes-files.md``, by making each mistake: ``python -m tests.connectors.mistakes.files_page``.
+"""Writes ``docs/evidence/mistakes-files.md``, by making each mistake.
+
+Run it with ``python -m tests.connectors.mistakes.files_page``.
 
 Each is a whole job, which reads the server's files or writes there, and in which no row may have moved.
 """
@@ -38,7 +40,7 @@ from tests.servers.objects.s3 import REGION
 from tests.servers.process import deaf_port
 from tests.servers.sshd import Sshd
 
-PAGE = Path(__file__).parents[3] / "docs" / "mistakes-files.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-files.md"
 
 _HEAD = """# Mistakes with servers of files
 

@@ -1,4 +1,4 @@
-"""Writes ``docs/mistakes.md``, by making each mistake: ``python -m tests.connectors.mistakes.page``."""
+"""Writes ``docs/evidence/mistakes.md``, by making each mistake: ``python -m tests.connectors.mistakes.page``."""
 
 import contextlib
 import gzip
@@ -20,13 +20,13 @@ from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.errors import SeaTunnelError
 
-PAGE = Path(__file__).parents[3] / "docs" / "mistakes.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes.md"
 
 _HEAD = """# Mistakes, and what you read then
 
 Made by `python -m tests.connectors.mistakes.page`, which makes each mistake; a test compares. What goes wrong with a
-storage for checkpoints stands on the page of that [storage](storages/local.md), with a job that runs in
-[failures](failures.md). [Databases](mistakes-databases.md), [files elsewhere](mistakes-files.md),
+storage for checkpoints stands on the page of that [storage](../guides/storages/local.md), with a job that runs in
+[failures](../guides/failures.md). [Databases](mistakes-databases.md), [files elsewhere](mistakes-files.md),
 [Kafka](mistakes-kafka.md) and [services](mistakes-services.md) have pages of their own.
 
 ## In a job file

@@ -1,4 +1,4 @@
-"""``python -m tests.connectors.mistakes.services_page`` writes ``docs/mistakes-services.md``: it makes each mistake."""
+"""``python -m tests.connectors.mistakes.services_page`` writes ``docs/evidence/mistakes-services.md``."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.models.llm import Llm
 from tests.servers.http_service import Asked, HttpService, Said, certificate_in, http_service
 
-PAGE = Path(__file__).parents[3] / "docs" / "mistakes-services.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "mistakes-services.md"
 TOKEN = "the-right-token"
 SHOWN = ("localhost:8080", "localhost:8443")
 """What stands in the page for the services of the test, without and with TLS."""

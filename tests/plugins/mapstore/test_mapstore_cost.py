@@ -1,4 +1,4 @@
-"""What each verb of ``map-store`` asks of the storage beneath, as ``docs/storages/map-store.md`` says."""
+"""What each verb of ``map-store`` asks of the storage beneath, as ``docs/guides/storages/map-store.md`` says."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

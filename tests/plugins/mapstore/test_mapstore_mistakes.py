@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/map-store.md`` is made, and told as the page says."""
+"""Every mistake of ``docs/guides/storages/map-store.md`` is made, and told as the page says."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/oss.md`` is made, against the stand-in, and told as the page says."""
+"""Every mistake of ``docs/guides/storages/oss.md`` is made, against the stand-in, and told as the page says."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping

@@ -186,7 +186,7 @@ def test_every_class_is_known_with_and_without_its_package(package: str, name: s
 
 
 def test_every_class_and_key_is_on_the_page() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "storages" / "s3.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "storages" / "s3.md").read_text()
     assert [name for name in s3_credentials.KNOWN if f"`{name}`" not in page] == []
     shortened = {name for name in S3.keys if f"`{name}`" not in page}
     groups = ("fs.s3a.assumed.role", "fs.s3a.proxy")

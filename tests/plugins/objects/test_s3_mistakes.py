@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/s3.md`` is made, on real servers, and told as the page says.
+"""Every mistake of ``docs/guides/storages/s3.md`` is made, on real servers, and told as the page says.
 
 Four cannot be had from these servers: an expired token (they hand out none that live shorter than 15 minutes), a region
 that is wrong and not named, an overloaded server, and one that overwrites. Their answers are put in at the client.

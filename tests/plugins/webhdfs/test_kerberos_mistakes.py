@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/kerberos.md`` is made, with a real KDC and HDFS, and told as the page says."""
+"""Every mistake of ``docs/guides/storages/kerberos.md`` is made, with a real KDC and HDFS, and told as it says."""
 
 import secrets
 import sys

@@ -1,4 +1,4 @@
-"""Every mistake of ``docs/storages/hdfs.md`` is made, against a real HDFS, and told as the page says."""
+"""Every mistake of ``docs/guides/storages/hdfs.md`` is made, against a real HDFS, and told as the page says."""
 
 import contextlib
 import http.server

@@ -1,4 +1,4 @@
-"""``python -m tests.seatunnel_storage_api.broken.page > docs/broken-storages.md``"""
+"""``python -m tests.seatunnel_storage_api.broken.page > docs/evidence/broken-storages.md``"""
 
 import inspect
 
@@ -11,7 +11,7 @@ HEAD = """\
 
 Each of these is a few lines in `tests/seatunnel_storage_api/broken`, and wrong as real storages are wrong. The kit has
 to fail on each, in a test of the promise that it breaks, and to pass on the honest one beside them: a test.
-If you [write a storage](write-a-storage.md), this is what the kit keeps you from.
+If you [write a storage](../start/write-a-storage.md), this is what the kit keeps you from.
 
 | promise | storage | what its author thought |
 |---|---|---|

@@ -172,7 +172,7 @@ def test_every_function_has_a_case_and_stands_on_the_page() -> None:
     )
     words = set(re.findall(r"\w+", " ".join(ALL)))
     assert sorted(set(FUNCTIONS) - words) == sorted(set(elsewhere))
-    page = (Path(__file__).parents[3] / "docs" / "transforms" / "Sql.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "transforms" / "Sql.md").read_text("utf-8")
     assert [name for name in FUNCTIONS if f"`{name}`" not in page] == []
     assert f"a table of {len(ALL)} expressions" in page
 

@@ -67,7 +67,7 @@ def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], si
     """Complete an upload, and check that the object exists.
 
     A server that is killed meanwhile may lose parts, or report success without having the object. If only its answer
-    was lost, it reports that there is no such upload. ``docs/decisions/object-stores.md`` has the measurements.
+    was lost, it reports that there is no such upload. ``docs/design/decisions/object-stores.md`` has the measurements.
 
     Raises:
         FileExistsError: it has to be a ``new`` object, and there is another one.
