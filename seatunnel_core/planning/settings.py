@@ -16,6 +16,7 @@ from seatunnel_core.config import engine_options
 from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
+from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource, PlannedTransform
 from seatunnel_core.planning.programs import possible_groups
 from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
@@ -117,6 +118,7 @@ def spark_settings(
         java_options=java_options(os.environ, jvm_options),
         on_frames=on_frames,
         preloads=_task_modules(job),
+        declared=needed(list(_plugins(job))),
         log_file=log_file,
     )
 

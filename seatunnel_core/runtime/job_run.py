@@ -62,12 +62,17 @@ class JobRun:
         jvm_options: Sequence[str] = (),
         log_file: Path | None = None,
         on_begun: Callable[[], None] | None = None,
+        plane: SparkPlane | None = None,
     ) -> None:
-        """Args:
-        restore: the job exists, and goes on from this; ``None`` for a new one.
-        begin_with: the savepoint of another job that a new one begins with.
-        on_begun: called, from the runtime's thread, when the first restore point is durable: from then on the job
-            can be resumed by its id.
+        """Prepare the run; ``start`` begins it.
+
+        Args:
+            restore: the job exists, and goes on from this; ``None`` for a new one.
+            begin_with: the savepoint of another job that a new one begins with.
+            on_begun: called, from the runtime's thread, when the first restore point is durable: from then on the job
+                can be resumed by its id.
+            plane: an open plane to run on, which stays open, so that several jobs may share it at once and one after
+                the other. The job's own ``spark.*`` options have no effect then. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -81,6 +86,7 @@ class JobRun:
         self._jvm_options = jvm_options
         self._log_file = log_file or log_folder(os.environ) / f"{job_id}.log"
         self._on_begun = on_begun
+        self._plane = plane
         self._report: JobReport | None = None
         self._done = threading.Event()
         self._storage: CheckpointStorage | None = None
@@ -103,7 +109,10 @@ class JobRun:
         Raises:
             ConfigError, JobError, UsageError: what was asked for is not possible; nothing has started.
             CheckpointStorageError: the checkpoint storage cannot be used.
+            PlatformError: the plane that was given is not open.
         """
+        if self._plane is not None:
+            self._plane.require_open()
         config = override_storage(self._engine, self._raw.storage, Problems())
         is_new = self._restore is None and self._begin_with is None
         plan = self._plan(None) if is_new else None
@@ -131,7 +140,8 @@ class JobRun:
             claim=claim,
             engine=self._engine,
             storage=self._storage,
-            plane=SparkPlane(settings),
+            plane=self._plane or SparkPlane(settings),
+            owns_plane=self._plane is None,
             on_begun=self._on_begun,
             on_end=self._end,
             restored=self._restore is not None,

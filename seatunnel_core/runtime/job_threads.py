@@ -65,9 +65,16 @@ class JobThreads:
         on_end: Callable[[JobReport], None],
         restored: bool,
         slots: Reservation | None = None,
+        owns_plane: bool = True,
     ) -> None:
-        """``slots`` bounds the work units that run at once, and the job begins when it has some; without it Spark's own
-        slots do."""
+        """Prepare the threads; ``start`` sets them to work.
+
+        Args:
+            slots: bounds the work units that run at once, and the job begins when it has some; without it Spark's own
+                slots do.
+            owns_plane: whether the job starts the plane and stops it. One that it does not own has been started, and
+                stays as it is.
+        """
         self._job_id = job_id
         self._claim = claim
         self._engine = engine
@@ -77,6 +84,7 @@ class JobThreads:
         self._on_end = on_end
         self._restored = restored
         self._slots = slots
+        self._owns_plane = owns_plane
         self._started_at = wall_clock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="seatunnel-loop", daemon=True)
@@ -125,7 +133,8 @@ class JobThreads:
 
     def _start_spark(self) -> None:
         try:
-            self._plane.start()
+            if self._owns_plane:
+                self._plane.start()
             mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
             slots = None if self._slots is None else self._slots.slots
             dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(self._checkpoints.interval_ms))
@@ -337,7 +346,8 @@ class JobThreads:
         self._kill_and_wait()
         self._place_pool.close()
         self._storage_pool.close()
-        self._plane.give_up()
+        if self._owns_plane:
+            self._plane.give_up()
         if self._spark_starter.ident is not None:
             self._spark_starter.join()  # a Spark that is half started cannot be stopped
         started = self._spark.done() and self._spark.exception() is None
@@ -345,9 +355,9 @@ class JobThreads:
             self._spark.result().close()
         late = self._recorded and started and self._spark.result().lost_packets
         done = self._recorded and not late and all(run.outcome is Outcome.FINISHED for run in self._runs)
-        if last and done:
+        if self._owns_plane and last and done:
             self._plane.leave()
-        else:
+        elif self._owns_plane:
             self._plane.stop()
         if late or self._ended_elsewhere():
             self._clear_late_staging()

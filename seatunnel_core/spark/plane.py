@@ -28,7 +28,7 @@ from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.line import Exchange, Hearing
 from seatunnel_core.spark.program import FramePlan, Program
-from seatunnel_core.spark.shipping import TASK_MODULES, Shipment, modules_in, shipment
+from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK, SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
@@ -105,7 +105,8 @@ class SparkPlane:
         try:
             if not self.shares_disk:
                 self._shipment = shipment(self.context)
-                self._shipment.cover(self.context, self._given_up, TASK_MODULES)
+                own = [module for module in self.settings.preloads if module.startswith(OWN_PACKAGE)]
+                self._shipment.cover(self.context, self._given_up, [*TASK_MODULES, *own], self.settings.declared)
             self._slots = max(1, int(self.context.defaultParallelism))
             host = str(self.context.getConf().get("spark.driver.host", LOOPBACK))
             self._exchange = Exchange(host, str(self.context.getConf().get("spark.driver.bindAddress", host)))
@@ -148,6 +149,10 @@ class SparkPlane:
             self._exchange.close()
             self._exchange = None
         return running
+
+    def require_open(self) -> None:
+        """Raise ``PlatformError`` unless the plane was started and is not stopped."""
+        _ = self.context
 
     @property
     def context(self) -> "SparkContext":

@@ -38,6 +38,9 @@ logger = logging.getLogger("seatunnel.spark")
 TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frame_task", "seatunnel_core.spark.executor_probe")
 """What every task imports, whatever the job."""
 
+OWN_PACKAGE = "seatunnel_core."
+"""How the names of the engine's modules begin: a fresh Python can import those, which nobody knows of a script's."""
+
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
 WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
@@ -105,6 +108,8 @@ class Shipment:
         self._shipped: set[str] = set()
         self._required: set[str] = set()
         self._installed: dict[str, str] = {}
+        self._settled = False
+        """Whether the cluster has once given all the executors that it gives at the start."""
 
     def cover(
         self,
@@ -131,7 +136,9 @@ class Shipment:
             self._covered.update(new)
             required = {*found.compiled, *declared} - self._required
             if required:
-                probe_executors(context, sorted(required), given_up, declared)
+                executors = wait_for_executors(context, given_up, 0.0 if self._settled else _SETTLED_S)
+                self._settled = True
+                probe_executors(context, executors, sorted(required), declared, new)
                 self._required |= required
 
     def _ship(self, context: "SparkContext", found: Imports) -> None:
@@ -213,8 +220,8 @@ def write_archive(archive: Path, packages: dict[str, Path]) -> None:
                     zip_file.write(file, f"{name}/{file.relative_to(path)}")
 
 
-def wait_for_executors(context: "SparkContext", given_up: threading.Event) -> int:
-    """Wait until the cluster has given executors and gives no more, and say how many there are.
+def wait_for_executors(context: "SparkContext", given_up: threading.Event, settled_s: float = _SETTLED_S) -> int:
+    """Wait until the cluster has given executors and no more for ``settled_s`` seconds, and return how many there are.
 
     Raises:
         PlatformError: there is none after the time in Spark's option ``WAIT_OPTION``, the cluster ended the
@@ -229,7 +236,7 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event) -> in
         now = _executors(context)
         if now != known:
             known, since = now, time.monotonic()
-        elif known and time.monotonic() - since > _SETTLED_S:
+        if known and time.monotonic() - since >= settled_s:
             return known
         if not known and not told and waited > _TELL_AFTER_S:
             told = True
@@ -243,20 +250,27 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event) -> in
 
 def probe_executors(
     context: "SparkContext",
+    executors: int,
     modules: Sequence[str],
-    given_up: threading.Event,
     declared: Mapping[str, str] = _NOTHING,
+    preloads: Sequence[str] = (),
 ) -> int:
-    """Have every executor import the modules, and say how many executors answered. ``declared`` says who needs what.
+    """Have each of so many executors import the modules, and return how many answered.
+
+    Args:
+        context: the application's.
+        executors: how many there are.
+        modules: what must be installed there.
+        declared: by module, the plugin that needs it.
+        preloads: what was shipped. The Python workers import it now, and no work unit waits for that.
 
     Raises:
         PlatformError: names each node, each module that it lacks, and the pip line to run there.
     """
-    executors = wait_for_executors(context, given_up)
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)
     for _ in range(3):
-        answers = base.mapPartitionsWithIndex(partial(probe, tuple(modules), _PROBE_PAUSE_S)).collect()
+        answers = base.mapPartitionsWithIndex(partial(probe, tuple(modules), _PROBE_PAUSE_S, tuple(preloads))).collect()
         lacking = {(a["node"], a["python"]): a["missing"] for a in answers if a["missing"]}
         if lacking:
             told = (what_to_do(*where, missing, declared) for where, missing in sorted(lacking.items()))

@@ -20,6 +20,8 @@ from watched import Numbers, numbers_program, numbers_unit, staged_numbers
 
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.spark import shipping
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import WAIT_OPTION
@@ -126,6 +128,34 @@ def test_jobs_of_one_process_share_what_is_shipped(master: str, tmp_path: Path) 
             assert staged_numbers(tmp_path / folder, [results[0].committables["folder"]]) == list(range(10))
     finally:
         application.stop()
+
+
+def test_a_cluster_is_asked_once_for_all_jobs_on_a_plane(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of imports, the shipment and the probe cost 2.6 s, and each job paid for them."""
+    from tests.spark.hosted import csv_to_parquet, run_of  # not for the tasks, which import this module
+
+    plane = SparkPlane(settings(master, bare_python(tmp_path / "bare", "pyarrow", "numpy", "numpy.libs"), tmp_path))
+    plane.start()
+    try:
+        with run_of(csv_to_parquet(tmp_path, "first"), tmp_path, plane, "first") as run:
+            run.start()
+            assert run.wait(120) is not None
+        for name in ("imports_of", "wait_for_executors", "probe_executors", "write_archive"):
+            monkeypatch.setattr(shipping, name, None)
+        names = ["second", "third", "fourth"]
+        runs = [run_of(csv_to_parquet(tmp_path, name), tmp_path, plane, name) for name in names]
+        for run in runs:
+            run.start()
+        reports = [run.wait(120) for run in runs]
+        for run in runs:
+            run.close()
+        assert [report and report.outcome for report in reports] == [JobOutcome.FINISHED] * 3
+        for name in ["first", *names]:
+            assert column(tmp_path / name, "id") == list(range(100))
+    finally:
+        plane.stop()
 
 
 def test_an_executor_without_pyarrow_is_named_with_the_pip_line(master: str, tmp_path: Path) -> None:

@@ -76,7 +76,11 @@ class SparkSettings:
     """Whether a pipeline takes the DataFrame path, so that the JVM moves rows."""
 
     preloads: tuple[str, ...] = ()
-    """Modules that tasks import; where they run beside the driver, it is done once for all of them."""
+    """Modules that tasks import: once for all tasks that run beside the driver. On a cluster each Python worker imports
+    the engine's own among them before the first work unit."""
+
+    declared: Mapping[str, str] = field(factory=dict)
+    """What must be installed where tasks run, by module, with the plugin that needs it."""
 
     log_file: Path | None = None
     """Takes what Spark, Java and the Python workers print; ``None`` puts it into the cache folder."""

@@ -147,7 +147,7 @@ def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path:
     """What a notebook does: runs in one process, two at a time, too, and one more after the JVM has died."""
     code = f"""
         import os, signal, sys, time
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        sys.path.insert(0, {str(Path(__file__).parents[1])!r})
         from pathlib import Path
         from pyspark import SparkContext, cloudpickle
         import watched
