@@ -1,4 +1,4 @@
-"""The schema of Avro for the columns of a table: messages hold the bare record, without the schema before it."""
+"""The Avro schema for the columns of a table; messages contain the bare record, without its schema."""
 
 from typing import Any
 
@@ -26,10 +26,12 @@ _PLAIN: dict[pa.DataType, Any] = {
 
 
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
-    """A record with a field for each column: ``["null", type]``, or the type alone where ``nullable = false``.
+    """Return the schema of a record with a field for each column.
+
+    The type of a field is ``["null", type]``, or the type alone where the column is not nullable.
 
     Raises:
-        ConnectorError: a column has a type that Avro has not; names it.
+        ConnectorError: Avro has no type for a column.
     """
     return _record("SeaTunnelRow", list(columns))
 

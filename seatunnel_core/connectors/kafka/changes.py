@@ -1,4 +1,4 @@
-"""Messages that tell changes of a database's table: what Canal, Debezium, Maxwell and OGG write, as rows with kinds."""
+"""Change messages of Canal, Debezium, Maxwell and OGG, decoded into rows with kinds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from seatunnel_core.rows.kind import RowKind
 
 Change = tuple[RowKind, Mapping[str, Any]]
 Changed = Callable[[Mapping[str, Any], Mapping[str, str]], list[Change]]
-"""The rows of a message, and what ``debezium_record_table_filter`` says."""
+"""Returns the changes in a message; the second argument is ``debezium_record_table_filter``."""
 
 
 def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
-    """``{data: […], old: […], type: UPDATE}``: ``old`` has those columns that were others before."""
+    """Decode ``{data: […], old: […], type: UPDATE}``; ``old`` has the previous values of the changed columns."""
     if message.get("isDdl"):
         return []
     kind = message["type"]
@@ -28,7 +28,7 @@ def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
 
 
 def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
-    """``{before, after, op}``, alone or as the ``payload`` beside a ``schema``."""
+    """Decode ``{before, after, op}``, alone or as the ``payload`` beside a ``schema``."""
     if "payload" in message:
         message = message["payload"]
     kind = message["op"]
@@ -40,13 +40,13 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
         return _updated(_there(message, "before"), _there(message, "after"))
     if kind == "d":
         return [(RowKind.DELETE, _there(message, "before"))]
-    if kind in ("t", "m"):  # a table was emptied; somebody left a note
+    if kind in ("t", "m"):  # a truncated table; a message of the application
         return []
     raise ValueError(f"'op' is c, r, u or d, found {str(kind)[:40]!r}")
 
 
 def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
-    """``{type: update, data: {…}, old: {…}}``."""
+    """Decode ``{type: update, data: {…}, old: {…}}``."""
     kind = str(message["type"])
     if kind in ("insert", "bootstrap-insert"):
         return [(RowKind.INSERT, message["data"])]
@@ -60,7 +60,7 @@ def _maxwell(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
 
 
 def _ogg(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
-    """``{op_type: U, before: {…}, after: {…}}``."""
+    """Decode ``{op_type: U, before: {…}, after: {…}}``."""
     kind = message["op_type"]
     if kind == "I":
         return [(RowKind.INSERT, _there(message, "after"))]

@@ -1,4 +1,4 @@
-"""The brokers, as one source or sink reaches them: its clients, what the driver asks, and what their errors mean."""
+"""The brokers as one source or sink uses them: its clients, the driver's queries, and the meaning of errors."""
 
 import logging
 import time
@@ -12,11 +12,11 @@ from seatunnel_core.connectors.kafka.settings import secrets
 from seatunnel_core.errors import ConnectorError, UsageError
 
 LOOK_S = 10.0
-"""How long brokers may be out of reach until an error says so."""
+"""How long brokers may be unreachable before an error is raised."""
 
 COMMIT_S = 30.0
-"""As long for the offsets of a group: behind the last checkpoint of a job nobody tells them again, and what its group
-was not told, the next job of the group reads once more."""
+"""The same for committing the offsets of a group. They are not committed again after the last checkpoint of a job, so
+the next job of the group would read the last messages once more."""
 
 _STEP_S = 1.0
 TASK_MODULES = ("confluent_kafka",)
@@ -28,18 +28,21 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Cluster:
-    """Picklable; has no connection of its own."""
+    """A Kafka cluster and the settings for its clients; picklable, without a connection of its own."""
 
     servers: str
+    """The option ``bootstrap.servers``."""
+
     settings: Mapping[str, str] = field(repr=False)
-    """Of librdkafka, beside the servers."""
+    """The other settings of librdkafka."""
 
     @property
     def names(self) -> str:
+        """The name of the cluster in messages."""
         return f"Kafka at {self.servers}"
 
     def hide(self, text: str) -> str:
-        """The text without any secret, wherever it stands in it."""
+        """Return the text with ``***`` in place of each secret."""
         for secret in sorted(secrets(self.settings), key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
@@ -47,19 +50,26 @@ class Cluster:
     # -- clients --------------------------------------------------------------------------------------------------
 
     def consumer(self, told: "Told", **more: Any) -> Any:
-        """A consumer that commits nothing. ``told`` hears of what goes wrong in its background."""
+        """Create a consumer that does not commit offsets by itself.
+
+        Args:
+            told: Collects the errors of the consumer's background threads.
+            more: Further settings.
+        """
         import confluent_kafka
 
         more = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", **more}
         return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, told)
 
     def producer(self, told: "Told", **more: Any) -> Any:
+        """Create an idempotent producer; the arguments are as for ``consumer``."""
         import confluent_kafka
 
         more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}
         return self._made(confluent_kafka.Producer, more, told)
 
     def admin(self, told: "Told") -> Any:
+        """Create an admin client; ``told`` collects the errors of its background threads."""
         from confluent_kafka.admin import AdminClient
 
         return self._made(AdminClient, {}, told)
@@ -81,31 +91,38 @@ class Cluster:
         except (confluent_kafka.KafkaException, ValueError, TypeError) as error:
             raise UsageError(f"option 'kafka.config': {self.hide(_reason(error))}") from None
 
-    # -- what went wrong ------------------------------------------------------------------------------------------
+    # -- errors ---------------------------------------------------------------------------------------------------
 
     def failed(self, kind: Callable[[str], E], what: str, error: BaseException, told: "Told | None" = None) -> E:
-        """The error for what a client says; retryable when it may pass."""
+        """Return an error of ``kind`` for an exception of a client, with whether a retry may help.
+
+        Args:
+            kind: The class of the error.
+            what: What failed.
+            error: The exception.
+            told: The errors of the client's background threads, whose worst one is preferred as the reason.
+        """
         why = told.worst if told is not None and told.worst is not None else _error(error)
         told_reason = _reason(error) if why is None else _advice(why)
         found = kind(f"{self.names}: {what}: {self.hide(told_reason)}")
         found.retryable = why is not None and _may_pass(why)
         return found
 
-    # -- what the driver asks -------------------------------------------------------------------------------------
+    # -- queries of the driver ------------------------------------------------------------------------------------
 
     def topics(self) -> Mapping[str, Any]:
-        """What the brokers tell of all topics, by name.
+        """Return the metadata of all topics, by name.
 
         Raises:
-            ConnectorError: they cannot be reached, or do not take us; says why.
+            ConnectorError: The brokers cannot be reached, or reject the client.
         """
-        return self._told_in_time()
+        return self._listed()
 
     def topic(self, name: str) -> Any:
-        """What the brokers tell of one topic; ``None`` when it is not there."""
+        """Return the metadata of a topic; ``None`` when it does not exist."""
         import confluent_kafka
 
-        found = self._told_in_time().get(name)  # of all of them: some brokers make a topic that is asked for by name
+        found = self._listed().get(name)  # all topics are listed, as some brokers create one that is asked for by name
         if found is None or (
             found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
         ):
@@ -116,7 +133,7 @@ class Cluster:
             )
         return found
 
-    def _told_in_time(self) -> Mapping[str, Any]:
+    def _listed(self) -> Mapping[str, Any]:
         import confluent_kafka
 
         told = Told()
@@ -133,13 +150,18 @@ class Cluster:
                     raise self.failed(ConnectorError, "it cannot be reached", error, told) from None
 
     def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
-        """The offsets of partitions, by what is asked of each (an ``OffsetSpec``). -1: none is as late."""
+        """Return the offset of each partition for an ``OffsetSpec``; -1 where no message is as late as its timestamp.
+
+        Args:
+            asked: An ``OffsetSpec`` for each ``TopicPartition``.
+            committed: Whether messages of open transactions are left out.
+        """
         return _patiently(lambda: self._offsets(asked, committed=committed))
 
     def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
         from confluent_kafka import IsolationLevel
 
-        admin = self.admin(Told())  # what it was asked goes with it
+        admin = self.admin(Told())  # a new client: pending requests end with it
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
         return {
@@ -148,8 +170,10 @@ class Cluster:
         }
 
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
-        """The offsets that a group has, of the partitions of which it has any. A group that is asked for the first time
-        has nobody yet who answers for it, for some seconds."""
+        """Return the committed offsets of a group, for those partitions that have one.
+
+        It retries, as a new group has no coordinator for some seconds.
+        """
         return _patiently(lambda: self._committed(group, places))
 
     def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
@@ -174,7 +198,7 @@ class Cluster:
         return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Move the offsets of a group."""
+        """Commit offsets for a group."""
         _patiently(lambda: self._commit(group, offsets), COMMIT_S)
 
     def _commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -191,7 +215,7 @@ class Cluster:
             consumer.close()
 
     def setting(self, topic: str, name: str) -> str | None:
-        """A setting of a topic; ``None`` when the brokers do not tell us."""
+        """Return a setting of a topic; ``None`` when the brokers do not allow reading it."""
         from confluent_kafka.admin import ConfigResource
 
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
@@ -200,7 +224,7 @@ class Cluster:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
             return value
-        except Exception as error:  # it may be forbidden, and only serves to tell earlier what is wrong
+        except Exception as error:  # it may be forbidden, and only serves to report a mistake earlier
             _log.debug("the setting %s of %s is not known: %s", name, topic, error)
             return None
 
@@ -212,7 +236,7 @@ class Cluster:
 
 
 def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
-    """Ask again for a while where what stands in the way may pass."""
+    """Retry for a while after errors for which a retry may help."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -224,11 +248,11 @@ def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
 
 
 class Told(list[Any]):
-    """The errors that a client met in its background, in order."""
+    """The errors of a client's background threads, in order."""
 
     @property
     def worst(self) -> Any:
-        """The one that says why nothing goes on: one that will not pass, else the last that names a reason."""
+        """The error that explains a failure: the first for which no retry helps, else the last that names a reason."""
         final = [error for error in self if not _may_pass(error)]
         named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
         return (final or named[-1:] or [None])[0]
@@ -296,12 +320,12 @@ _ADVICE = {
 
 
 def _may_pass(error: Any) -> bool:
-    """Whether what a ``KafkaError`` tells may be gone when it is tried again."""
+    """Return whether a retry may help after a ``KafkaError``."""
     return bool(error.retriable()) or error.name() in _PASSING
 
 
 def _error(error: BaseException) -> Any:
-    """The ``KafkaError`` in an exception of the client, if there is one."""
+    """Return the ``KafkaError`` in an exception of the client, or ``None``."""
     found = error.args[0] if error.args else None
     return found if hasattr(found, "retriable") else None
 
@@ -317,4 +341,5 @@ def _advice(error: Any) -> str:
 
 
 def places_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
+    """Return the partitions of a topic as pairs, sorted."""
     return [(topic, partition) for partition in sorted(partitions)]

@@ -21,7 +21,7 @@ from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""The column of messages whose columns nobody declares."""
+"""The column of messages when the job declares none."""
 
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 """The rows of one message, with their kinds."""
@@ -29,15 +29,15 @@ Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 
 @frozen(kw_only=True)
 class Decoder:
-    """Reads the messages of one table."""
+    """The decoder of the messages of one table."""
 
     schema: TableSchema
     format: str
     declared: bool
-    """Whether the job gives columns."""
+    """Whether the job declares columns."""
 
     delimiter: str = ","
-    """Of text: a regular expression, or one text (``file/delimiter_pattern.py``)."""
+    """The delimiter of the format ``text``: a regular expression, or one text (``file/delimiter_pattern.py``)."""
 
     ragged: bool = True
     """Whether a text may have more or fewer fields than there are columns."""
@@ -45,7 +45,7 @@ class Decoder:
     table_filter: Mapping[str, str] = field(factory=dict)
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
-        """The rows of messages, in order; bad ones go to ``context.skip``."""
+        """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""
         rows = self._fast(messages) if self.format == "json" and self.declared else None
         if rows is None:
             yield from self._careful(messages, context)
@@ -53,11 +53,11 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """An empty text is null, unless it is a text that is wanted; but empty bytes of JSON are such."""
+        """Return a converter that makes null of an empty text, except for columns of texts, and of bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any]) -> pa.RecordBatch | None:
-        """``None`` when this way cannot read the messages, or would read them differently."""
+        """Return the rows by Arrow's JSON reader; ``None`` when it cannot read them, or would read them differently."""
         values = [message.value() for message in messages]
         if not all(values):
             return None
@@ -96,7 +96,7 @@ class Decoder:
         value = message.value()
         where = f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
         if value is None:
-            if self.format in CHANGES:  # behind each delete, for those who compact the topic
+            if self.format in CHANGES:  # a tombstone behind each delete, for topics that are compacted
                 return []
             raise RowError(f"{where}: the message has a key and no value, and is no row")
         try:
@@ -119,7 +119,7 @@ class Decoder:
         return self._avro() if self.format == "avro" else _object
 
     def _text(self, value: bytes) -> Rows:
-        """As many fields as there are columns; more are left out, and what is missing is null."""
+        """Split a line into fields; surplus fields are dropped, and missing ones are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
             raise ValueError(f"it has {len(fields)} fields, and the schema {len(self.schema.columns)} columns")

@@ -1,4 +1,4 @@
-"""Makes messages of rows: their values in a format, their keys, and into which partition they go."""
+"""Encode rows as messages: the value in a format, the key, and the partition."""
 
 import io
 import zlib
@@ -20,7 +20,7 @@ Message = tuple[str, int, bytes | None, bytes]
 """Topic, partition (-1: the client chooses), key and value."""
 
 _OVERHEAD = 200
-"""Bytes of a batch of one message beside key and value, at most: a message that is as large as the limit is refused."""
+"""The most bytes of a batch of one message besides key and value; the brokers' limit applies to the batch."""
 
 _ADDED: dict[str, tuple[bytes, bytes]] = {
     "canal_json": (b'{"data":[', b'],"type":"INSERT"}'),
@@ -34,17 +34,19 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""What stands around a row that was inserted or is new, and around one that was deleted or is old: an update is two
-messages."""
+"""The texts around an inserted row, and around a deleted one. An update is two messages, one for the old and one for
+the new."""
 
 
 @frozen(kw_only=True)
 class Encoder:
-    """As the options of a sink say. Picklable."""
+    """The encoding that the options of a sink ask for; picklable."""
 
     topic: str
+    """The name of the topic, unless ``topic_column`` is set."""
+
     topic_column: str | None
-    """``topic`` is the topic's name unless this names a column that has it."""
+    """The column that has the name of the topic."""
 
     format: str
     delimiter: str
@@ -52,13 +54,13 @@ class Encoder:
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """How many bytes a message may have, of topics that are known; those of ``""`` for all others."""
+    """The largest size of a message in bytes for each known topic; that of ``""`` for all others."""
 
     partitions: Mapping[str, int] = field(factory=dict)
-    """How many partitions a topic has, of those that are known."""
+    """The number of partitions of each known topic."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` unless the columns are there and fit."""
+        """Raise ``SinkError`` unless the columns that options name exist and the format can encode all columns."""
         names = schema.columns.names
         for option, column in (
             *(("partition_key_fields", name) for name in self.key_columns),
@@ -81,10 +83,10 @@ class Encoder:
             raise SinkError(f"the table {schema.table}: {error}") from None
 
     def messages(self, batch: Batch) -> list[Message]:
-        """The messages of some rows, in order.
+        """Return the messages of a batch, in order.
 
         Raises:
-            RowError: a row cannot be one; names it.
+            RowError: A row cannot be encoded, or its message is too large.
         """
         rows = batch.rows
         if not rows.num_rows:
@@ -183,7 +185,7 @@ def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
 
 
 def _avro_value(value: Any, kind: pa.DataType) -> Any:
-    """A value with objects for maps, which Arrow gives as lists of pairs, at any depth."""
+    """Return a value with dicts for maps, which Arrow gives as lists of pairs, at any depth."""
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_struct(kind):
@@ -197,7 +199,7 @@ def _avro_value(value: Any, kind: pa.DataType) -> Any:
 
 
 def _lines(format: str, delimiter: str, rows: pa.RecordBatch) -> list[bytes]:
-    """One text for each row: neither format has a line end inside of one."""
+    """Return the encoded rows; JSON and text have no line end inside of a row, so each is a line."""
     stream = pa.BufferOutputStream()
     style = FileStyle(format=format, delimiter=delimiter)
     writer = style.open(stream, rows.schema)

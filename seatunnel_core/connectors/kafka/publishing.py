@@ -1,8 +1,8 @@
-"""Sends what is staged, in transactions that also write down which files they sent.
+"""Send staged messages in transactions that also record which files they sent.
 
-A sink of a pipeline has a topic of its own for that, and one transactional id. Whoever begins to use the id ends what
-another one had under way with it, and shuts that one out. Then it reads the topic: it knows what was sent, and whether
-an engine with a newer epoch goes on with the job.
+Each sink of a pipeline has a commit topic for these records, and one transactional id. An engine that initializes the
+id aborts the open transaction of the previous engine, and fences it. Then it reads the topic to learn what was sent,
+and whether an engine with a newer epoch has taken over the job.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ from seatunnel_core.errors import CommitError, SinkError, StoredValueError
 from seatunnel_core.work.committable import Committable
 
 TIMEOUT_MS = 600_000
-"""After so long brokers end a transaction, which has some seconds to do. They allow 15 minutes by default."""
+"""The time after which brokers abort a transaction, which takes some seconds; their default limit is 15 minutes."""
 
 _AT_ONCE = 300_000
-"""Messages of a transaction, as far as whole files allow: those of a file are sent together."""
+"""The most messages of a transaction, unless a single file has more; files are sent whole."""
 
 MARKS = 10_000
-"""So many transactions of an engine stay written down, at least."""
+"""The least number of records of an engine's transactions that stay in the commit topic."""
 
 _PATIENCE_S = 60.0
 
@@ -42,19 +42,19 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Mark:
-    """What one transaction wrote down."""
+    """The record of one transaction in the commit topic."""
 
     offset: int
     epoch: int
-    """Of the engine that sent it."""
+    """The epoch of the engine that sent it."""
 
     files: tuple[str, ...]
-    """Names of staged files; none when the engine only began."""
+    """The names of the staged files that were sent; none for the record with which an engine starts."""
 
 
 @define
 class _Engine:
-    """What a process has while it is the one that sends for a sink."""
+    """The producer and the state of the process that sends for a sink."""
 
     producer: Any
     told: Told
@@ -63,15 +63,15 @@ class _Engine:
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
-    """Where the last marks of this engine are."""
+    """The offsets of the last records of this engine."""
 
     count: int = 0
-    """How many transactions it has sent."""
+    """The number of transactions that it has sent."""
 
 
 @frozen(kw_only=True)
 class Publishing:
-    """A sink of one pipeline, in the driver."""
+    """The operations of a sink of one pipeline on its commit topic, in the driver."""
 
     cluster: Cluster
     target: Target
@@ -80,21 +80,22 @@ class Publishing:
 
     @property
     def who(self) -> str:
+        """The pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Kafka"
 
     @property
     def name(self) -> str:
-        """Of the topic and of the transactions."""
+        """The name of the commit topic, which is also the transactional id."""
         key = f"{self.context.job_id}/{self.context.pipeline_id}/{self.context.sink_ordinal}"
         return f"{self.prefix}-commits-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
-    # -- who sends ------------------------------------------------------------------------------------------------
+    # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def make_topic(self) -> None:
-        """Make the topic if it is not there.
+        """Create the commit topic if it does not exist.
 
         Raises:
-            SinkError: it cannot be made, or it was there before and is gone.
+            SinkError: It cannot be created, or staged files show that it existed before.
         """
         from confluent_kafka import KafkaError
         from confluent_kafka.admin import NewTopic
@@ -120,10 +121,10 @@ class Publishing:
             time.sleep(0.05)
 
     def begin(self) -> _Engine:
-        """Shut out who was there before, and learn what was sent.
+        """Fence the previous engine, and read what was sent.
 
         Raises:
-            CommitError: a newer engine goes on with the job, or its job has ended.
+            CommitError: A newer engine has taken over the job, or the job has ended.
         """
         from confluent_kafka import KafkaException
 
@@ -152,7 +153,7 @@ class Publishing:
         return engine
 
     def marks(self) -> Iterator[Mark]:
-        """What is written down and committed, in order."""
+        """Yield the committed records of the commit topic, in order."""
         settings = {key: value for key, value in self.cluster.settings.items() if key != "isolation.level"}
         cluster = evolve(self.cluster, settings=settings)
         first, end = self._bounds(cluster)
@@ -172,7 +173,7 @@ class Publishing:
                     ) from error
 
     def sent(self) -> set[str]:
-        """The ids of the committables that are written down as sent; nobody is shut out."""
+        """Return the ids of the committables that are recorded as sent, without fencing another engine."""
         if self.cluster.topic(self.name) is None:
             return set()
         units = (owner(name, self.context.job_id) for mark in self.marks() for name in mark.files)
@@ -189,10 +190,15 @@ class Publishing:
     # -- sending --------------------------------------------------------------------------------------------------
 
     def commit(self, engine: _Engine, committables: Sequence[Committable], *, again: bool) -> None:
-        """Send what has not been sent yet, and remove it from the staging folder.
+        """Send the staged files that are not recorded as sent, and remove all of them from the staging folder.
+
+        Args:
+            engine: The result of ``begin``.
+            committables: The committables of one checkpoint.
+            again: Whether they may have been committed before.
 
         Raises:
-            CommitError: what stands in the way.
+            CommitError: A file is missing or cannot be sent, or is recorded as sent although ``again`` is false.
         """
         files = [file for committable in committables for file in staged_files(committable, self.target)]
         done, left = self._sorted(engine, files, again=again)
@@ -204,7 +210,7 @@ class Publishing:
     def _sorted(
         self, engine: _Engine, files: Sequence[StagedFile], *, again: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
-        """Those that were sent, and those that were not with where they are."""
+        """Return the files that were sent, and those that were not with their paths."""
         done: list[StagedFile] = []
         left: list[tuple[StagedFile, str]] = []
         for file in files:
@@ -238,14 +244,14 @@ class Publishing:
                     _produce(producer, *message)
             _produce(producer, self.name, 0, None, mark, on_delivery=_noting(engine.own))
             producer.commit_transaction(TIMEOUT_MS / 1000)
-            producer.poll(0)  # tells the places of marks
+            producer.poll(0)  # delivers the offset of the record to ``engine.own``
         except (KafkaException, OSError, pa.ArrowInvalid) as error:
             self._give_up(producer)
             raise self._failed("staged rows cannot be sent", error, told) from None
         self._trim(engine)
 
     def _give_up(self, producer: Any) -> None:
-        """The next one who begins ends the transaction, too."""
+        """Try to abort the transaction; the next ``begin`` aborts it, too."""
         from confluent_kafka import KafkaException
 
         try:
@@ -262,7 +268,7 @@ class Publishing:
     # -- forgetting -----------------------------------------------------------------------------------------------
 
     def sweep(self, engine: _Engine, keep: frozenset[str]) -> None:
-        """Forget what was sent before, as far as no checkpoint names it."""
+        """Delete the records of what was sent before, as far as no checkpoint names it."""
         needed = [
             mark.offset
             for mark in engine.marks
@@ -272,7 +278,7 @@ class Publishing:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
     def _trim(self, engine: _Engine) -> None:
-        """In an engine that runs for months."""
+        """Delete old records from time to time, in an engine that runs for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
             self._forget_below(engine.own[0])
@@ -288,7 +294,7 @@ class Publishing:
             _log.debug("%s: what was sent before stays written down: %s", self.who, error)
 
     def remove_topic(self) -> None:
-        """The job is recorded as ended."""
+        """Delete the commit topic, once the job is recorded as ended."""
         admin = self.cluster.admin(Told())
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)
@@ -297,7 +303,7 @@ class Publishing:
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
-    """Files that are sent together, in order: a transaction must not take long."""
+    """Yield the files of each transaction, in order; the number of messages limits how long a transaction takes."""
     group: list[tuple[StagedFile, str]] = []
     rows = 0
     for file, path in left:
@@ -312,7 +318,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """How many messages a file has; 0 for one that cannot be read, which its transaction will tell."""
+    """Return the number of messages in a file; 0 for one that cannot be read, as its transaction reports that."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

@@ -1,4 +1,4 @@
-"""Reads the messages of a range of offsets of one partition, the same ones each time."""
+"""Read the messages of a range of offsets of one partition; the same range gives the same messages each time."""
 
 import threading
 import time
@@ -11,17 +11,19 @@ from seatunnel_core.connectors.kafka.cluster import Cluster, Told
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _AT_ONCE = 5_000
-"""How many messages are asked of the client at a time."""
+"""The most messages that are requested from the client at a time."""
 
 _WAIT_S = 0.25
 _MOST_IDLE = 8
-"""So many consumers are kept for the next ranges."""
+"""The most consumers that are kept for later ranges."""
 
 
 @frozen(kw_only=True)
 class Range:
-    """Offsets of one partition, from ``start`` to below ``end``. Not every offset has a message: the marks of
-    transactions have none, nor what compaction took away."""
+    """The offsets of one partition from ``start`` up to, but without, ``end``.
+
+    Not every offset has a message: the markers of transactions and compacted offsets have none.
+    """
 
     topic: str
     partition: int
@@ -34,7 +36,7 @@ class Range:
 
 @define
 class _Idle:
-    """The consumers of this process that nobody uses now."""
+    """The idle consumers of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
     kept: list[tuple[Any, Any, Told]] = field(factory=list)
@@ -65,7 +67,7 @@ _idle = _Idle()
 
 
 def forget() -> None:
-    """Close what is kept, as the end of the process does."""
+    """Close the idle consumers."""
     with _idle.lock:
         kept, _idle.kept = _idle.kept, []
     for _, consumer, _ in kept:
@@ -73,11 +75,16 @@ def forget() -> None:
 
 
 def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
-    """The messages of a range, some at a time, in order.
+    """Yield the messages of a range in lists, in order.
+
+    Args:
+        cluster: The brokers.
+        wanted: The range.
+        patience_s: How long to wait for the next message.
 
     Raises:
-        SourceChangedError: the first of them are not there any more.
-        SourceError: they cannot be had; retryable when that may pass.
+        SourceChangedError: The first offsets of the range do not exist any more.
+        SourceError: They cannot be read; retryable when a retry may help.
     """
     consumer, told = _idle.take(cluster)
     done = False
@@ -119,7 +126,7 @@ def _read(cluster: Cluster, consumer: Any, told: Told, wanted: Range, patience_s
 
 
 def _next(message: Any, error: Any) -> int:
-    """The offset behind a message, or where the partition ends as far as it can be read now."""
+    """Return the offset behind a message, or at the end of the partition as far as it can be read now."""
     from confluent_kafka import KafkaError
 
     if error is None:
@@ -128,7 +135,7 @@ def _next(message: Any, error: Any) -> int:
 
 
 def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
-    """Whether an error in the place of a message ends the reading."""
+    """Raise an error for one that came in place of a message, unless reading can go on."""
     from confluent_kafka import KafkaError, KafkaException
 
     if error.code() == KafkaError._PARTITION_EOF:

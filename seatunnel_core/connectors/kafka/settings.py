@@ -1,4 +1,4 @@
-"""``kafka.config`` as librdkafka understands it: names of Kafka's client in Java are translated, or refused by name."""
+"""Translate ``kafka.config`` from the names of Kafka's Java client to those of librdkafka, or reject it by name."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ WITHOUT_EFFECT = {
     "allow.auto.create.topics",
     "auto.offset.reset",  # the source looks for it by itself
 }
-"""What only Kafka's client in Java knows, or what the engine does in its own way."""
+"""Settings that only the Java client has, or that the engine replaces by a mechanism of its own."""
 
 _REFUSED = {
     "group.id": "write consumer.group beside kafka.config",
@@ -56,10 +56,10 @@ _ENTRY = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|
 
 
 def translated(written: Mapping[str, str]) -> dict[str, str]:
-    """The settings of librdkafka.
+    """Return the settings for librdkafka.
 
     Raises:
-        UsageError: names one that cannot be had here, and says what to write.
+        UsageError: A setting is not supported; the message shows what to write instead.
     """
     found: dict[str, str] = {}
     for key, value in written.items():
@@ -83,7 +83,7 @@ def translated(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets(settings: Mapping[str, str]) -> list[str]:
-    """The values that no message may show."""
+    """Return the values that no message may show."""
     return [value for key, value in settings.items() if _SECRET.search(key) and value]
 
 
@@ -103,7 +103,7 @@ def _pem(key: str, value: str) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """What ``sasl.jaas.config`` says. Its text is a secret, so no message has any of it."""
+    """Return the settings for ``sasl.jaas.config``. Its text is a secret, so messages do not contain it."""
     entries = {
         found[1].lower(): re.sub(r"\\(.)", r"\1", next(each for each in found.groups()[1:] if each is not None))
         for found in _ENTRY.finditer(jaas)

@@ -1,4 +1,4 @@
-"""The sink ``Kafka``: rows become messages of topics."""
+"""The sink ``Kafka``: write rows as messages of topics."""
 
 import re
 import threading
@@ -26,12 +26,14 @@ from seatunnel_core.work.committable import Committable
 _COLUMN = re.compile(r"\$\{([^{}]+)\}")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _LARGEST = 1_000_000
-"""What librdkafka sends at most, unless ``message.max.bytes`` says otherwise."""
+"""The default of librdkafka's ``message.max.bytes``."""
 
 
 class KafkaSink(Sink):
-    """With ``semantics = EXACTLY_ONCE`` rows are staged in files, and sent in transactions that also write down which
-    files they sent. Otherwise tasks send them at once."""
+    """With ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions; else tasks send at once.
+
+    The transactions also record which files they sent.
+    """
 
     identifier: ClassVar[str] = "Kafka"
     tells_rows_apart = True
@@ -71,7 +73,7 @@ class KafkaSink(Sink):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """A staged message has its topic with it; what was sent is written down below the prefix."""
+        """The brokers, the staging folder and the prefix of the commit topic; a staged message has its own topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
@@ -81,7 +83,7 @@ class KafkaSink(Sink):
     # -- at the start ---------------------------------------------------------------------------------------------
 
     def prepare(self, context: SinkContext) -> None:
-        """The brokers take us, and the topic is there, before any row moves."""
+        """Check that the brokers accept the client and that the topic exists, before any row is read."""
         with self._told(context, SinkError):
             self._look()
             if self._stages:
@@ -142,7 +144,7 @@ class KafkaSink(Sink):
         driver = self._of_driver
         with driver.lock, self._told(context, CommitError):
             if again:
-                driver.engines.pop(context, None)  # what was sent, and by whom, is read anew
+                driver.engines.pop(context, None)  # the commit topic is read anew
             try:
                 self._publishing(context).commit(self._engine(context), committables, again=again)
             except BaseException:
@@ -189,7 +191,7 @@ class KafkaSink(Sink):
 
     @contextmanager
     def _told(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
-        """What goes wrong, as an error of this sink."""
+        """Turn errors of the cluster into ``kind``, with the name of this sink."""
         who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:
             yield
@@ -204,7 +206,7 @@ class KafkaSink(Sink):
 
 
 class _Driver:
-    """What only the driver's process has, where several threads use it."""
+    """State that only the driver's process has, shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -212,7 +214,7 @@ class _Driver:
         """The producer of each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:
-        """The producers of earlier epochs, which the next one shuts out."""
+        """Forget the producers of earlier epochs, which the next one fences."""
         with self.lock:
             for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]

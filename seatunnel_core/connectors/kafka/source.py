@@ -31,17 +31,17 @@ from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.work.split import Split
 
 MOST_OFFSETS = 100_000
-"""Of a range."""
+"""The most offsets of a range."""
 
 LEAST_OFFSETS = 1_000
 """Below this a partition is not divided, unless a speed limit asks for it."""
 
 MOST_RANGES = 1_000
-"""So many ranges are found by one look: until they are emitted, they are part of every checkpoint."""
+"""The most ranges that one look finds; until they are emitted, they are part of every checkpoint."""
 
 LOOK_MS = 300
 _MESSAGE_BYTES = 300
-"""A guess: what a split weighs decides about packing only."""
+"""The estimated size of a message. The weight of a split only influences how splits are packed into units."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class KafkaSource(Source):
         self._schema: TableSchema = self._decoder.schema
         self.acknowledges = options[opt.COMMIT]
         self._committed: dict[Place, int] = {}
-        """What the group was told last."""
+        """The offsets that were committed for the group last."""
 
         self._patience_s: float = options[opt.POLL] / 1000
         if self._decoder.format == "avro":
@@ -89,7 +89,7 @@ class KafkaSource(Source):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """An entry takes the servers and ``kafka.config`` from beside, and has the name of its topic."""
+        """Return the options of each entry, with shared servers and ``kafka.config``, and its topic as its table."""
         shared = {key: options[key] for key in cls.beside_tables if options.is_set(key)}
         entries = []
         for entry in super().tables(options):
@@ -109,7 +109,7 @@ class KafkaSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
-        """Known without the brokers, who are asked all the same: ``--check`` is to tell what is wrong there."""
+        """Return the schema, which the options declare; query the brokers so that ``--check`` reports their errors."""
         self.require_input()
         return (self._schema,)
 
@@ -186,7 +186,7 @@ class KafkaSource(Source):
 
 
 _USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
-"""What the documentation of SeaTunnel writes down in each example, and what means nothing here."""
+"""Settings that each example of SeaTunnel's documentation has, for which no warning is logged."""
 
 
 def _decoder(options: Options, starting: Starting) -> Decoder:
@@ -220,7 +220,7 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], planning: Planning) -> list[Range]:
-    """Ranges of all partitions by turns, those of each in order."""
+    """Divide partitions into ranges; they alternate between partitions, and those of one partition are in order."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
     if planning.rows_per_second:
@@ -245,7 +245,7 @@ def _range(body: Item) -> Range:
 
 
 def _known(memory: Item) -> tuple[dict[Place, int], int]:
-    """Where each partition goes on, and when they were listed."""
+    """Return the next offset of each partition, and when the partitions were listed."""
     topics = stored.below(memory, "topics")
     known = {}
     for topic in topics:
@@ -266,7 +266,7 @@ def _remembered(known: Mapping[Place, int], listed_ms: int) -> Item:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """What goes wrong while brokers are asked, as an error of the source."""
+    """Turn errors of queries to the brokers into ``SourceError``."""
     try:
         yield
     except (SourceError, UsageError):

@@ -1,4 +1,4 @@
-"""Where in each partition a job begins and ends: what ``start_mode`` says, and what the brokers have."""
+"""The offsets at which a job starts and ends in each partition, from ``start_mode`` and from the brokers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ Place = tuple[str, int]
 
 @frozen(kw_only=True)
 class Starting:
-    """What the options say of topics, and of the first and the last message."""
+    """The topics in the options of a source, and the positions at which reading starts and ends."""
 
     cluster: Cluster
     topics: tuple[str, ...]
-    """Names; one regular expression when ``pattern``."""
+    """The names of the topics; one regular expression when ``pattern`` is true."""
 
     pattern: bool
     mode: str
     group: str
     reset: str | None
-    """What ``auto.offset.reset`` says: where to begin without an offset of the group."""
+    """The setting ``auto.offset.reset``: where to start in a partition for which the group has no offset."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None
@@ -36,14 +36,14 @@ class Starting:
     """Whether partitions without a leader are left out."""
 
     committed: bool = True
-    """Whether only what is committed is read."""
+    """Whether only messages of committed transactions are read."""
 
     @classmethod
     def of(cls, options: Options, cluster: Cluster) -> "Starting":
-        """As the options of a source say.
+        """Return the positions for the options of a source.
 
         Raises:
-            UsageError: they do not go together.
+            UsageError: Options contradict one another.
         """
         mode, config = options[opt.START], options[opt.CONFIG] or {}
         for needed, wanted in ((opt.START_TIMESTAMP, "timestamp"), (opt.START_OFFSETS, "specific_offsets")):
@@ -79,10 +79,10 @@ class Starting:
     # -- partitions -----------------------------------------------------------------------------------------------
 
     def places(self) -> list[Place]:
-        """All partitions of the topics, sorted.
+        """Return all partitions of the topics, sorted.
 
         Raises:
-            SourceError: a topic is not there, or a partition has no leader.
+            SourceError: A topic does not exist, or a partition has no leader.
         """
         found = self.cluster.topics() if self.pattern else {name: self.cluster.topic(name) for name in self.topics}
         if self.pattern:
@@ -107,10 +107,10 @@ class Starting:
     # -- offsets --------------------------------------------------------------------------------------------------
 
     def starts(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Where each partition is begun at.
+        """Return the offset at which reading starts in each partition.
 
         Raises:
-            SourceError: it cannot be begun there: names the partition, and where it begins and ends.
+            SourceError: The offset does not exist; the message names the first and the last one.
         """
         if self.mode == "earliest":
             return self.firsts(places)
@@ -123,25 +123,26 @@ class Starting:
         return {place: self._checked(place, asked, firsts[place], ends[place]) for place in places}
 
     def firsts(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Return the first offset of each partition."""
         from confluent_kafka.admin import OffsetSpec
 
         return self._asked(places, OffsetSpec.earliest())
 
     def ends(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Behind the last message that is committed now."""
+        """Return the offset behind the last message of each partition that is committed now."""
         from confluent_kafka.admin import OffsetSpec
 
         return self._asked(places, OffsetSpec.latest())
 
     def last(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Where a batch job ends."""
+        """Return the offset before which a batch job ends in each partition."""
         ends = self.ends(places)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:
             return ends
         return {place: min(ends[place], end) for place, end in self._from(places, self.end_timestamp_ms).items()}
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
-        """The first message that is as late; where there is none, the end."""
+        """Return the offset of the first message that is at least as late; the end where there is none."""
         from confluent_kafka.admin import OffsetSpec
 
         found = self._asked(places, OffsetSpec.for_timestamp(moment_ms or 0))
@@ -159,7 +160,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """The offsets of the group, and where it has none, what is said for that."""
+        """Return the offsets of the group, with those of ``auto.offset.reset`` where it has none."""
         found = dict(self.cluster.committed(self.group, places))
         for place in places:
             gone = place in found and not firsts[place] <= found[place] <= ends[place]

@@ -1,4 +1,4 @@
-"""What a task does with messages: send them at once, or keep them in files until their checkpoint is complete."""
+"""The writers of messages: one sends them at once, one stages them in files until their checkpoint is complete."""
 
 import os
 import threading
@@ -17,16 +17,16 @@ from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 
 STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
-"""The columns of a staged file, whose rows are messages."""
+"""The columns of a staged file, in which each row is a message."""
 
 FILE_BYTES = 16 << 20
-"""A file of so much is closed, and the next one begun: a transaction sends whole files."""
+"""The size at which a file is closed and the next one is begun; a transaction sends whole files."""
 
 FILE_MESSAGES = 100_000
 
 
 class _Known:
-    """The topics that rows name: each is looked for once, before anything is sent to it."""
+    """An encoder that looks up each topic that a row names once, before a message is sent to it."""
 
     def __init__(self, cluster: Cluster, encoder: Encoder) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class _Known:
 
 
 class StagingWriter(SinkWriter):
-    """Files of messages in the staging folder."""
+    """A writer that stages messages in files."""
 
     def __init__(self, target: Target, cluster: Cluster, encoder: Encoder, context: WriterContext) -> None:
         self._target = target
@@ -122,7 +122,7 @@ class StagingWriter(SinkWriter):
 
 
 class DirectWriter(SinkWriter):
-    """Sends at once. ``finish`` returns when the brokers have all of it."""
+    """A writer that sends messages at once; ``finish`` returns when the brokers have acknowledged all of them."""
 
     def __init__(self, who: str, cluster: Cluster, encoder: Encoder) -> None:
         self._who = who
@@ -159,13 +159,14 @@ class DirectWriter(SinkWriter):
 
 @define
 class Sending:
-    """A producer, and what became of its messages."""
+    """A producer, and the errors of its messages."""
 
     producer: Any
     told: Told
     errors: list[Any] = field(factory=list)
 
     def send(self, topic: str, partition: int, key: bytes | None, value: bytes) -> None:
+        """Queue a message; wait while the queue is full."""
         while True:
             try:
                 self.producer.produce(topic, value, key, partition, on_delivery=self._delivered)
@@ -174,7 +175,7 @@ class Sending:
                 self.producer.poll(0.1)
 
     def told_of(self, error: Any) -> Told | None:
-        """What the client met in its background, where the error says no more than that time is over."""
+        """Return the errors of the background threads where the error itself is only a timeout, else ``None``."""
         return self.told if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
 
     def _delivered(self, error: Any, _: Any) -> None:
@@ -184,7 +185,7 @@ class Sending:
 
 @define
 class _Idle:
-    """The producers of this process that nobody uses now."""
+    """The idle producers of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
     kept: list[tuple[Any, Sending]] = field(factory=list)
