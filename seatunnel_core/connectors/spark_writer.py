@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from attrs import evolve
 
 from seatunnel_core.config.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
-from seatunnel_core.config.problem import nearest
 from seatunnel_core.connectors import spark_reader as of_source
+from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.filesystems.local import absolute, local_path, named_path, sync_file
 from seatunnel_core.connectors.sink import (
     FrameSink,
@@ -163,14 +163,7 @@ class SparkSink(FrameSink):
         return root
 
     def check_schema(self, schema: TableSchema) -> None:
-        known = schema.columns.names
-        for name in self.options[PARTITION_BY] or ():
-            if name not in known:
-                meant = nearest(name, known)
-                raise SinkError(
-                    f"option 'partition_by': the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
-                    + (f"; did you mean {meant}?" if meant else "")
-                )
+        require_columns(PARTITION_BY.key, self.options[PARTITION_BY] or (), schema)
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:
         super().check_schemas(schemas)

@@ -7,7 +7,7 @@ from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, in_our_words
+from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, message_of
 from seatunnel_core.connectors.tables import TABLES
 from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.errors import StorageConfigurationError
@@ -76,7 +76,7 @@ def file_system(options: Options) -> FileSystem:
     try:
         name = webhdfs.address_of(given).name
     except StorageConfigurationError as error:
-        raise UsageError(in_our_words(error)) from error
+        raise UsageError(message_of(error)) from error
     return HdfsFileSystem(top=name, configuration=given)
 
 

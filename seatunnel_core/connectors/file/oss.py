@@ -11,7 +11,7 @@ from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
-from seatunnel_core.connectors.filesystems.oss.store import OssStore, in_our_words
+from seatunnel_core.connectors.filesystems.oss.store import OssStore, message_of
 from seatunnel_core.connectors.tables import TABLES
 from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.errors import StorageConfigurationError
@@ -82,7 +82,7 @@ def file_system(options: Options) -> FileSystem:
     try:
         bucket = connect(given).bucket_name  # nothing is sent yet
     except StorageConfigurationError as error:
-        raise UsageError(in_our_words(error)) from error
+        raise UsageError(message_of(error)) from error
     store = OssStore(bucket=bucket, configuration=given)
     return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 

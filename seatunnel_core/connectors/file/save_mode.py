@@ -50,7 +50,7 @@ class Fence:
         """
         if self._context.process == 1:  # the first of the job
             return
-        with self._told("cannot be written"):
+        with self._sink_errors("cannot be written"):
             for entry in self._fences():
                 if self._is_older(entry):
                     self._take_down(entry)
@@ -62,7 +62,7 @@ class Fence:
 
     def begin(self) -> None:
         """Put up the fence. The caller has to check afterwards that the job is still its own."""
-        with self._told("cannot be written"):
+        with self._sink_errors("cannot be written"):
             if self._files.has_folders:
                 self._files.make_staging(self._fence, self._target.root)
             else:
@@ -72,13 +72,13 @@ class Fence:
         """Remove the fences of an ended job. Without ``fences`` there are none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
-        with self._told("cannot be swept"):
+        with self._sink_errors("cannot be swept"):
             for entry in self._fences() if fences else ():
                 self._take_down(entry)
         self._files.remove_if_empty(self._folder)
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _sink_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.config.problem import nearest
+from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.file.save_mode import Fence
@@ -124,15 +124,8 @@ class FileSink(Sink):
         return self.options[opt.DATA_SAVE_MODE], self.options[opt.SCHEMA_SAVE_MODE]
 
     def check_schema(self, schema: TableSchema) -> None:
-        known = schema.columns.names
-        for key, names in ((opt.PARTITION_BY.key, self.partition_by), (opt.SINK_COLUMNS.key, self.sink_columns)):
-            for name in names:
-                if name not in known:
-                    meant = nearest(name, known)
-                    raise SinkError(
-                        f"option {key!r}: the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
-                        + (f"; did you mean {meant}?" if meant else "")
-                    )
+        require_columns(opt.PARTITION_BY.key, self.partition_by, schema)
+        require_columns(opt.SINK_COLUMNS.key, self.sink_columns, schema)
         for name in self.partition_by:
             if pa.types.is_nested(schema.columns.field(name).type):
                 raise SinkError(

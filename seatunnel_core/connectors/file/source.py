@@ -39,7 +39,7 @@ from seatunnel_core.rows.schema_block import declared_table, described_table, ta
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 from seatunnel_core.work.split import Split
 
-_LOOKED_INTO = 100
+_FILES_TO_CHECK = 100
 """How many files ``--check`` opens, to report those that no task could read."""
 
 _OTHER_FORMAT = "Write the format of the files as file_format_type, or leave this one out with file_filter_pattern"
@@ -77,7 +77,7 @@ class FileSource(Source):
             raise UsageError(
                 f"option 'discovery_mode': the columns of files that are not there yet are not known. {_DECLARE}"
             )
-        self._looked_at: Sequence[FileVersion] = ()
+        self._checked: Sequence[FileVersion] = ()
         """What ``planned_schemas`` listed: ``--check``, which discovers right after it, lists a large folder once."""
 
         self._listed: Sequence[FileVersion] = ()
@@ -94,7 +94,7 @@ class FileSource(Source):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the listings, which tasks do not need."""
-        return {**self.__dict__, "_looked_at": (), "_listed": ()}
+        return {**self.__dict__, "_checked": (), "_listed": ()}
 
     @property
     def read_path(self) -> str:
@@ -105,20 +105,20 @@ class FileSource(Source):
     def discover(self, planning: Planning) -> Sequence[Item]:
         if not self.bounded:
             return ()
-        files, self._looked_at = self._looked_at or self._listing.files(), ()
+        files, self._checked = self._checked or self._listing.files(), ()
         inspects = self._any_to_inspect(files, planning)
         self._listed = () if inspects else files
         return self._chunks(files, planning) if inspects else ()
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = time.time_ns() // 1_000_000
-        look = self._watch.look(self._listing.found(), Memory.of(memory), now_ms)
+        changes = self._watch.poll(self._listing.found(), Memory.of(memory), now_ms)
         return PollResult(
-            items=tuple(self._chunks(look.taken, planning)),
-            inspect=self._any_to_inspect(look.taken, planning),
-            memory=look.memory.body(),
-            again_ms=look.again_ms,
-            warnings=look.warnings,
+            items=tuple(self._chunks(changes.taken, planning)),
+            inspect=self._any_to_inspect(changes.taken, planning),
+            memory=changes.memory.body(),
+            again_ms=changes.again_ms,
+            warnings=changes.warnings,
         )
 
     def _chunks(self, files: Sequence[FileVersion], planning: Planning) -> list[Item]:
@@ -215,9 +215,9 @@ class FileSource(Source):
             SourceError: there is nothing to read, it cannot be read, or its columns cannot be inferred.
         """
         with self._what_to_write():
-            files = self._looked_at = self._listing.files()
+            files = self._checked = self._listing.files()
         try:
-            for version in files[:_LOOKED_INTO]:
+            for version in files[:_FILES_TO_CHECK]:
                 self._files.open(version).close()
         except SourceError as error:
             raise SourceError(f"{error}. Make it readable, or leave it out with file_filter_pattern") from error

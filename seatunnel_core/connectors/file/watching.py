@@ -86,7 +86,7 @@ class Watch:
     most: int = MOST_FILES
     """How many files one poll takes up."""
 
-    def look(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "Look":
+    def poll(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "FolderChanges":
         """Compare a complete listing with the memory, and return what has changed."""
         listed = {
             _name(version.path): (_state(version), version)
@@ -103,7 +103,7 @@ class Watch:
         left = {name: memory.ready[name] for name in set(ready) - set(taken)}
         memory = evolve(memory, seen={**memory.seen, **_states(listed, [*taken, *changed])}, ready=left)
         assert memory.listed_ms is not None
-        return Look(
+        return FolderChanges(
             taken=tuple(listed[name][1] for name in taken),
             changed=tuple(sorted(listed[name][1].path for name in changed)),
             memory=memory,
@@ -112,7 +112,7 @@ class Watch:
 
 
 @frozen(kw_only=True)
-class Look:
+class FolderChanges:
     """The result of one poll of a folder."""
 
     taken: tuple[FileVersion, ...]

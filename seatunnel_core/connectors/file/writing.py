@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.writer import FileWriter
-from seatunnel_core.connectors.file.formats.written_text import require_signs
+from seatunnel_core.connectors.file.formats.written_text import require_encodable
 from seatunnel_core.connectors.filesystems.filesystem import StagedOutput
 from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.naming import file_name, folders
@@ -113,7 +113,7 @@ class FileSinkWriter(SinkWriter):
         rows = style.forms.apply(rows) if style.writer.is_text else rows
         prepared = style.writer.prepared(style, rows)
         if style.writer.is_text and style.encoding != "utf-8":
-            require_signs(rows, style.encoding)
+            require_encodable(rows, style.encoding)
         return rows.schema, prepared
 
     def _write(self, destination: Destination, columns: pa.Schema, rows: pa.RecordBatch) -> None:

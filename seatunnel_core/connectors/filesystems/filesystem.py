@@ -16,7 +16,7 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.filesystems.pattern import Pattern, Way, all_of, fixed_part, patterns
+from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, all_of, fixed_part, patterns
 from seatunnel_core.errors import SourceError
 
 _log = logging.getLogger(__name__)
@@ -120,18 +120,18 @@ class Walk:
     example: str = ""
     """One of them."""
 
-    def enter(self, way: Way, name: str) -> Way:
+    def enter(self, state: MatchState, name: str) -> MatchState:
         """Return the state of the match inside a folder, and record whether the pattern names the folder itself."""
-        found = self.pattern.enter(way, name)
+        found = self.pattern.enter(state, name)
         self.matched |= self.pattern.is_whole(found)
         return found
 
-    def takes(self, way: Way, name: str, path: str) -> bool:
+    def takes(self, state: MatchState, name: str, path: str) -> bool:
         """Return whether the pattern names a file; count it as left out if only a leading ``_`` excludes it."""
-        if self.pattern.takes(way, name):
+        if self.pattern.takes(state, name):
             self.matched = True
             return True
-        if self.pattern.leaves_out(way, name):
+        if self.pattern.leaves_out(state, name):
             self.left_out += 1
             self.example = path
         return False
@@ -250,7 +250,7 @@ class FileSystem(ABC):
         if self.is_folder(base):
             yield from self.versions(base, walk, walk.pattern.begin())
 
-    def versions(self, folder: str, walk: Walk, way: Way) -> Iterator[FileVersion]:
+    def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
         """Yield the files in a folder that ``walk`` takes. Links are followed, except into a folder that holds them.
 
         Raises:
@@ -261,10 +261,10 @@ class FileSystem(ABC):
             found = self.entries(folder)
         for entry in sorted(found, key=lambda each: each.name):
             if entry.is_folder:
-                inside = walk.enter(way, entry.name)
+                inside = walk.enter(state, entry.name)
                 if inside and not (entry.is_link and self._leads_up(entry.path, folder)):
                     yield from self.versions(entry.path, walk, inside)
-            elif walk.takes(way, entry.name, entry.path):
+            elif walk.takes(state, entry.name, entry.path):
                 version = self.listed(entry)
                 if version is not None:
                     yield version

@@ -6,7 +6,6 @@ commit recognises its own file wherever the answer to the first one was lost.
 
 import errno
 import os
-import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion,
 from seatunnel_core.connectors.filesystems.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
+from seatunnel_core.connectors.filesystems.storage_messages import with_option_names
 from seatunnel_core.errors import SourceChangedError, SourceError
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 from seatunnel_storage_api.retry import Backoff
@@ -86,7 +86,7 @@ class HdfsFileSystem(RemoteFileSystem):
         Raises:
             OSError: the request failed; ``EIO`` if that may pass.
         """
-        with _told(path):
+        with _os_errors(path):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))
 
@@ -250,10 +250,7 @@ class _HdfsOpenFile(RemoteOpenFile):
             now = self._files.version(self.version.path)
         except OSError as error:
             raise self._failed(error) from error
-        if now is None:
-            raise self.changed("it is not there any more")
-        if now != self.version:
-            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+        self.require_same(now)
 
     def _failed(self, error: OSError) -> SourceError | SourceChangedError:
         found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")
@@ -262,18 +259,18 @@ class _HdfsOpenFile(RemoteOpenFile):
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _os_errors(path: str) -> Iterator[None]:
     """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
     try:
         yield
     except CheckpointStorageError as error:
         number = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
-        raise OSError(number, in_our_words(error), path) from error
+        raise OSError(number, message_of(error), path) from error
 
 
-def in_our_words(error: CheckpointStorageError) -> str:
+def message_of(error: CheckpointStorageError) -> str:
     """Return the message of an error with the connector's names of options."""
-    return re.sub("|".join(map(re.escape, _WRITTEN)), lambda found: _WRITTEN[found[0]], str(error))
+    return with_option_names(error, _WRITTEN)
 
 
 def _entry(path: str, name: str, found: Mapping[str, Any]) -> Entry:

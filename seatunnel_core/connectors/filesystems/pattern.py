@@ -30,7 +30,7 @@ _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 """The beginning of the names that SeaTunnel gives to files."""
 
 
-Way = frozenset[tuple[int, bool]]
+MatchState = frozenset[tuple[int, bool]]
 """How far a pattern is matched in one folder: pairs of the index of the name that may come next, and whether a folder
 on the way, matched by no name of the pattern, begins with ``_``. In such a folder only files of a sink are data,
 because the sink names its folders after values."""
@@ -52,14 +52,14 @@ class Pattern:
     recursive: bool
     """Whether files in deeper folders match, too."""
 
-    def begin(self) -> Way:
+    def begin(self) -> MatchState:
         """Return the state of the match in ``base``."""
         return self._closed({(0, False)})
 
-    def enter(self, way: Way, name: str) -> Way:
+    def enter(self, state: MatchState, name: str) -> MatchState:
         """Return the state of the match inside a folder; empty if nothing in it can match."""
         found: set[tuple[int, bool]] = set()
-        for number, hidden in way:
+        for number, hidden in state:
             if self._is_anything(number):
                 if (number < len(self.names) or self.recursive) and not _is_beside_data(name):
                     found.add((number, hidden or _begins_hidden(name)))
@@ -67,29 +67,29 @@ class Pattern:
                 found.add((number + 1, hidden))
         return self._closed(found)
 
-    def takes(self, way: Way, name: str) -> bool:
+    def takes(self, state: MatchState, name: str) -> bool:
         """Return whether a file of this name matches."""
         return any(
             (said and (not hidden or _is_data(name, hidden=True))) or (not said and _is_data(name, hidden=hidden))
-            for said, hidden in self._meant(way, name)
+            for said, hidden in self._meant(state, name)
         )
 
-    def leaves_out(self, way: Way, name: str) -> bool:
+    def leaves_out(self, state: MatchState, name: str) -> bool:
         """Return whether a file that does not match would do so without a leading ``_``, and no engine wrote it."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
-        return not kept_beside and any(self._meant(way, name))
+        return not kept_beside and any(self._meant(state, name))
 
-    def is_whole(self, way: Way) -> bool:
+    def is_whole(self, state: MatchState) -> bool:
         """Return whether the state is that of a folder which the pattern names."""
-        return any(number == len(self.names) for number, _ in way)
+        return any(number == len(self.names) for number, _ in state)
 
-    def _meant(self, way: Way, name: str) -> Iterator[tuple[bool, bool]]:
+    def _meant(self, state: MatchState, name: str) -> Iterator[tuple[bool, bool]]:
         """Yield two facts for each state in which the file may match.
 
         The first one is whether a name of the pattern matches it, the second one whether a folder above it that matches
         no name of the pattern begins with ``_``.
         """
-        for number, hidden in way:
+        for number, hidden in state:
             if number == len(self.names) or (number == len(self.names) - 1 and not self.folders_only):
                 said = not self._is_anything(number)
                 if not said or _matches(self.names[number], name):
@@ -98,7 +98,7 @@ class Pattern:
     def _is_anything(self, number: int) -> bool:
         return number == len(self.names) or self.names[number] == "**"
 
-    def _closed(self, states: set[tuple[int, bool]]) -> Way:
+    def _closed(self, states: set[tuple[int, bool]]) -> MatchState:
         """Add the states in which ``**`` stands for no folder."""
         found = set(states)
         for number, name in enumerate(self.names):
@@ -112,7 +112,7 @@ def all_of(folder: str, *, recursive: bool) -> Pattern:
     return Pattern(folder, (), True, recursive)
 
 
-def has_signs(path: str) -> bool:
+def has_wildcards(path: str) -> bool:
     """Return whether a path contains wildcards; a file of that very name may exist all the same."""
     return bool(_MAGIC.search(path) or _first_braces(path))
 
@@ -149,10 +149,10 @@ def is_visible(path: str) -> bool:
     """Return whether a file below a folder is read if the folder is read recursively."""
     *folders, name = path.split("/")
     everything = all_of("", recursive=True)
-    way = everything.begin()
+    state = everything.begin()
     for folder in folders:
-        way = everything.enter(way, folder)
-    return everything.takes(way, name)
+        state = everything.enter(state, folder)
+    return everything.takes(state, name)
 
 
 def _pattern(path: str, top: str, *, recursive: bool) -> Pattern:

@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVersion, OpenFile, Receipt, StagedOutput
-from seatunnel_core.connectors.filesystems.pattern import has_signs
+from seatunnel_core.connectors.filesystems.pattern import has_wildcards
 from seatunnel_core.errors import SourceChangedError, UsageError
 
 AHEAD_BYTES = 8 << 20
@@ -42,7 +42,7 @@ class RemoteFileSystem(FileSystem):
         names = [name for name in written.split("/") if name]
         if {".", ".."}.intersection(names):
             raise UsageError(f"option 'path': {path!r} has . or .. in it; write the path that is meant")
-        slash = "/" if written.endswith("/") and has_signs(written) else ""
+        slash = "/" if written.endswith("/") and has_wildcards(written) else ""
         return "/".join((self.top, *names)) + slash if names else f"{self.top}/"
 
 
@@ -103,6 +103,17 @@ class RemoteOpenFile(OpenFile):
         self._held = b""
         if self._copy is not None:
             self._copy.close()
+
+    def require_same(self, now: FileVersion | None) -> None:
+        """Raise ``SourceChangedError`` unless ``now`` is the version that was listed."""
+        if now is None:
+            raise self.changed("it is not there any more")
+        if not self.is_same(now):
+            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+
+    def is_same(self, now: FileVersion) -> bool:
+        """Return whether the file still has the content that was listed."""
+        return now == self.version
 
     def changed(self, how: str) -> SourceChangedError:
         """Return the error for a file that is not the listed version any more."""

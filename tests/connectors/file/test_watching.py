@@ -9,7 +9,7 @@ import pytest
 
 from seatunnel_core.connectors.file import source_options as opt
 from seatunnel_core.connectors.file.source import LocalFileSource
-from seatunnel_core.connectors.file.watching import Look, Memory, Watch
+from seatunnel_core.connectors.file.watching import FolderChanges, Memory, Watch
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.source import Planning
@@ -28,10 +28,10 @@ class Watched:
         self.memory = Memory()
         self.now_ms = 1_000_000_000
 
-    def look(self, files: Files, after_ms: int = 10_000) -> Look:
+    def look(self, files: Files, after_ms: int = 10_000) -> FolderChanges:
         """Remembers as a checkpoint does."""
         self.now_ms += after_ms
-        look = self.watch.look(versions(files), self.memory, self.now_ms)
+        look = self.watch.poll(versions(files), self.memory, self.now_ms)
         self.memory = Memory.of(through_json(look.memory.body()))
         assert self.memory == look.memory
         return look

@@ -65,7 +65,7 @@ class Archived(SourceFormat):
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
         """Yield the members, each open until the next one. Names that begin with ``.`` or ``_`` are left out."""
-        with file.python_file() as content, _told_apart(file.version.path):
+        with file.python_file() as content, _damage_named(file.version.path):
             for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
                 if is_visible(name):
                     member = Member(file, name, unpacked)
@@ -79,7 +79,7 @@ class Member(LocalOpenFile):
     def __init__(self, archive: OpenFile, name: str, unpacked: IO[bytes]) -> None:
         self._archive = archive
         path = f"{archive.version.path}!{name}"
-        with _told_apart(path), tempfile.TemporaryFile() as file:
+        with _damage_named(path), tempfile.TemporaryFile() as file:
             shutil.copyfileobj(unpacked, file, _COPY_BYTES)
             file.flush()
             self._descriptor = os.dup(file.fileno())
@@ -106,7 +106,7 @@ _DAMAGED = (
 
 
 @contextmanager
-def _told_apart(path: str) -> Iterator[None]:
+def _damage_named(path: str) -> Iterator[None]:
     """Turn errors of damaged bytes into a ``SourceError`` that names the archive or its member."""
     try:
         yield

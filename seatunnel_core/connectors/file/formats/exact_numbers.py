@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-TOLD = (
+INFERRED = (
     ", which the beginnings of the files suggest, with all that it says; declare the column, "
     "for example schema { columns = [ { name = zip, type = string } ] }"
 )

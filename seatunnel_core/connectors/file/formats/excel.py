@@ -37,7 +37,7 @@ MOST_ROWS = 1_048_576
 """Of a sheet, with its header."""
 
 MOST_COLUMNS = 16_384
-MOST_SIGNS = 32_767
+MOST_CHARACTERS = 32_767
 """Of a text in a cell, in units of UTF-16."""
 
 _OLDER = b"\xd0\xcf\x11\xe0"
@@ -308,9 +308,9 @@ def _cells(kind: pa.DataType) -> Callable[[Any], str]:
 
 
 def _text(value: str) -> str:
-    signs = len(value.encode("utf-16-le")) // 2
-    if signs > MOST_SIGNS:
-        raise ValueError(f"{value[:60]!r}… has {signs} characters, and a cell of a sheet takes {MOST_SIGNS}")
+    characters = len(value.encode("utf-16-le")) // 2
+    if characters > MOST_CHARACTERS:
+        raise ValueError(f"{value[:60]!r}… has {characters} characters, and a cell of a sheet takes {MOST_CHARACTERS}")
     return xlsx.text(value)
 
 

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.records import Record, line_ends, lines_before, records
-from seatunnel_core.connectors.file.formats.exact_numbers import TOLD, exact_kinds, may_shorten, shortened_in
+from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, exact_kinds, may_shorten, shortened_in
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
@@ -35,7 +35,7 @@ class JsonLinesReader:
     texts: Texts
     """How dates and times are written."""
 
-    told: bool = False
+    inferred: bool = False
     """Whether the types were inferred from the beginnings of files, so that no number may lose digits."""
 
     file: OpenFile = field(repr=False)
@@ -48,7 +48,7 @@ class JsonLinesReader:
         lines_before = 0
         for piece in self._pieces(start, end):
             rows = native.rows(piece)
-            if rows is not None and not (self.told and may_shorten(rows, piece)):
+            if rows is not None and not (self.inferred and may_shorten(rows, piece)):
                 yield from (rows.slice(place, BATCH_ROWS) for place in range(0, rows.num_rows, BATCH_ROWS))
             else:
                 yield from self._careful(piece, 1 + lines_before, lines_before_start)
@@ -58,7 +58,7 @@ class JsonLinesReader:
     def _pieces(self, start: int, end: int) -> Iterator[bytes]:
         """Yield whole lines, some megabytes at a time."""
         held = b""
-        for block in self._blocks(start, end):
+        for block in self.dialect.blocks(self.file, start, end, _BLOCK_BYTES):
             cut = block.rfind(b"\n") + 1
             if not cut:
                 held += block
@@ -67,15 +67,6 @@ class JsonLinesReader:
             held = block[cut:]
         if held:
             yield held
-
-    def _blocks(self, start: int, end: int) -> Iterator[bytes]:
-        if self.dialect.seekable:
-            for place in range(start, end, _BLOCK_BYTES):
-                yield self.file.read_range(place, min(place + _BLOCK_BYTES, end))
-            return
-        with self.dialect.text_stream(self.file, start) as stream:
-            while block := stream.read(_BLOCK_BYTES):
-                yield block
 
     def _lines_to(self, start: int) -> int:
         return lines_before(self.file, start) if self.dialect.seekable else 0
@@ -112,10 +103,10 @@ class JsonLinesReader:
             raise RowError(f"{where()}: not a JSON object on one line: {error}") from error
         if not isinstance(found, dict):
             raise RowError(f"{where()}: expected a JSON object {{…}}, found {type(found).__name__}")
-        shortened = shortened_in(self.columns, record.text) if self.told else None
+        shortened = shortened_in(self.columns, record.text) if self.inferred else None
         if shortened is not None:
             column, number = shortened
-            raise RowError(f"{where()}, column {column.name!r}: {number!r} is not a {type_name(column.type)}{TOLD}")
+            raise RowError(f"{where()}, column {column.name!r}: {number!r} is not a {type_name(column.type)}{INFERRED}")
         try:
             return convert(found)
         except ValueError as error:

@@ -44,7 +44,7 @@ class TextRanges(SourceFormat):
         self._plan = SplitPlan(dialect=self.dialect, split_size=options[opt.SPLIT_SIZE], enabled=options[opt.SPLIT])
 
     @property
-    def _told(self) -> bool:
+    def _infers_columns(self) -> bool:
         """Whether columns are inferred from the files instead of declared by the job."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
 
@@ -124,7 +124,7 @@ class JsonLines(TextRanges):
             dialect=self.dialect,
             columns=wanted,
             texts=Texts.of(self.options),
-            told=self._told,
+            inferred=self._infers_columns,
             file=file,
             context=context,
         )
@@ -144,7 +144,9 @@ class Text(TextRanges):
         return pa.schema([pa.field("content", pa.string())])
 
     def _dialect(self) -> Dialect:
-        text, pattern = (_NEVER, "") if self._told else text_or_pattern(self.options[opt.FIELD_DELIMITER] or "\x01")
+        if self._infers_columns:
+            return Dialect(delimiter=_NEVER, quote="", **self._shared())
+        text, pattern = text_or_pattern(self.options[opt.FIELD_DELIMITER] or "\x01")
         return Dialect(delimiter=check_delimiter(text), pattern=pattern, quote="", **self._shared())
 
     @property
@@ -181,7 +183,7 @@ class Text(TextRanges):
             names=tuple(names),
             columns=present,
             ragged=self._ragged,
-            told=self._told,
+            inferred=self._infers_columns,
             file=file,
             context=context,
         )

@@ -117,7 +117,7 @@ class Encoded:
             self._stream.close()
 
 
-def require_signs(rows: pa.RecordBatch, encoding: str) -> None:
+def require_encodable(rows: pa.RecordBatch, encoding: str) -> None:
     """Raise ``RowError`` unless the encoding can represent all values."""
     for name, values in zip(rows.schema.names, rows.columns, strict=True):
         for value in values.to_pylist():

@@ -41,11 +41,7 @@ class FsspecOpenFile(RemoteOpenFile):
         return b"".join(parts)
 
     def check(self) -> None:
-        now = self._files.version(self.version.path)
-        if now is None:
-            raise self.changed("it is not there any more")
-        if now != self.version:
-            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+        self.require_same(self._files.version(self.version.path))
 
     def _failed(self, error: OSError) -> SourceError:
         found = SourceError(f"{self.version.path} cannot be read: {error.strerror or error}")

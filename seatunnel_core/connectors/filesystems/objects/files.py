@@ -19,7 +19,7 @@ from seatunnel_core import stored
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, StagedOutput, Walk
 from seatunnel_core.connectors.filesystems.objects.staged import NOTE, StagedObject, complete, mark
 from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Found, ObjectStore, Page
-from seatunnel_core.connectors.filesystems.pattern import Way
+from seatunnel_core.connectors.filesystems.pattern import MatchState
 from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import STAGING
@@ -80,12 +80,12 @@ class ObjectFileSystem(RemoteFileSystem):
             raise
         return self._version(found)
 
-    def versions(self, folder: str, walk: Walk, way: Way) -> Iterator[FileVersion]:
+    def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
         """Yield the files of one deep listing, whose pages come in the order of the keys."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
-            inside = way
+            inside = state
             for name in path[begin:].split("/") if path[begin:] else ():
                 inside = walk.enter(inside, name)
             for version in of_folder if inside else ():
@@ -262,7 +262,7 @@ class _OpenObject(RemoteOpenFile):
         super().__init__(version)
         self._files = files
         try:
-            self._require(files.version(version.path))
+            self.require_same(files.version(version.path))
         except OSError as error:
             raise self._failed(error) from error
 
@@ -277,11 +277,8 @@ class _OpenObject(RemoteOpenFile):
     def check(self) -> None:
         """Do nothing: each range was of the listed version."""
 
-    def _require(self, now: FileVersion | None) -> None:
-        if now is None:
-            raise self.changed("it is not there any more")
-        if (now.size, now.etag) != (self.version.size, self.version.etag):
-            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was written again")
+    def is_same(self, now: FileVersion) -> bool:
+        return (now.size, now.etag) == (self.version.size, self.version.etag)
 
     def _failed(self, error: OSError) -> SourceError | SourceChangedError:
         if isinstance(error, FileNotFoundError):

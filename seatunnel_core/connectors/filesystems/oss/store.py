@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connectors.filesystems.objects.store import MARK, Found, ObjectStore, Page
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
+from seatunnel_core.connectors.filesystems.storage_messages import with_option_names
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
 from seatunnel_storage_api.retry import Backoff
 
@@ -71,7 +71,7 @@ class OssStore(ObjectStore):
             with translated():
                 return question(self.client)
 
-        with _told(f"oss://{self.bucket}/{key}".rstrip("/")):
+        with _os_errors(f"oss://{self.bucket}/{key}".rstrip("/")):
             return _PATIENCE.call(asked)
 
     def head(self, key: str) -> Found:
@@ -183,7 +183,7 @@ class OssStore(ObjectStore):
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _os_errors(path: str) -> Iterator[None]:
     """Translate errors of the storage's client into ``OSError``, with our form of the path and our names of options."""
     try:
         yield
@@ -194,9 +194,9 @@ def _told(path: str) -> Iterator[None]:
         if code in ("FileAlreadyExists", "PreconditionFailed"):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from error
         number = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
-        raise OSError(number, in_our_words(error), path) from error
+        raise OSError(number, message_of(error), path) from error
 
 
-def in_our_words(error: CheckpointStorageError) -> str:
+def message_of(error: CheckpointStorageError) -> str:
     """Return the message of an error with the connector's names of options."""
-    return re.sub("|".join(map(re.escape, _WRITTEN)), lambda found: _WRITTEN[found[0]], str(error))
+    return with_option_names(error, _WRITTEN)

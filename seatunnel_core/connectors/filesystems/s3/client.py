@@ -221,7 +221,7 @@ _CONNECTING = {
 
 
 @contextmanager
-def told(path: str) -> Iterator[None]:
+def os_errors(path: str) -> Iterator[None]:
     """Translate errors of botocore into ``OSError``, with our form of the path.
 
     Raises:
@@ -240,7 +240,7 @@ def told(path: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE, errno.ECONNRESET):
             raise
         words = (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
-        remedy = next((told for kind, told in _CONNECTING.items() if kind in type(error).__name__), "")
+        remedy = next((text for kind, text in _CONNECTING.items() if kind in type(error).__name__), "")
         raise OSError(errno.EIO, f"{words}{remedy}", path) from error
 
 

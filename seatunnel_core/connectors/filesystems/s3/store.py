@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from attrs import frozen
 
 from seatunnel_core.connectors.filesystems.objects.store import MARK, Found, ObjectStore, Page
-from seatunnel_core.connectors.filesystems.s3.client import Connection, told
+from seatunnel_core.connectors.filesystems.s3.client import Connection, os_errors
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
 from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.retry import Backoff
@@ -49,7 +49,7 @@ class S3Store(ObjectStore):
 
         def asked() -> Answer:
             try:
-                with told(f"s3://{self.bucket}/{key}".rstrip("/")):
+                with os_errors(f"s3://{self.bucket}/{key}".rstrip("/")):
                     return question(self.client)
             except OSError as error:
                 if error.errno == errno.EIO:
@@ -151,11 +151,11 @@ class S3Store(ObjectStore):
 
     def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
-            told_of = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
+            answer = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
         except OSError:  # there are none, or it may not be asked, or the server does not know them
             return []
         found = []
-        for rule in told_of.get("Rules", ()):
+        for rule in answer.get("Rules", ()):
             covered = str(rule.get("Filter", {}).get("Prefix", rule.get("Prefix", "")))
             days = rule.get("Expiration", {}).get("Days")
             if days and rule.get("Status") == "Enabled" and (prefix.startswith(covered) or covered.startswith(prefix)):
@@ -163,7 +163,7 @@ class S3Store(ObjectStore):
         return found
 
 
-def _found(key: str, size: int, told_of: Mapping[str, Any], mark: str = "") -> Found:
+def _found(key: str, size: int, answer: Mapping[str, Any], mark: str = "") -> Found:
     # A listing may have parts of a second, and what tells of one object has none.
-    modified_s = int(told_of["LastModified"].timestamp())
-    return Found(key=key, size=size, modified_s=modified_s, etag=told_of["ETag"], mark=mark)
+    modified_s = int(answer["LastModified"].timestamp())
+    return Found(key=key, size=size, modified_s=modified_s, etag=answer["ETag"], mark=mark)

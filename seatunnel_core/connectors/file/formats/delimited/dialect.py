@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -69,7 +69,7 @@ class Dialect:
         return self.delimiter.encode()
 
     @property
-    def is_one_sign(self) -> bool:
+    def is_one_character(self) -> bool:
         """Whether Arrow's parser supports the delimiter."""
         return not self.pattern and len(self.delimiter_byte) == 1
 
@@ -135,7 +135,7 @@ class Dialect:
         Raises:
             pa.ArrowInvalid: the text contains every control character, so that none can replace the delimiter.
         """
-        if self.is_one_sign:
+        if self.is_one_character:
             return text, self
         for sign in _STAND_INS:
             if sign.encode() not in text:
@@ -160,6 +160,16 @@ class Dialect:
         if start:
             stream.read(start)
         return stream
+
+    def blocks(self, file: OpenFile, start: int, end: int, block_bytes: int) -> Iterator[bytes]:
+        """Yield the text between two offsets in blocks; of a file that is not seekable, all text from ``start`` on."""
+        if self.seekable:
+            for place in range(start, end, block_bytes):
+                yield file.read_range(place, min(place + block_bytes, end))
+            return
+        with self.text_stream(file, start) as stream:
+            while block := stream.read(block_bytes):
+                yield block
 
     def check(self) -> None:
         """Check the encoding and the formats.

@@ -6,7 +6,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.records import Record, value_expression
 
 
-def squared(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
+def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
     """Return the record with as many values as there are columns, and how many it had.
 
     It is unchanged if its values cannot be separated.

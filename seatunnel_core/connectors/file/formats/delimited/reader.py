@@ -16,9 +16,9 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.connectors.file.formats.delimited import nested_text, records
 from seatunnel_core.connectors.file.formats.delimited.dialect import BETWEEN, Dialect
-from seatunnel_core.connectors.file.formats.delimited.ragged import squared
+from seatunnel_core.connectors.file.formats.delimited.ragged import resized
 from seatunnel_core.connectors.file.formats.delimited.records import Record, lines_before
-from seatunnel_core.connectors.file.formats.exact_numbers import TOLD, exactly, finite, is_number
+from seatunnel_core.connectors.file.formats.exact_numbers import INFERRED, exactly, finite, is_number
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.connectors.source import ReadContext
@@ -48,7 +48,7 @@ class DelimitedReader:
     ragged: bool = False
     """Whether a line may have more or fewer values than there are names."""
 
-    told: bool = False
+    inferred: bool = False
     """Whether the types were inferred from the beginnings of files, so that no number may lose information."""
 
     file: OpenFile = field(repr=False)
@@ -77,7 +77,7 @@ class DelimitedReader:
         Only inside quotes can a line end be a part of a value.
         """
         for text, quoted in self._texts_of(start, end):
-            if not self.dialect.is_one_sign:
+            if not self.dialect.is_one_character:
                 batches = self._replaced(text)
             elif quoted is None:
                 batches = self._parsed(pa.BufferReader(_without_bom_trap(text, start)), self.dialect, len(text) + 2)
@@ -95,7 +95,7 @@ class DelimitedReader:
         """
         held = b""
         pieces = self._pieces(start, end)
-        splits = self.dialect.is_one_sign and self.dialect.quote_byte
+        splits = self.dialect.is_one_character and self.dialect.quote_byte
         for piece in pieces:
             if splits and splits in piece:
                 yield held + piece, pieces
@@ -162,7 +162,7 @@ class DelimitedReader:
         )
 
     def _parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        return pa.string() if self.told and is_number(wanted) else self.dialect.parsed_type(wanted)
+        return pa.string() if self.inferred and is_number(wanted) else self.dialect.parsed_type(wanted)
 
     def _careful_type(self, wanted: pa.DataType) -> pa.DataType:
         return pa.string() if pa.types.is_floating(wanted) else self._parsed_type(wanted)
@@ -175,7 +175,7 @@ class DelimitedReader:
             if pa.types.is_nested(column.type):
                 array = nested_text.parsed(array, column.type, self._texts)
             elif is_number(column.type) and pa.types.is_string(array.type):
-                array = exactly(array, column.type) if self.told else finite(array, column.type)
+                array = exactly(array, column.type) if self.inferred else finite(array, column.type)
             elif pa.types.is_floating(column.type) and pc.any(pc.is_inf(array)).as_py():
                 raise pa.ArrowInvalid("infinity, or a number that is too large")
             elif array.type != column.type:
@@ -220,7 +220,7 @@ class DelimitedReader:
             record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
         if not self.ragged:
             return record
-        found, values = squared(record, self.dialect.without_pattern, len(self.names))
+        found, values = resized(record, self.dialect.without_pattern, len(self.names))
         if values != len(self.names):
             self.context.note(
                 f"have more or fewer values than the {len(self.names)} columns: what is missing is null, and what is "
@@ -230,13 +230,7 @@ class DelimitedReader:
         return found
 
     def _pieces(self, start: int, end: int) -> Iterator[bytes]:
-        if self.dialect.seekable:
-            for place in range(start, end, BLOCK_BYTES):
-                yield self.file.read_range(place, min(place + BLOCK_BYTES, end))
-            return
-        with self.dialect.text_stream(self.file, start) as stream:
-            while piece := stream.read(BLOCK_BYTES):
-                yield piece
+        return self.dialect.blocks(self.file, start, end, BLOCK_BYTES)
 
     def _lines_before(self, start: int) -> int:
         if not self.dialect.seekable:
@@ -309,7 +303,7 @@ class DelimitedReader:
             evolve(self, columns=pa.schema([column]))._parse(record.text)
         except pa.ArrowInvalid:
             shown = value.decode("utf-8", "backslashreplace")
-            hint = TOLD if self.told else self.dialect.hint(column.type)
+            hint = INFERRED if self.inferred else self.dialect.hint(column.type)
             return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}"
         return None
 

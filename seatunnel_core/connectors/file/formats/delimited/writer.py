@@ -42,7 +42,7 @@ class CsvFileWriter(FileWriter):
         """Quote values; a null in an only column becomes a quoted empty value, because an empty line is no row."""
         null = style.null or ('""' if rows.num_columns == 1 else "")
         rows = _flat(rows, style.forms)
-        with _told_bytes(rows, "csv"):
+        with _byte_errors(rows, "csv"):
             for column, array in zip(rows.schema, rows.columns, strict=True):
                 if _is_number(column.type):
                     _refuse_null_format(column.name, _as_text(array), style.null)
@@ -97,7 +97,7 @@ class TextFileWriter(FileWriter):
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
         rows = _flat(rows, style.forms)
-        with _told_bytes(rows, "text"):
+        with _byte_errors(rows, "text"):
             texts = [_unquoted(column, array, style) for column, array in zip(rows.schema, rows.columns, strict=True)]
         return pa.RecordBatch.from_arrays(texts, names=rows.schema.names)
 
@@ -155,7 +155,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 
 @contextmanager
-def _told_bytes(rows: pa.RecordBatch, format: str) -> Iterator[None]:
+def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
     """Turn Arrow's error for bytes that are no text into one that names the column and the bytes."""
     try:
         yield

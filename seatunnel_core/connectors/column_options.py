@@ -1,0 +1,23 @@
+"""Options of sinks whose values are names of columns."""
+
+from collections.abc import Iterable
+
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.errors import SinkError
+from seatunnel_core.rows.batch import TableSchema
+
+
+def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None:
+    """Check that a table has the columns that an option names.
+
+    Raises:
+        SinkError: the message names the option, the missing column and the existing ones.
+    """
+    known = schema.columns.names
+    for name in names:
+        if name not in known:
+            meant = nearest(name, known)
+            raise SinkError(
+                f"option {key!r}: the table {schema.table} has no column {name!r}; it has {', '.join(known)}"
+                + (f"; did you mean {meant}?" if meant else "")
+            )
