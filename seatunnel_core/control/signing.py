@@ -1,0 +1,103 @@
+"""Signatures of requests between the nodes and clients of a cluster, with the secret that all of them have.
+
+A request carries three headers. The signature covers the *boot* of the receiver, a random text that it made when it
+started, and a *nonce*, which is a random name of the sender with a number that only grows: a recorded request is
+refused by the same process because the number is not new, and by its next one because that has another boot. No clock
+is compared.
+"""
+
+import hashlib
+import hmac
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.errors import UsageError
+
+CLUSTER, BOOT, AUTHORIZATION = "x-seatunnel-cluster", "x-seatunnel-boot", "x-seatunnel-signature"
+
+SECRET_FILE = "cluster.secret"
+LEAST_SECRET = 32
+"""Characters of a secret."""
+
+_MOST_SENDERS = 10_000
+_NAME_LENGTH = 32
+
+
+@frozen(repr=False)
+class Secret:
+    """The shared secret of a cluster; never shown."""
+
+    value: bytes
+
+    def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, body: bytes) -> str:
+        """Return the signature of a request as hexadecimal text."""
+        digest = hashlib.sha256(body).hexdigest()
+        signed = "\n".join((boot, nonce, cluster, method, target, digest))
+        return hmac.new(self.value, signed.encode(), hashlib.sha256).hexdigest()
+
+
+def read_secret(path: Path) -> Secret | None:
+    """Return the secret of a file, or ``None`` when there is no such file.
+
+    Raises:
+        UsageError: others may read the file, or it holds less than a secret.
+    """
+    try:
+        found = path.stat()
+        text = path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the cluster's secret in {path} cannot be read: {error}") from error
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise UsageError(f"others may read the cluster's secret: chmod 600 {path}")
+    if len(text) < LEAST_SECRET:
+        raise UsageError(f"{path} holds {len(text)} characters, a secret has at least {LEAST_SECRET}")
+    return Secret(text.encode())
+
+
+class Doorkeeper:
+    """Checks the signatures of requests that one process receives. Without a secret all requests are let in."""
+
+    def __init__(self, secret: Secret | None, cluster: str) -> None:
+        self._secret = secret
+        self._cluster = cluster
+        self.boot = secrets.token_hex(16)
+        self._last: dict[str, int] = {}
+        """By sender: the largest number that it has used."""
+
+    def refusal(self, headers: Mapping[str, str], method: str, target: str, body: bytes) -> str | None:
+        """Return why a request is refused, or ``None`` when it is let in. Header names are in lower case."""
+        cluster = headers.get(CLUSTER)
+        if cluster is not None and cluster != self._cluster:
+            return f"this is the cluster {self._cluster!r}, not {cluster!r}"
+        if self._secret is None:
+            return None
+        nonce, _, given = headers.get(AUTHORIZATION, "").partition(" ")
+        if not given:
+            return "the request is not signed with the cluster's secret"
+        if headers.get(BOOT) != self.boot:
+            return "the request is signed for an earlier process"
+        expected = self._secret.sign(
+            boot=self.boot, nonce=nonce, cluster=self._cluster, method=method, target=target, body=body
+        )
+        if not hmac.compare_digest(expected, given):
+            return "the request is signed with another secret"
+        return self._repetition(nonce)
+
+    def _repetition(self, nonce: str) -> str | None:
+        sender, _, number = nonce.partition("-")
+        if not (number.isdecimal() and len(sender) <= _NAME_LENGTH and len(number) <= _NAME_LENGTH):
+            return "the request's nonce is not NAME-NUMBER"
+        if int(number) <= self._last.get(sender, -1):
+            return "the request was received before"
+        if sender not in self._last and len(self._last) >= _MOST_SENDERS:
+            self._last.clear()
+            self.boot = secrets.token_hex(16)  # what was signed before is refused by that
+            return "the request is signed for an earlier process"
+        self._last[sender] = int(number)
+        return None

@@ -1,0 +1,215 @@
+"""The host of an agent: found again or started, asked, and ended. All calls block; one thread at a time."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host.protocol import HostStatus, host_sockets
+
+logger = logging.getLogger("seatunnel.cluster")
+
+ANSWER_S = 5.0
+"""So long a host may take to answer an order."""
+
+SILENT_S = 20.0
+"""A host that has not answered for so long is killed, and its jobs go on in another one."""
+
+STARTING_S = 120.0
+"""A host that does not listen so long after its start is killed."""
+
+
+class HostProcess:
+    """The one host of a member.
+
+    Args:
+        config: of the node.
+        address: of the member, by which its hosts are found again.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, config: NodeConfig, address: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._config = config
+        self._address = address
+        self._clock = clock
+        self._child: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        """Of the host; 0 while there is none."""
+
+        self._path: Path | None = None
+        self._connection: socket.socket | None = None
+        self._answered_at = clock()
+        self._started_at = clock()
+
+    def adopt(self) -> bool:
+        """Find a host that an earlier agent of this member has left, and return whether there is one that answers.
+
+        Others that it left are killed: they do not answer, so that nobody knows what they do.
+        """
+        for pid, path in sorted(host_sockets(self._config.cluster, self._address).items(), reverse=True):
+            if self.pid:
+                continue
+            self.pid, self._path = pid, path
+            try:
+                self.ask({"do": "hello"}, timeout_s=2.0)
+            except HostError as error:
+                logger.warning("a host of an earlier agent does not answer, and is killed: %s", error)
+                self.kill()
+            else:
+                logger.info("adopted the host %d of an earlier agent", pid)
+                self._answered_at = self._clock()
+        return self.pid != 0
+
+    def start(self) -> None:
+        """Start a host in a session of its own, which outlives this process."""
+        config = self._config
+        config.logs.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "seatunnel_core.server.host", "--cluster", config.cluster]
+        command += ["--address", self._address, "--slots", str(config.slots), "--logs", str(config.logs)]
+        if config.engine_file is not None:
+            command += ["--engine-config", str(config.engine_file)]
+        with (config.logs / "seatunnel-engine-host.log").open("ab") as log:
+            self._child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        self.pid = self._child.pid
+        self._path = None
+        self._started_at = self._answered_at = self._clock()
+        logger.info("started the host %d", self.pid)
+
+    def status(self, term: int) -> HostStatus | None:
+        """Return what the host reports; ``None`` while it starts, does not answer, or is gone.
+
+        A host that is gone is forgotten (``pid`` is 0), one that has been silent for too long is killed.
+        """
+        if not self.pid:
+            return None
+        if not self.is_alive():
+            logger.warning("the host %d is gone", self.pid)
+            self._forget()
+            return None
+        if self._path is None:
+            self._path = host_sockets(self._config.cluster, self._address).get(self.pid)
+            if self._path is None:
+                if self._clock() - self._started_at > STARTING_S:
+                    logger.warning("the host %d does not listen after %.0f s, and is killed", self.pid, STARTING_S)
+                    self.kill()
+                return None
+        try:
+            found = HostStatus.from_record(self.ask({"do": "status", "term": term}))
+        except (HostError, StoredValueError, ValueError) as error:
+            logger.warning("the host %d gives no status: %s", self.pid, error)
+            if self._clock() - self._answered_at > SILENT_S:
+                self.kill()
+            return None
+        self._answered_at = self._clock()
+        return found
+
+    def ask(self, request: Mapping[str, Any], *, timeout_s: float = ANSWER_S) -> Any:
+        """Return the host's answer.
+
+        Raises:
+            HostError: it refuses, or does not answer in time.
+        """
+        try:
+            line = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
+            answer = stored.parse(line)
+        except (OSError, StoredValueError) as error:
+            self._disconnect()
+            raise HostError(f"the host {self.pid} does not answer: {error}") from error
+        if "error" in answer:
+            raise HostError(stored.text(answer, "error"))
+        return stored.member(answer, "answer")
+
+    def _exchange(self, line: bytes, timeout_s: float) -> bytes:
+        if self._connection is None:
+            if self._path is None:
+                raise ConnectionError("it does not listen yet")
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.settimeout(timeout_s)
+            try:
+                connection.connect(str(self._path))
+            except OSError:
+                connection.close()
+                raise
+            self._connection = connection
+        self._connection.settimeout(timeout_s)
+        self._connection.sendall(line)
+        received = bytearray()
+        while not received.endswith(b"\n"):
+            part = self._connection.recv(1 << 20)
+            if not part:
+                raise ConnectionError("it closed the connection")
+            received += part
+        return bytes(received)
+
+    def is_alive(self) -> bool:
+        """Return whether the process of the host is there."""
+        if self._child is not None:
+            return self._child.poll() is None
+        return self.pid != 0 and _is_host(self.pid)
+
+    def kill(self) -> None:
+        """Kill the host at once. Its jobs go on from their checkpoints in another one."""
+        self._disconnect()
+        if self.pid and (self._child is not None or _is_host(self.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._disconnect()
+        if self._child is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(5)
+        for pid, path in host_sockets(self._config.cluster, self._address).items():
+            if pid == self.pid:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        self._child, self._path, self.pid = None, None, 0
+
+    def leave(self, term: int, patience_s: float) -> None:
+        """Have the host stop its jobs after a last checkpoint each, and end; kill it when it takes too long."""
+        try:
+            self.ask({"do": "leave", "term": term})
+        except HostError as error:
+            logger.warning("%s", error)
+        until = self._clock() + patience_s
+        while self.is_alive() and self._clock() < until:
+            time.sleep(0.05)
+        self.kill()
+
+    def let_go(self) -> None:
+        """Leave the host to a later agent."""
+        self._disconnect()
+        if self._child is not None:
+            self._child.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _is_host(pid: int) -> bool:
+    """Return whether a process is a host, and not another one that has its number now."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            command = file.read()
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return b"seatunnel_core.server.host" in command and state != "Z"

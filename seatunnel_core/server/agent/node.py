@@ -1,0 +1,112 @@
+"""The process of a node: its sockets, its servers and its agent."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.rest import application
+from seatunnel_core.server.state.location import open_store
+
+logger = logging.getLogger("seatunnel.cluster")
+
+MOST_PORTS = 100
+"""So many ports are tried with ``auto-increment``."""
+
+
+def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
+    """Return a socket that listens on the first free port.
+
+    Raises:
+        UsageError: none of them is free.
+    """
+    problem: OSError | None = None
+    for number in range(port, port + tries):
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((host, number))
+            found.listen(128)
+        except OSError as error:
+            found.close()
+            problem = error
+        else:
+            return found
+    raise UsageError(f"no port from {port} to {port + tries - 1} of {host} is free: {problem}")
+
+
+def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: None) -> None:
+    """Run a node until it is told to end by SIGTERM or SIGINT.
+
+    Args:
+        config: of the node.
+        on_ready: called with the node's address when it listens.
+
+    Raises:
+        UsageError: its ports are taken, or its configuration cannot work.
+        PlatformError: the extra ``cluster`` is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise PlatformError(
+            f"a node of a cluster needs more ({error}): pip install 'seatunnel-core[cluster]'"
+        ) from error
+    with contextlib.ExitStack() as resources:
+        tries = MOST_PORTS if config.auto_increment else 1
+        member = resources.enter_context(listening(config.bind, config.port, tries=tries))
+        address = f"{config.host}:{member.getsockname()[1]}"
+        rest: socket.socket | None = None
+        if config.http_port is not None:
+            rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=tries))
+            logger.info("REST v2 listens on 127.0.0.1:%d", rest.getsockname()[1])
+        store = open_store(config.engine, config.hazelcast_file, config.cluster)
+        logger.info("the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe())
+        asyncio.run(_serve(config, Agent, store, address, member, rest, uvicorn, on_ready))
+
+
+async def _serve(
+    config: NodeConfig,
+    make_agent: type[Agent],
+    store: Any,
+    address: str,
+    member: socket.socket,
+    rest: socket.socket | None,
+    uvicorn: Any,
+    on_ready: Callable[[str], None],
+) -> None:
+    agent = make_agent(config, store, address)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, agent.stop)
+    servers = [(uvicorn.Server(_settings(uvicorn, agent, signed=True)), member)]
+    if rest is not None:
+        servers.append((uvicorn.Server(_settings(uvicorn, agent, signed=False)), rest))
+    tasks = [asyncio.create_task(server._serve(sockets=[listener])) for server, listener in servers]
+    on_ready(address)
+    try:
+        await agent.run()
+    finally:
+        for server, _ in servers:
+            server.should_exit = server.force_exit = True
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await agent.close(with_host=True)
+
+
+def _settings(uvicorn: Any, agent: Agent, *, signed: bool) -> Any:
+    return uvicorn.Config(
+        application(agent, signed=signed),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_keep_alive=30,
+        limit_concurrency=1_000,
+        server_header=False,
+    )

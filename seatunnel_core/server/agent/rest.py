@@ -1,0 +1,267 @@
+"""HTTP: REST v2 for users, and what nodes and clients of the cluster say to each other.
+
+Every node answers: one that does not lead forwards to the one that does. Starlette is imported when an application is
+made, so that nothing else of the engine needs it.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from seatunnel_core import stored
+from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.control.signing import BOOT
+from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
+from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
+from seatunnel_storage_api.errors import InvalidIdError
+from seatunnel_storage_api.layout import require_job_id
+
+logger = logging.getLogger("seatunnel.cluster")
+
+LARGEST_BODY = 10 * 1024 * 1024
+"""Bytes of a request's body."""
+
+FORWARDED = "x-seatunnel-forwarded"
+
+Request = Any
+"""``starlette.requests.Request``."""
+
+Handler = Callable[[Agent, Request, bytes], Awaitable[Any]]
+"""From a request and its body to a JSON value."""
+
+
+def application(agent: Agent, *, signed: bool) -> Any:
+    """Return the ASGI application of a node.
+
+    Args:
+        agent: answers.
+        signed: whether requests need the cluster's signature: on the member port. REST v2 on its own port is asked by
+            programs that have none, and listens on loopback.
+    """
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    routes = [
+        Route(path, _endpoint(agent, handler, signed=signed, forwards=forwards), methods=[method])
+        for method, path, handler, forwards in (_ROUTES + (_INTERNAL if signed else ()))
+    ]
+    return Starlette(routes=routes)
+
+
+def _endpoint(agent: Agent, handler: Handler, *, signed: bool, forwards: bool) -> Callable[[Request], Awaitable[Any]]:
+    async def endpoint(request: Request) -> Any:
+        from starlette.responses import JSONResponse, Response
+
+        try:
+            body = await _body(request)
+            refusal = _refusal(agent, request, body, signed=signed)
+            if refusal is not None:
+                block = {"status": "fail", "message": refusal}
+                return JSONResponse(block, status_code=401, headers={BOOT: agent.doorkeeper.boot})
+            if forwards and agent.state is None:
+                status, answered, kind = await _forwarded(agent, request, body)
+                return Response(answered, status_code=status, media_type=kind)
+            return JSONResponse(await handler(agent, request, body))
+        except RequestError as error:
+            return JSONResponse({"status": "fail", "message": str(error)}, status_code=error.status)
+        except (UsageError, InvalidIdError, StoredValueError) as error:
+            return JSONResponse({"status": "fail", "message": str(error)}, status_code=400)
+        except SeaTunnelError as error:
+            return JSONResponse({"status": "fail", "message": str(error)}, status_code=500)
+        except Exception as error:
+            logger.exception("a bug of ours: %s %s failed", request.method, request.url.path)
+            return JSONResponse({"status": "fail", "message": f"{type(error).__name__}: {error}"}, status_code=500)
+
+    return endpoint
+
+
+async def _body(request: Request) -> bytes:
+    received = bytearray()
+    async for part in request.stream():
+        received += part
+        if len(received) > LARGEST_BODY:
+            raise RequestError(f"the body is larger than {LARGEST_BODY} bytes", status=413)
+    return bytes(received)
+
+
+def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> str | None:
+    """Return why a request is not let in. A web page of another site cannot make a browser ask: it sends its origin."""
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        return "a request of another site is refused"
+    if not signed:
+        return None
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return agent.doorkeeper.refusal(request.headers, request.method, target, body)
+
+
+async def _forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, bytes, str]:
+    leader = agent.leader()
+    if leader in ("", agent.address) or FORWARDED in request.query_params:
+        raise RequestError("the cluster has no leader now: try again", status=503)
+    query = f"{request.url.query}&" if request.url.query else ""
+    target = f"{request.url.path}?{query}{FORWARDED}=1"
+    kind = request.headers.get("content-type", "application/json")
+    client = agent.client_of(leader)
+    try:
+        answer = await agent._in(agent._asking, client.exchange, request.method, target, body, kind)
+    except SeaTunnelError as error:
+        raise RequestError(f"the leader {leader} does not answer: {error}", status=503) from error
+    return answer.status, answer.body, answer.content_type
+
+
+# -- REST v2 ----------------------------------------------------------------------------------------------------------
+
+
+async def _overview(agent: Agent, _request: Request, _body: bytes) -> Any:
+    return answers.overview(agent.require_state().snapshot(), members=len(agent.members()))
+
+
+async def _running_jobs(agent: Agent, _request: Request, _body: bytes) -> Any:
+    jobs = agent.require_state().snapshot().jobs.values()
+    return [_running(agent, job) for job in sorted(jobs, key=lambda job: (job.submitted_at, job.job_id))]
+
+
+def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
+    answer = answers.running_job(job, agent.metrics_of(job.job_id))
+    return {**answer, "jobStatus": agent.state_of(job).value}
+
+
+async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
+    state, job_id = agent.require_state(), str(request.path_params["job_id"])
+    job, ended = state.job(job_id), state.ended(job_id)
+    if job is not None:
+        return _running(agent, job)
+    return {"jobId": job_id} if ended is None else answers.ended_job(ended)
+
+
+async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    state = str(request.path_params.get("state", ""))
+    return answers.finished_jobs(agent.require_state().snapshot().history.values(), state)
+
+
+async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
+    parameters: Mapping[str, str] = request.query_params
+    if not body.strip():
+        raise RequestError("Request body is empty.")
+    restore = parameters.get("isStartWithSavePoint", "false").lower() == "true"
+    if restore and not parameters.get("jobId"):
+        raise RequestError("Please provide jobId when start with save point.")
+    format = parameters.get("format", "json").lower()
+    if format not in FORMATS:
+        raise RequestError(f"format is {format!r}: write one of {', '.join(FORMATS)}")
+    return await _accept(
+        agent,
+        job_id=parameters.get("jobId") or new_job_id(),
+        name=parameters.get("jobName", ""),
+        text=_decoded(body),
+        format=format,
+        variables={},
+        restore=restore,
+    )
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the job is not UTF-8 text: {error}") from error
+
+
+async def _accept(
+    agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
+) -> dict[str, Any]:
+    require_job_id(job_id)
+    own_name = SubmittedJob(
+        text, format, tuple(variables.items())
+    ).job_name()  # nothing is accepted that nobody can read
+    now = wall_clock()
+    record = JobRecord(
+        job_id=job_id,
+        name=name or own_name,
+        text=text,
+        format=format,
+        variables=variables,
+        restore=restore,
+        submitted_at=now,
+        since=now,
+    )
+    await agent.submit(record)
+    return {"jobId": job_id, "jobName": record.name}
+
+
+async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
+    if not body.strip():
+        raise RequestError("Request body is empty.")
+    try:
+        block = json.loads(body)
+    except ValueError as error:
+        raise RequestError("Invalid JSON format in request body.") from error
+    if not isinstance(block, Mapping) or block.get("jobId") in (None, ""):
+        raise RequestError("jobId cannot be empty.")
+    job_id = str(block["jobId"])
+    wanted = Wanted.SAVEPOINT if block.get("isStopWithSavePoint") else Wanted.CANCEL
+    await agent.want(job_id, Wanted.CANCEL_AT_ONCE if block.get("force") else wanted)
+    return {"jobId": job_id}
+
+
+_ROUTES: tuple[tuple[str, str, Handler, bool], ...] = (
+    ("GET", "/overview", _overview, True),
+    ("GET", "/running-jobs", _running_jobs, True),
+    ("GET", "/job-info/{job_id}", _job_info, True),
+    ("GET", "/running-job/{job_id}", _job_info, True),
+    ("GET", "/finished-jobs", _finished_jobs, True),
+    ("GET", "/finished-jobs/", _finished_jobs, True),
+    ("GET", "/finished-jobs/{state}", _finished_jobs, True),
+    ("POST", "/submit-job", _submit_job, True),
+    ("POST", "/stop-job", _stop_job, True),
+)
+
+# -- between nodes and clients ----------------------------------------------------------------------------------------
+
+
+async def _members(agent: Agent, _request: Request, _body: bytes) -> Any:
+    return {
+        "cluster": agent.config.cluster,
+        "address": agent.address,
+        "leader": agent.leader(),
+        "leads": agent.leads(),
+        "term": agent.election.term or (agent.election.seen.claimed if agent.election.seen else 0),
+        "members": list(agent.members()),
+        "host": None if agent.host_status is None else {"pid": agent.host_status.pid, "ready": agent.host_status.ready},
+        "version": answers.project_version(),
+    }
+
+
+async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
+    agent.require_state()
+    agent.joined(stored.text(stored.parse(body), "address"))
+    return {"term": agent.election.term}
+
+
+async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = stored.parse(body)
+    variables = stored.below(block, "variables")
+    return await _accept(
+        agent,
+        job_id=stored.text(block, "job_id"),
+        name=stored.text(block, "name"),
+        text=stored.text(block, "text"),
+        format=stored.text(block, "format"),
+        variables={key: stored.text(variables, key) for key in variables},
+        restore=stored.flag(block, "restore"),
+    )
+
+
+_INTERNAL: tuple[tuple[str, str, Handler, bool], ...] = (
+    ("GET", "/internal/v1/members", _members, False),
+    ("POST", "/internal/v1/join", _join, False),
+    ("POST", "/internal/v1/submit", _submit, True),
+)

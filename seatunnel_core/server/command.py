@@ -1,0 +1,225 @@
+"""The commands ``seatunnel-cluster`` and ``stop-seatunnel-cluster``, also with SeaTunnel's ending ``.sh``.
+
+Exit codes are those of ``seatunnel``: 0 done, 1 failed, 2 wrong usage or configuration.
+"""
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from seatunnel_core import stored
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.place import control_folder
+from seatunnel_core.control.signing import SECRET_FILE
+from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
+from seatunnel_core.server.agent.node import run_node
+from seatunnel_core.server.agent.node_config import NodeConfig, node_config
+from seatunnel_storage_api.errors import CheckpointStorageError
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+ROLES = ("master_and_worker", "master", "worker")
+
+_READY_S = 60.0
+_STOP_S = 60.0
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Start a node, list the members of its cluster, or write a secret; return the exit code."""
+    return _reported(lambda: _start(sys.argv[1:] if argv is None else argv))
+
+
+def stop(argv: Sequence[str] | None = None) -> int:
+    """End the nodes of this user on this machine; return the exit code."""
+    return _reported(lambda: _stop(sys.argv[1:] if argv is None else argv))
+
+
+def _reported(command: Any) -> int:
+    try:
+        return int(command())
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return WRONG_USAGE
+    except (SeaTunnelError, CheckpointStorageError) as error:
+        print(error, file=sys.stderr)
+        return FAILED
+
+
+def _start(argv: Sequence[str]) -> int:
+    parser = _Parser(
+        prog="seatunnel-cluster",
+        description="Starts a node of a cluster, which takes jobs and runs them.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "-d", "--daemon", action="store_true", help="run in the background; the log is logs/seatunnel-engine-server.log"
+    )
+    add("-r", "--role", choices=ROLES, default=ROLES[0], help="what the node does; this version has master_and_worker")
+    add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
+    add("-m", "--member", action="store_true", help="list the members of the cluster")
+    add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
+    add("--http-port", type=int, help="serve REST v2 on this port of loopback, whatever http.enable-http says")
+    add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found; beside it "
+        "stand hazelcast.yaml and cluster.secret")  # fmt: skip
+    add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")
+    add("-DJvmOption", dest="jvm_option", default="", help="options of the JVM of the host's Spark")
+    values = parser.parse_args(argv)
+    if values.role != ROLES[0]:
+        raise UsageError(
+            f"the role {values.role} is not available in this version: each node is a master with a host of its own. "
+            "Leave -r out, or write -r master_and_worker"
+        )
+    if values.make_secret:
+        return _make_secret(values.engine_config)
+    config = node_config(
+        engine_file=values.engine_config, cluster=values.cluster, port=values.port, http_port=values.http_port
+    )
+    if values.jvm_option:
+        os.environ["JAVA_OPTS"] = f"{os.environ.get('JAVA_OPTS', '')} {values.jvm_option}".strip()
+    if values.member:
+        return _list_members(config)
+    if values.daemon:
+        return _daemon([argument for argument in argv if argument not in ("-d", "--daemon")], config)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("seatunnel").setLevel(logging.INFO)
+    logger.info("mode: cluster %r", config.cluster)
+    with contextlib.ExitStack() as resources:
+        run_node(config, on_ready=lambda address: resources.enter_context(_noted(config, address)))
+    return DONE
+
+
+@contextlib.contextmanager
+def _noted(config: NodeConfig, address: str) -> Iterator[None]:
+    """Leave a note of this process, for ``stop-seatunnel-cluster``, as long as it runs."""
+    path = _notes() / f"{address.rpartition(':')[2]}-{os.getpid()}.json"
+    path.write_text(json.dumps({"pid": os.getpid(), "cluster": config.cluster, "address": address}))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _notes() -> Path:
+    folder = control_folder(os.environ) / "nodes"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _running_nodes(cluster: str | None) -> dict[int, str]:
+    """Return the addresses of this user's nodes on this machine, by process id."""
+    found: dict[int, str] = {}
+    for path in sorted(_notes().glob("*.json")):
+        try:
+            note = stored.parse(path.read_bytes())
+            pid, name, address = (
+                stored.number(note, "pid"),
+                stored.text(note, "cluster"),
+                stored.text(note, "address"),
+            )
+        except (OSError, StoredValueError):
+            continue
+        if not _is_node(pid):
+            path.unlink(missing_ok=True)
+        elif cluster is None or name == cluster:
+            found[pid] = address
+    return found
+
+
+def _is_node(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"seatunnel_core.server" in command or b"seatunnel-cluster" in command
+
+
+def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
+    config.logs.mkdir(parents=True, exist_ok=True)
+    path = config.logs / "seatunnel-engine-server.log"
+    with path.open("ab") as log:
+        node = subprocess.Popen(
+            [sys.executable, "-m", "seatunnel_core.server", *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    until = time.monotonic() + _READY_S
+    while time.monotonic() < until:
+        code = node.poll()
+        if code is not None:
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+            print("\n".join(lines), file=sys.stderr)
+            return code or FAILED
+        address = _running_nodes(None).get(node.pid)
+        if address is not None:
+            print(f"The node {address} of the cluster {config.cluster!r} runs in process {node.pid}. Its log: {path}")
+            node.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
+            return DONE
+        time.sleep(0.05)
+    print(f"The node does not listen after {_READY_S:.0f} s: see {path}", file=sys.stderr)
+    return FAILED
+
+
+def _list_members(config: NodeConfig) -> int:
+    members = config.members or (f"{config.host}:{config.port}",)
+    found = ClusterClient(members, config.cluster, config.secret).ask("GET", "/internal/v1/members")
+    print(f"{'Address':<24}{'Role':<16}Version")
+    for address in found["members"]:
+        role = "ACTIVE MASTER" if address == found["leader"] else "MASTER"
+        print(f"{address:<24}{role:<16}{found['version']}")
+    return DONE
+
+
+def _make_secret(engine_file: Path | None) -> int:
+    folder = engine_file.parent if engine_file is not None else Path(os.environ.get("SEATUNNEL_HOME", "."), "config")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / SECRET_FILE
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32) + "\n")
+    except FileExistsError:
+        raise UsageError(f"{path} is there already; nothing was written") from None
+    print(f"Wrote {path}. Copy it to all nodes and clients of the cluster, with mode 600.")
+    return DONE
+
+
+def _stop(argv: Sequence[str]) -> int:
+    parser = _Parser(
+        prog="stop-seatunnel-cluster",
+        description="Ends the nodes of yours on this machine. Their jobs take a last checkpoint, and go on when a node "
+        "of the cluster starts again.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-cn", "--cluster", metavar="NAME", help="only nodes of this cluster")
+    nodes = _running_nodes(parser.parse_args(argv).cluster)
+    if not nodes:
+        print("No node of yours runs on this machine.")
+        return DONE
+    for pid in nodes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + _STOP_S
+    while any(map(_is_node, nodes)) and time.monotonic() < until:
+        time.sleep(0.05)
+    left = [pid for pid in nodes if _is_node(pid)]
+    for pid, address in nodes.items():
+        print(f"The node {address} (process {pid}) {'still ends' if pid in left else 'has ended'}.")
+    return FAILED if left else DONE

@@ -1,0 +1,117 @@
+"""``python -m seatunnel_core.server.host``: the process of a host. An agent starts it; nobody else needs to."""
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import signal
+import socketserver
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.control.server import LONGEST_REQUEST, PATIENCE_S, answer
+from seatunnel_core.server.host.host import Host
+from seatunnel_core.server.host.job_logs import JobLogs
+from seatunnel_core.server.host.job_thread import JobThread
+from seatunnel_core.server.host.protocol import host_socket
+from seatunnel_core.server.state.records import Wanted
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.shipping import TASK_MODULES
+from seatunnel_core.spark.starting.session import SparkSettings, java_options
+
+LONGEST_ORDER = 512 * LONGEST_REQUEST
+"""32 MiB: an order carries a whole job."""
+
+_CLEAN_STOP_S = 20.0
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+
+    def __init__(self, path: str, host: Host) -> None:
+        self.verbs = host.verbs()
+        super().__init__(path, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        logger.debug("an answer did not arrive: the agent has left")
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+    timeout = PATIENCE_S
+
+    def handle(self) -> None:
+        """Answer one request after the other until the agent leaves."""
+        while line := self.rfile.readline(LONGEST_ORDER):
+            self.connection.settimeout(None)
+            self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
+
+
+def main() -> int:
+    """Start Spark, listen, and run jobs until an agent says leave or none asks for anything any more."""
+    parser = argparse.ArgumentParser(prog="seatunnel-host", allow_abbrev=False)
+    parser.add_argument("--cluster", required=True)
+    parser.add_argument("--address", required=True)
+    parser.add_argument("--engine-config", type=Path)
+    parser.add_argument("--slots", type=int, required=True)
+    parser.add_argument("--logs", type=Path, required=True)
+    parser.add_argument("--orphan-after", type=float, default=60.0)
+    values = parser.parse_args()
+    logs = JobLogs(values.logs)
+    root = logging.getLogger("seatunnel")
+    own = logging.StreamHandler(sys.stderr)
+    own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root.handlers, root.propagate = [own, logs], False
+    root.setLevel(logging.INFO)
+    engine = load_engine(values.engine_config)
+    plane = SparkPlane(
+        SparkSettings(
+            app_name=f"seatunnel {values.cluster}",
+            parallelism=values.slots,
+            java_options=java_options(os.environ),
+            preloads=TASK_MODULES,
+            log_file=values.logs / f"spark-{os.getpid()}.log",
+            adopt=False,
+        )
+    )
+    host = Host(os.getpid(), values.slots, lambda record: JobThread(record, engine, plane), forget_log=logs.forget)
+    signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    path = host_socket(values.cluster, values.address, os.getpid())
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()  # of a killed process whose number is ours now
+    server = _Server(str(path), host)
+    path.chmod(0o600)
+    threading.Thread(target=server.serve_forever, name="orders", daemon=True).start()
+    try:
+        plane.start()
+        plane.context.parallelize(range(values.slots), values.slots).count()  # its processes are there before a job
+        host.ready = True
+        logger.info("the host %d is ready, with %d slots", os.getpid(), values.slots)
+        while not host.leaving.wait(0.5):
+            if host.silence_s > values.orphan_after:
+                logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
+                host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
+                break
+        else:
+            host.ready = False
+            host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        logger.info("the host %d ends", os.getpid())
+        logs.close()
+        sys.stderr.flush()
+        plane.leave()
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    os._exit(code)  # a job that hangs must not keep the process

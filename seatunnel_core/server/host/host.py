@@ -1,0 +1,157 @@
+"""The jobs of one host, and what an agent may ask of it. Every order carries the leader's term."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from seatunnel_core import stored
+from seatunnel_core.control.server import Verb
+from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host.protocol import HostedJob, HostStatus
+from seatunnel_core.server.state.records import JobRecord, Wanted
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+class RunningJob(Protocol):
+    """What a host needs of a job: ``JobThread``."""
+
+    record: JobRecord
+
+    def start(self) -> None:
+        """Begin, and return at once."""
+
+    def status(self) -> HostedJob:
+        """Return how the job stands."""
+
+    def stop(self, how: Wanted) -> None:
+        """Stop the job; return at once."""
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait for the end; return whether it has come."""
+
+
+class Host:
+    """Carries out orders. May be called from any thread.
+
+    Args:
+        pid: of this process.
+        slots: how many tasks its Spark runs at once.
+        make_job: makes the job of a record; it is started here.
+        forget_log: called with the id of a job that is forgotten.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        slots: int,
+        make_job: Callable[[JobRecord], RunningJob],
+        *,
+        forget_log: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pid = pid
+        self._slots = slots
+        self._make_job = make_job
+        self._forget_log = forget_log
+        self._clock = clock
+        self._changing = threading.RLock()
+        self._jobs: dict[str, RunningJob] = {}
+        self._term = 0
+        self._heard_at = clock()
+        self.ready = False
+        self.leaving = threading.Event()
+
+    @property
+    def silence_s(self) -> float:
+        """For how long no agent has asked for anything."""
+        return self._clock() - self._heard_at
+
+    def verbs(self) -> Mapping[str, Verb]:
+        """Return what may be asked, by its name."""
+        return {
+            "hello": self._hello,
+            "status": self._status,
+            "start": self._start,
+            "stop": self._stop,
+            "forget": self._forget,
+            "leave": self._leave,
+        }
+
+    def _require_term(self, request: Mapping[str, Any]) -> None:
+        """Take in the term of a request.
+
+        Raises:
+            HostError: it is lower than one before it.
+        """
+        term = stored.number(request, "term")
+        if term < self._term:
+            raise HostError(f"an order of term {term} is refused: a leader of term {self._term} has given orders")
+        if term > self._term:
+            logger.info("orders come from term %d now", term)
+        self._term = term
+        self._heard_at = self._clock()
+
+    def _hello(self, _request: Mapping[str, Any]) -> Any:
+        return {"pid": self._pid, "term": self._term}
+
+    def _status(self, request: Mapping[str, Any]) -> Any:
+        with self._changing:
+            self._require_term(request)
+            jobs = tuple(self._jobs.values())
+        found = tuple(job.status() for job in jobs)
+        status = HostStatus(pid=self._pid, term=self._term, ready=self.ready, slots=self._slots, jobs=found)
+        return status.record()
+
+    def _start(self, request: Mapping[str, Any]) -> Any:
+        record = JobRecord.from_bytes(stored.text(request, "job").encode())
+        with self._changing:
+            self._require_term(request)
+            present = self._jobs.get(record.job_id)
+            if present is not None and present.record.attempt >= record.attempt:
+                return {}  # the same order again
+            if present is not None and not present.status().state.is_end:
+                raise HostError(f"attempt {present.record.attempt} of the job {record.job_id} has not ended here")
+            job = self._jobs[record.job_id] = self._make_job(record)
+        job.start()
+        return {}
+
+    def _stop(self, request: Mapping[str, Any]) -> Any:
+        how = Wanted(stored.text(request, "how"))
+        with self._changing:
+            self._require_term(request)
+            job = self._jobs.get(stored.text(request, "job_id"))
+        if job is not None:
+            job.stop(how)
+        return {}
+
+    def _forget(self, request: Mapping[str, Any]) -> Any:
+        job_id = stored.text(request, "job_id")
+        with self._changing:
+            self._require_term(request)
+            job = self._jobs.get(job_id)
+            if job is None:
+                return {}
+            if not job.status().state.is_end:
+                raise HostError(f"the job {job_id} has not ended, and cannot be forgotten")
+            del self._jobs[job_id]
+        self._forget_log(job_id)
+        return {}
+
+    def _leave(self, request: Mapping[str, Any]) -> Any:
+        with self._changing:
+            self._require_term(request)
+        self.leaving.set()
+        return {}
+
+    def stop_all(self, how: Wanted, patience_s: float) -> bool:
+        """Stop all jobs and return whether all have ended within ``patience_s``."""
+        with self._changing:
+            jobs = tuple(self._jobs.values())
+        for job in jobs:
+            job.stop(how)
+        until = self._clock() + patience_s
+        return all(job.join(max(0.0, until - self._clock())) for job in jobs)

@@ -1,0 +1,59 @@
+"""One log file per job in a process that runs many: a record goes to the file of the job that it names."""
+
+import logging
+import re
+import threading
+from pathlib import Path
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+
+class JobLogs(logging.Handler):
+    """Writes each record that has a ``job`` to ``job-<id>.log``, and all others nowhere.
+
+    Args:
+        folder: where the files lie; is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._files: dict[str, logging.FileHandler] = {}
+        self._opening = threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path_of(self, job_id: str) -> Path:
+        """Return the log file of a job."""
+        return self._folder / f"job-{job_id}.log"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record to the file of its job."""
+        job_id = getattr(record, "job", None)
+        if not isinstance(job_id, str) or not _NAME.fullmatch(job_id) or job_id in (".", ".."):
+            return
+        try:
+            self._file(job_id).emit(record)
+        except Exception:
+            self.handleError(record)
+
+    def _file(self, job_id: str) -> logging.FileHandler:
+        with self._opening:
+            if job_id not in self._files:
+                handler = logging.FileHandler(self.path_of(job_id), encoding="utf-8", delay=True)
+                handler.setFormatter(logging.Formatter(_FORMAT))
+                self._files[job_id] = handler
+            return self._files[job_id]
+
+    def forget(self, job_id: str) -> None:
+        """Close a job's file. A later record opens it again, and is appended."""
+        with self._opening:
+            handler = self._files.pop(job_id, None)
+        if handler is not None:
+            handler.close()
+
+    def close(self) -> None:
+        """Close all files."""
+        for job_id in tuple(self._files):
+            self.forget(job_id)
+        super().close()

@@ -1,0 +1,175 @@
+"""A job in a host: the thread that starts it, waits for its end and gives everything back."""
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.job_file import RawJob
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.errors import SeaTunnelError, UsageError
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.registry import lookup
+from seatunnel_core.reporting.open_metrics import totals
+from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
+from seatunnel_core.runtime.job_run import JobRun
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from seatunnel_core.server.submitted_job import SubmittedJob
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_storage_api.discovery import open_storage
+from seatunnel_storage_api.errors import CheckpointStorageError
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+class JobThread:
+    """Runs one attempt of a job on the host's plane. ``status`` and ``stop`` never block."""
+
+    def __init__(self, record: JobRecord, engine: EngineConfig, plane: SparkPlane) -> None:
+        self.record = record
+        self._plane = plane
+        self._engine = engine
+        self._run: JobRun | None = None
+        self._wanted = Wanted.RUN
+        self._changing = threading.Lock()
+        self._end: JobState | None = None
+        self._error = ""
+        self._savepoint_taken = False
+        self._metrics: dict[str, float] = {}
+        self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
+
+    def start(self) -> None:
+        """Begin, and return at once."""
+        self._thread.start()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the job has ended and has given everything back; return whether it has."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def status(self) -> HostedJob:
+        """Return how the job stands."""
+        run, end = self._run, self._end
+        if end is None and run is not None:
+            self._metrics = totals(run.metrics())
+        return HostedJob(
+            job_id=self.record.job_id,
+            attempt=self.record.attempt,
+            name=self.record.name,
+            state=end or self._running_state(run),
+            error=self._error,
+            metrics=dict(self._metrics),
+        )
+
+    def _running_state(self, run: JobRun | None) -> JobState:
+        if self._wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+            return JobState.CANCELING
+        if self._wanted is Wanted.SAVEPOINT:
+            return JobState.DOING_SAVEPOINT
+        return JobState.SCHEDULED if run is None else JobState.RUNNING
+
+    def stop(self, how: Wanted) -> None:
+        """Stop the job. Asked again with the same, it changes nothing; ``CANCEL_AT_ONCE`` overtakes the others."""
+        with self._changing:
+            if self._wanted is how or self._wanted is Wanted.CANCEL_AT_ONCE or self._end is not None:
+                return
+            self._wanted = how
+            run = self._run
+        if run is not None:
+            self._carry_out(run, how)
+
+    def _carry_out(self, run: JobRun, how: Wanted) -> None:
+        if how is Wanted.CANCEL:
+            run.stop()
+        elif how is Wanted.CANCEL_AT_ONCE:
+            run.kill()
+        elif how is Wanted.SAVEPOINT:
+            threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True).start()
+
+    def _take_savepoint(self, run: JobRun) -> None:
+        try:
+            run.savepoint(None, stop=True)
+            self._savepoint_taken = True
+        except (SeaTunnelError, CheckpointStorageError) as error:
+            logger.warning("no savepoint: %s", error, extra={"job": self.record.job_id})
+            with self._changing:
+                self._wanted = Wanted.RUN  # it is asked for again while the record says so
+        except Exception:
+            logger.exception("no savepoint", extra={"job": self.record.job_id})
+
+    def _work(self) -> None:
+        try:
+            report = self._play()
+        except (SeaTunnelError, CheckpointStorageError) as error:
+            self._finish(JobState.FAILED, str(error))
+        except Exception as error:
+            logger.exception("a bug of ours ended the job", extra={"job": self.record.job_id})
+            self._finish(JobState.FAILED, f"a bug in the host, which the job's log shows: {error!r}")
+        else:
+            self._finish(self._state_of(report), failures(report.failure, report.pipelines))
+
+    def _play(self) -> JobReport:
+        raw = SubmittedJob.of(self.record).read()
+        restore = Restore(take_over=True) if self._exists(raw) else None
+        run = JobRun(
+            raw,
+            self._engine,
+            registry=lookup,
+            job_id=self.record.job_id,
+            restore=restore,
+            name=self.record.name or None,
+            plane=self._plane,
+        )
+        try:
+            run.start()
+            with self._changing:
+                self._run = run
+                wanted = self._wanted
+            if wanted is not Wanted.RUN:
+                self._carry_out(run, wanted)
+            logger.info("attempt %d runs", self.record.attempt, extra={"job": self.record.job_id})
+            report = run.wait()
+            assert report is not None, "a wait without a timeout ends with a report"
+            self._metrics = totals(run.metrics())
+            return report
+        finally:
+            run.close()
+
+    def _exists(self, raw: RawJob) -> bool:
+        """Return whether the attempt goes on with the job. A repeated attempt does if one before it claimed the job.
+
+        Raises:
+            UsageError: the job was submitted to be restored, and is not there.
+        """
+        if self.record.attempt <= 1 and not self.record.restore:
+            return False
+        config = override_storage(self._engine, raw.storage, Problems())
+        storage = open_storage(config.type, config.effective)
+        try:
+            found = storage.get_manifest(self.record.job_id) is not None
+        finally:
+            storage.close()
+        if self.record.restore and not found:
+            raise UsageError(f"there is no job {self.record.job_id} in the checkpoint storage to go on with")
+        return found
+
+    def _state_of(self, report: JobReport) -> JobState:
+        if report.outcome is JobOutcome.STOPPED:
+            return JobState.SAVEPOINT_DONE if self._savepoint_taken else JobState.CANCELED
+        return JobState.FINISHED if report.outcome is JobOutcome.FINISHED else JobState.FAILED
+
+    def _finish(self, state: JobState, error: str) -> None:
+        with self._changing:
+            self._error, self._end = error, state
+        level = logging.ERROR if state is JobState.FAILED else logging.INFO
+        logger.log(
+            level, "attempt %d: %s %s", self.record.attempt, state.value, error, extra={"job": self.record.job_id}
+        )
+
+
+def failures(of_job: str, pipelines: Sequence[PipelineView]) -> str:
+    """Return why a job failed, a line for each pipeline that did; empty when nothing failed."""
+    lines = [of_job] if of_job else []
+    lines += [f"pipeline {view.id} ({view.name}): {view.failure}" for view in pipelines if view.failure]
+    return "\n".join(lines)

@@ -1,0 +1,131 @@
+"""What an agent and its host say to each other over the host's socket: one line of JSON each way.
+
+::
+
+    {"do": "hello"}                                             {"answer": {"pid": …, "term": 7}}
+    {"do": "status", "term": 7}                                 {"answer": {"pid": …, "ready": true, "jobs": […]}}
+    {"do": "start", "term": 7, "attempt": 1, "job": {…}}        {"answer": {}}
+    {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
+    {"do": "forget", "term": 7, "job_id": "1"}                  {"answer": {}}
+    {"do": "leave", "term": 7}                                  {"answer": {}}
+
+All but the first carry the leader's term. One that is lower than a term which the host has seen is refused.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.control.place import control_folder
+from seatunnel_core.server.state.records import JobState
+
+_SOCKET = re.compile(r"[0-9a-f]{10}-(\d+)\.sock", re.ASCII)
+
+
+@frozen(kw_only=True)
+class HostedJob:
+    """A job in a host."""
+
+    job_id: str
+    attempt: int
+    """The attempt of the record by which it was started."""
+
+    name: str = ""
+    state: JobState
+    """``SCHEDULED`` until it is claimed and planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or an end."""
+
+    error: str = ""
+    metrics: Mapping[str, Any] = field(factory=dict)
+    """By SeaTunnel's names."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the job as JSON values."""
+        return {**asdict(self), "state": self.state.value}
+
+    @classmethod
+    def from_record(cls, block: Any) -> "HostedJob":
+        """Return the job that ``record`` described.
+
+        Raises:
+            StoredValueError, ValueError: it is not one.
+        """
+        return cls(
+            job_id=stored.text(block, "job_id"),
+            attempt=stored.number(block, "attempt"),
+            name=stored.text(block, "name"),
+            state=JobState(stored.text(block, "state")),
+            error=stored.text(block, "error"),
+            metrics=stored.below(block, "metrics"),
+        )
+
+
+@frozen(kw_only=True)
+class HostStatus:
+    """All that a host reports."""
+
+    pid: int
+    term: int
+    """The highest term that it has seen."""
+
+    ready: bool
+    """Whether its Spark runs."""
+
+    slots: int
+    jobs: tuple[HostedJob, ...]
+
+    def job(self, job_id: str) -> HostedJob | None:
+        """Return a job of the host, or ``None``."""
+        return next((job for job in self.jobs if job.job_id == job_id), None)
+
+    def record(self) -> dict[str, Any]:
+        """Return the status as JSON values."""
+        return {
+            "pid": self.pid,
+            "term": self.term,
+            "ready": self.ready,
+            "slots": self.slots,
+            "jobs": [job.record() for job in self.jobs],
+        }
+
+    @classmethod
+    def from_record(cls, block: Any) -> "HostStatus":
+        """Return the status that ``record`` described.
+
+        Raises:
+            StoredValueError, ValueError: it is not one.
+        """
+        return cls(
+            pid=stored.number(block, "pid"),
+            term=stored.number(block, "term"),
+            ready=stored.flag(block, "ready"),
+            slots=stored.number(block, "slots"),
+            jobs=tuple(map(HostedJob.from_record, stored.items(block, "jobs"))),
+        )
+
+
+def host_sockets(cluster: str, address: str, environment: Mapping[str, str] = os.environ) -> dict[int, Path]:
+    """Return the sockets of the hosts that a member started, by process id. Some may be left from dead ones."""
+    prefix = _prefix(cluster, address)
+    found = (path for path in _folder(environment).glob(f"{prefix}-*.sock") if _SOCKET.fullmatch(path.name))
+    return {int(path.stem.partition("-")[2]): path for path in found}
+
+
+def host_socket(cluster: str, address: str, pid: int, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where a host listens. The path of a socket is short by law, so its name is a hash."""
+    return _folder(environment) / f"{_prefix(cluster, address)}-{pid}.sock"
+
+
+def _folder(environment: Mapping[str, str]) -> Path:
+    folder = control_folder(environment) / "hosts"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _prefix(cluster: str, address: str) -> str:
+    return hashlib.sha256(f"{cluster}\n{address}".encode()).hexdigest()[:10]

@@ -1,0 +1,106 @@
+"""The orders of a host: fenced by terms, and the same when they are repeated."""
+
+from typing import Any
+
+import pytest
+
+from seatunnel_core.control.server import answer
+from seatunnel_core.server.host.host import Host
+from seatunnel_core.server.host.protocol import HostedJob, HostStatus
+from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+
+
+class Job:
+    """A job that does what it is told."""
+
+    def __init__(self, record: JobRecord) -> None:
+        self.record = record
+        self.state = JobState.PENDING
+        self.stopped: list[Wanted] = []
+
+    def start(self) -> None:
+        self.state = JobState.RUNNING
+
+    def status(self) -> HostedJob:
+        return HostedJob(job_id=self.record.job_id, attempt=self.record.attempt, state=self.state)
+
+    def stop(self, how: Wanted) -> None:
+        self.stopped.append(how)
+
+    def join(self, timeout: float | None = None) -> bool:
+        return self.state.is_end
+
+
+@pytest.fixture
+def jobs() -> list[Job]:
+    return []
+
+
+@pytest.fixture
+def host(jobs: list[Job]) -> Host:
+    def make(record: JobRecord) -> Job:
+        jobs.append(Job(record))
+        return jobs[-1]
+
+    return Host(42, 2, make, clock=lambda: 100.0)
+
+
+def ask(host: Host, **request: Any) -> Any:
+    import json
+
+    answered = answer(json.dumps(request).encode(), host.verbs())
+    return answered.get("answer", answered.get("error"))
+
+
+def order(attempt: int = 1, *, term: int = 1) -> dict[str, Any]:
+    record = JobRecord(job_id="1", name="", text="", format="hocon", attempt=attempt, submitted_at=1.0, since=1.0)
+    return {"do": "start", "term": term, "job": record.to_bytes().decode()}
+
+
+def test_lower_terms_are_refused(host: Host, jobs: list[Job]) -> None:
+    ask(host, do="status", term=7)
+    for verb in ("status", "stop", "forget", "leave"):
+        assert "term 6 is refused" in ask(host, do=verb, term=6, job_id="1", how="cancel")
+    assert "term 6 is refused" in ask(host, **order(term=6))
+    assert not jobs
+    assert not host.leaving.is_set()
+    assert ask(host, do="hello") == {"pid": 42, "term": 7}
+
+
+def test_an_order_that_is_repeated_starts_one_job(host: Host, jobs: list[Job]) -> None:
+    assert ask(host, **order()) == {}
+    assert ask(host, **order()) == {}
+    assert [job.state for job in jobs] == [JobState.RUNNING]
+    status = HostStatus.from_record(ask(host, do="status", term=1))
+    assert status.job("1") == jobs[0].status()
+    assert status.pid == 42
+
+
+def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: list[Job]) -> None:
+    ask(host, **order(1))
+    assert "has not ended here" in ask(host, **order(2))
+    jobs[0].state = JobState.FAILED
+    assert ask(host, **order(2)) == {}
+    assert [job.record.attempt for job in jobs] == [1, 2]
+    assert ask(host, **order(1)) == {}, "an old order that arrives late"
+    assert len(jobs) == 2
+
+
+def test_only_a_job_that_has_ended_is_forgotten(host: Host, jobs: list[Job]) -> None:
+    ask(host, **order())
+    assert "cannot be forgotten" in ask(host, do="forget", term=1, job_id="1")
+    jobs[0].state = JobState.FINISHED
+    assert ask(host, do="forget", term=1, job_id="1") == {}
+    assert ask(host, do="forget", term=1, job_id="1") == {}
+    assert ask(host, do="status", term=1)["jobs"] == []
+
+
+def test_stop_and_leave(host: Host, jobs: list[Job]) -> None:
+    ask(host, **order())
+    ask(host, do="stop", term=1, job_id="1", how="savepoint")
+    assert ask(host, do="stop", term=1, job_id="unknown", how="cancel") == {}
+    assert "is not a valid" in ask(host, do="stop", term=1, job_id="1", how="sing")
+    assert jobs[0].stopped == [Wanted.SAVEPOINT]
+    ask(host, do="leave", term=1)
+    assert host.leaving.is_set()
+    assert not host.stop_all(Wanted.CANCEL, 0.0)
