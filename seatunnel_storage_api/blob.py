@@ -31,11 +31,11 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""So often a put is repeated when what stood in its way was removed, or a claim when it was overtaken."""
+"""How often a put is repeated when the object in its way was removed, or a claim when it was overtaken."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
-"""What a storage refuses that is ``read_only``."""
+"""The operations that a ``read_only`` storage refuses."""
 
 
 class BlobStorage(CheckpointStorage, Inventory):
@@ -46,12 +46,12 @@ class BlobStorage(CheckpointStorage, Inventory):
     refusal, or plain ``OSError``, which is sorted into the two here; all get backend, operation and path added.
 
     Args:
-        backend: how messages call this storage, as in ``"hdfs on local files"``.
-        namespace: absolute, ends with "/"; see ``configuration.namespace``.
-        max_retained: see ``configuration.max_retained``.
-        backoff: for ``StorageUnavailableError``.
+        backend: The name of this storage in messages, as in ``"hdfs on local files"``.
+        namespace: An absolute folder that ends with "/"; see ``configuration.namespace``.
+        max_retained: How many checkpoints each pipeline keeps, at least 1; see ``configuration.max_retained``.
+        backoff: How to retry a primitive that raises ``StorageUnavailableError``.
 
-    Whoever makes one sets ``read_only`` where the configuration says so; every change is then refused.
+    A factory sets ``read_only`` where the configuration asks for it; every change is then refused.
     """
 
     def __init__(self, *, backend: str, namespace: str, max_retained: int, backoff: Backoff | None = None) -> None:
@@ -67,53 +67,69 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def put_if_absent(self, key: str, body: bytes) -> bool:
-        """Stores ``body`` under ``key`` unless there is one: whole or not at all, for everybody, and durably.
+        """Store ``body`` under ``key`` unless the key exists: atomically, and durable when the call returns.
+
+        Atomic means that no reader ever gets a part of ``body``. Of several concurrent calls for one key, exactly one
+        returns ``True``.
+
+        Args:
+            key: Below the namespace, with folders separated by "/".
+            body: From 0 bytes to 1 GiB.
 
         Returns:
-            ``True`` if this call stored it, ``False`` if the key was there; then what is there is durable too.
+            ``True`` if this call stored the body; ``False`` if the key existed, whose object is then durable too.
+
+        Raises:
+            StorageUnavailableError: A failure that may pass; the verbs retry the call.
+            StorageAccessError: A refusal.
+            OSError: Any other failure; the verbs turn it into one of the two.
         """
 
     @abstractmethod
     def read(self, key: str) -> bytes | None:
-        """All bytes under ``key``; ``None`` if there are none."""
+        """Return all bytes under ``key``, or ``None`` if the key does not exist; raise as ``put_if_absent`` does."""
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Everything whose key begins with ``prefix``, which is empty or ends with "/"; in any order.
+        """Return every object whose key begins with ``prefix``, in any order; raise as ``put_if_absent`` does.
 
-        Strongly consistent: it shows every put that returned before the call.
+        The listing is strongly consistent: it contains the object of every put that returned before the call. It should
+        leave out unfinished objects, which ``unfinished`` returns.
+
+        Args:
+            prefix: Empty for the whole namespace, otherwise a folder that ends with "/".
         """
 
     @abstractmethod
     def delete(self, keys: Iterable[str]) -> None:
-        """Removes the keys; absent ones are no error."""
+        """Remove the objects under these keys and ignore absent ones; raise as ``put_if_absent`` does."""
 
     def close(self) -> None:
-        """Overriders release what they hold and call this one."""
+        """Mark the storage as closed; a class that overrides this releases its own resources and calls this one."""
         self._closed = True
 
     # -- what a backend may override
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
-        """``put_if_absent`` of a body in pieces, and what every verb calls.
+        """Store the concatenation of ``pieces`` as ``put_if_absent`` does. Every verb that stores calls this method.
 
-        Overridden where pieces can be written one after the other: joining them is one more copy of a large state.
+        Override it if the backend can write one piece after the other: joining them copies a large state once more.
         """
         return self.put_if_absent(key, b"".join(pieces))
 
     def locate(self, key: str) -> str:
-        """What a person would type to find the key."""
+        """Return the full path or address of a key, as a user would type it to find the object."""
         return self.namespace + key
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
-        """Removes what writers that died left in ``folder``, if its name sorts before ``before``.
+        """Remove unfinished objects that dead writers left in ``folder`` and whose names sort before ``before``.
 
-        Does nothing here, which is right where a put leaves nothing behind. A writer that is still alive may lose its
-        unfinished object to this, and must then begin again.
+        The default does nothing, which is right for a backend whose puts leave nothing behind. A writer that is still
+        alive may lose its unfinished object to this call and then has to write it again.
         """
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
-        """What ``sweep_unfinished`` would find below ``prefix``, where ``list_blobs`` does not show it."""
+        """Return the unfinished objects below ``prefix`` that ``list_blobs`` leaves out; none by default."""
         return ()
 
     # -- checkpoints: writing
@@ -239,7 +255,20 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- for what is built on the primitives
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
-        """Runs primitives as the verbs do: again while it may pass, and naming backend, operation and path if not."""
+        """Run an action on primitives as the verbs do, and return its result.
+
+        The action is retried while its failure may pass. An error names the backend, the operation and the path.
+
+        Args:
+            operation: One word for the message: ``put``, ``read``, ``list``, ``delete`` or ``sweep``.
+            key: What the action works on; for the message.
+            action: What to run, without arguments.
+
+        Raises:
+            StorageClosedError: The storage was closed.
+            StorageAccessError: The action was refused, or would change a storage that is ``read_only``.
+            StorageUnavailableError: The action failed each time.
+        """
         return self._attempt(operation, key, action)
 
     # -- object by object
@@ -271,7 +300,10 @@ class BlobStorage(CheckpointStorage, Inventory):
             raise self._conflict(key, state)
 
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
-        """The key is in the name with type and base, so a twin of another type or base has another name."""
+        """Raise if another object claims to be this checkpoint, and remove the one that was just put.
+
+        Type and base are part of the name, so a checkpoint of the same epoch and id may exist under another key.
+        """
         namesakes = [info for info in listing.checkpoints if info.checkpoint_id == state.checkpoint_id]
         twins = [info for info in namesakes if info.ref == state.ref and layout.checkpoint_key(info) != key]
         if twins:
@@ -339,12 +371,12 @@ class BlobStorage(CheckpointStorage, Inventory):
         return opened
 
     def _put_own(self, key: str, sealed: bytes) -> bool:
-        """Whether it was this call that put these bytes. A put that was repeated may meet its own success."""
+        """Return whether the stored bytes are those of this call; a repeated put may meet its own earlier success."""
         existing = self._put_or_read(key, [sealed])
         return existing is None or existing == sealed
 
     def _put_or_read(self, key: str, sealed: Sequence[bytes]) -> bytes | None:
-        """Puts, and returns ``None``; or returns what is there."""
+        """Put the pieces and return ``None``, or return the bytes that the key already has."""
         for _ in range(_PUTS):
             if self._attempt("put", key, functools.partial(self.put_pieces_if_absent, key, sealed)):
                 return None

@@ -10,7 +10,7 @@ from seatunnel_storage_api.errors import NamespaceError, StorageConfigurationErr
 NAMESPACE = "namespace"
 MAX_RETAINED = "max-retained"
 READ_ONLY = "read-only"
-"""``true`` for who only looks: nothing is tried by writing, no folder is made, and storing is refused."""
+"""``true`` opens a storage for reading only: no folder is created, no test write is made, and storing is refused."""
 
 DEFAULT_NAMESPACE = "/seatunnel/checkpoint/"
 DEFAULT_MAX_RETAINED = 3
@@ -21,10 +21,10 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def namespace(configuration: Mapping[str, str]) -> str:
-    """The folder that all jobs of a storage lie in. Absent, null or empty means ``/seatunnel/checkpoint/``.
+    """Return the folder that holds all jobs of a storage; absent, null or empty means ``/seatunnel/checkpoint/``.
 
     Raises:
-        NamespaceError: if it is not absolute, does not end with "/", or holds "..", "." , "//" or a control character.
+        NamespaceError: It is not absolute, does not end with "/", or holds "..", ".", "//" or a control character.
     """
     written = configuration.get(NAMESPACE) or DEFAULT_NAMESPACE
     if not written.endswith("/"):
@@ -41,10 +41,10 @@ def namespace(configuration: Mapping[str, str]) -> str:
 
 
 def max_retained(configuration: Mapping[str, str]) -> int:
-    """How many checkpoints a pipeline keeps, at least 1. Absent, null or empty means 3.
+    """Return how many checkpoints each pipeline keeps, at least 1; absent, null or empty means 3.
 
     Raises:
-        StorageConfigurationError: if it is not such a number.
+        StorageConfigurationError: The value is not such a number.
     """
     written = configuration.get(MAX_RETAINED) or DEFAULT_MAX_RETAINED
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", str(written)):
@@ -56,10 +56,10 @@ def max_retained(configuration: Mapping[str, str]) -> int:
 
 
 def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
-    """A key that is ``true`` or ``false``, in any case. Absent, null or empty means ``default``.
+    """Return the value of a key that is ``true`` or ``false``, in any case; absent, null or empty means ``default``.
 
     Raises:
-        StorageConfigurationError: if it is anything else.
+        StorageConfigurationError: The value is anything else.
     """
     written = str(configuration.get(key) or default).strip().lower()
     if written not in ("true", "false"):
@@ -68,16 +68,16 @@ def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
 
 
 def read_only(configuration: Mapping[str, str]) -> bool:
-    """Whether the storage is opened to look only. Absent, null or empty means that it is not.
+    """Return whether the storage is opened for reading only; absent, null or empty means that it is not.
 
     Raises:
-        StorageConfigurationError: if it is neither ``true`` nor ``false``.
+        StorageConfigurationError: The value is neither ``true`` nor ``false``.
     """
     return flag(configuration, READ_ONLY, default=False)
 
 
 def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tuple[str, ...]:
-    """One sentence for each key that is neither shared nor in ``known``; values are not shown, they may be secrets."""
+    """Return one sentence for each key that is neither shared nor in ``known``; shows no value, as it may be secret."""
     every = sorted({NAMESPACE, MAX_RETAINED, READ_ONLY, *known})
     return tuple(_unknown(key, every) for key in configuration if key not in every)
 
@@ -89,6 +89,6 @@ def _unknown(key: str, known: list[str]) -> str:
 
 
 def warn(sentences: Collection[str]) -> None:
-    """Logs each sentence as a warning under ``seatunnel.storage``."""
+    """Log each sentence as a warning under ``seatunnel.storage``."""
     for sentence in sentences:
         logger.warning("%s", sentence)

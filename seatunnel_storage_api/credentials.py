@@ -1,7 +1,7 @@
-"""Credentials that somebody else hands out, for storages that sign their requests with an access key.
+"""Credentials from installed providers, for storages that sign their requests with an access key.
 
 A credentials provider is a distribution with an entry point in the group ``seatunnel.credentials_provider``. Its name
-is what one writes where a backend asks for a provider, and its value a function::
+is written where a backend asks for a provider, and its value is a function::
 
     def provide(configuration: Mapping[str, str]) -> Credentials | None:
         return Credentials(access_key=…, secret_key=…, session_token=…, expires_at=…)
@@ -22,12 +22,12 @@ from seatunnel_storage_api.errors import StoragePluginError, StorageUnavailableE
 GROUP = "seatunnel.credentials_provider"
 
 OWN_KEYS = "seatunnel.credentials."
-"""Keys of ``plugin-config`` that begin so mean something to providers only."""
+"""The prefix of the keys of ``plugin-config`` that only providers read."""
 
 
 @frozen(kw_only=True)
 class Credentials:
-    """What signs a request. Nothing of it is in ``repr``."""
+    """An access key that signs requests; ``repr`` shows nothing of it."""
 
     access_key: str = field(repr=False)
 
@@ -48,18 +48,18 @@ CredentialsProvider = Callable[[Mapping[str, str]], Credentials | None]
 
 
 def provider_names() -> tuple[str, ...]:
-    """Of all that are installed, sorted."""
+    """Return the names of all installed providers, sorted."""
     return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
 
 
 def load_provider(name: str) -> CredentialsProvider | None:
-    """What an installed distribution registers under this name; ``None`` if none does.
+    """Return the provider that an installed distribution registers under this name, or ``None`` if none does.
 
-    Its failures become ``StorageUnavailableError``, as they may pass by themselves, and what is neither credentials nor
-    ``None`` becomes ``StoragePluginError``.
+    Calling the returned provider raises ``StorageUnavailableError`` if the function fails, since that may pass, and
+    ``StoragePluginError`` if it returns neither ``Credentials`` nor ``None``.
 
     Raises:
-        StoragePluginError: it cannot be imported or is not a function.
+        StoragePluginError: The provider cannot be imported, is not callable, or two distributions claim the name.
     """
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if not points:

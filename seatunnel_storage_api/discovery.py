@@ -41,7 +41,7 @@ _OURS = {
 class _Hooks:
     @hookspec(firstresult=True)
     def seatunnel_checkpoint_storage(self) -> CheckpointStorageFactory:
-        """The factory of the plugin's storage."""
+        """Return the factory of the plugin's storage."""
         raise NotImplementedError
 
 
@@ -67,11 +67,12 @@ class PluginInfo:
 
 
 def load_factory(identifier: str) -> CheckpointStorageFactory:
-    """The factory that an installed plugin registers under this name.
+    """Return the factory that an installed plugin registers under this name.
 
     Raises:
-        UnknownStorageError: none does; the message says what to install or lists what there is.
-        StoragePluginError: it cannot be loaded, is not a factory of this name, or two distributions claim the name.
+        UnknownStorageError: No plugin does; the message names what to install, or lists the installed plugins.
+        StoragePluginError: The plugin cannot be loaded, its hook does not return a factory of this name, or two
+            distributions claim the name.
     """
     points = [point for point in _entry_points() if point.name == identifier]
     if not points:
@@ -83,25 +84,26 @@ def load_factory(identifier: str) -> CheckpointStorageFactory:
 
 
 def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only: bool = False) -> CheckpointStorage:
-    """A new storage of an installed plugin.
+    """Return a new storage of an installed plugin.
 
     Args:
-        configuration: the plugin's keys; see ``CheckpointStorageFactory.create``, which says what is raised too.
+        identifier: The ``type`` of the storage, as its plugin registers it.
+        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``, whose errors are raised too.
             Values may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
-        read_only: to look only: nothing is made or tried by writing. A plugin that does not know the key
-            ``read-only`` opens its storage as ever.
+        read_only: Whether to open it for reading only: then nothing is created, or tested by writing. A plugin that
+            does not know the key ``read-only`` ignores this.
 
     Raises:
-        UnknownStorageError: as ``load_factory`` does.
-        StoragePluginError: as ``load_factory`` does.
-        StorageConfigurationError: a value refers to a variable or a file that is not there.
+        UnknownStorageError: As ``load_factory``.
+        StoragePluginError: As ``load_factory``.
+        StorageConfigurationError: A value refers to a variable or a file that does not exist.
     """
     asked = {**configuration, shared.READ_ONLY: "true"} if read_only else configuration
     return load_factory(identifier).create(secret.resolved(asked))
 
 
 def list_plugins() -> tuple[PluginInfo, ...]:
-    """Every installed plugin, sorted by identifier. Loads each one to tell its state; never raises for a broken one."""
+    """Return every installed plugin, sorted by identifier; loads each one, and never raises for a broken one."""
     return tuple(_info(point) for point in _entry_points())
 
 
@@ -142,7 +144,10 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Sorted by name; an entry that is found twice for one distribution (installed and on the path) counts once."""
+    """Return the entry points, sorted by name.
+
+    One that is found twice for one distribution, because it is both installed and on the path, counts once.
+    """
     unique = {(point.name, point.value, _distribution(point)[0]): point for point in entry_points(group=GROUP)}
     return (unique[key] for key in sorted(unique))
 

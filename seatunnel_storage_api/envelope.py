@@ -50,7 +50,7 @@ class Opened:
 
 @functools.cache
 def library_version() -> str:
-    """Of the distribution that this code came with; ``unknown`` when it runs without being installed."""
+    """Return the version of the distribution of this code, or ``unknown`` if it runs without being installed."""
     from importlib import metadata  # 35 ms that only a process which stores something has to pay
 
     try:
@@ -60,18 +60,19 @@ def library_version() -> str:
 
 
 def seal(kind: str, body: bytes, **fields: object) -> bytes:
-    """The sealed bytes of ``body``, with one copy of it; see ``seal_in_pieces``."""
+    """Return the sealed bytes of ``body`` in one piece, which copies the body once; see ``seal_in_pieces``."""
     return b"".join(seal_in_pieces(kind, body, **fields))
 
 
 def seal_in_pieces(kind: str, body: bytes, **fields: object) -> tuple[bytes, bytes, bytes]:
-    """The sealed bytes of ``body``, one piece after the other; ``body`` itself is one, so that nothing is copied.
+    """Return the sealed bytes of ``body`` as three pieces to concatenate, of which the second is ``body`` itself.
 
-    Two seals of the same content differ, so whoever finds exactly his own bytes knows that it was he who put them.
+    Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it put them.
 
     Args:
-        kind: what this is; asked for again when it is opened.
-        fields: what else the header says; JSON values.
+        kind: The kind of the object; ``unseal`` asks for it again.
+        body: The content; it is not copied.
+        **fields: What else the header holds; JSON values.
     """
     described = {
         "kind": kind,
@@ -90,15 +91,16 @@ def seal_in_pieces(kind: str, body: bytes, **fields: object) -> tuple[bytes, byt
 
 
 def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
-    """Verifies every byte and opens the seal. Makes one copy of the body.
+    """Verify every byte of a sealed object and return its header and body; copies the body once.
 
     Args:
-        kind: what is expected there.
-        where: the path, for the message.
+        sealed: All bytes of the object.
+        kind: The kind that is expected.
+        where: The path, for the message.
 
     Raises:
-        CheckpointCorruptedError: a byte is flipped, missing or extra, or this is something else.
-        UnsupportedFormatError: intact, but of a newer format.
+        CheckpointCorruptedError: A byte is flipped, missing or extra, or the object is of another kind.
+        UnsupportedFormatError: The object is intact, but of a newer format.
     """
     view = memoryview(sealed)
     if len(view) < _PREAMBLE_BYTES + DIGEST_BYTES:

@@ -1,4 +1,4 @@
-"""The error tree of the checkpoint storage. One root, two branches: what the caller did, and what the world did.
+"""The error tree of the checkpoint storage: one root, with a branch for misuse and one for failures outside.
 
 ::
 
@@ -13,7 +13,7 @@
     │   └── StorageClosedError            the storage was used after ``close``
     └── StorageFailureError               the outside world did not do its part
         ├── StorageUnavailableError       may pass by itself: the only branch with ``retryable``
-        ├── StorageAccessError            refused, and will be refused again until a person changes something
+        ├── StorageAccessError            refused, and will be refused again until somebody changes something
         ├── CheckpointCorruptedError      stored bytes are not what was stored
         ├── UnsupportedFormatError        intact, but written by a version that this one cannot read
         ├── StaleEpochError               another engine took the pipeline over, or the job was deleted
@@ -36,8 +36,10 @@ if TYPE_CHECKING:  # attrs, which makes the values, costs several times what the
 
 
 def code_of(error: type[Exception]) -> str:
-    """The code that a class has from its name: ``STALE-EPOCH`` of ``StaleEpochError``; one word alone says too little,
-    so that of ``NamespaceError`` is ``NAMESPACE-ERROR``."""
+    """Return the code of an error's class, made from the words of its name: ``STALE-EPOCH`` for ``StaleEpochError``.
+
+    The word ``Error`` is left out unless only one other word is left: ``NamespaceError`` has ``NAMESPACE-ERROR``.
+    """
     words = re.findall("[A-Z][a-z]+", error.__name__)
     return "-".join(words[:-1] if len(words) > 2 else words).upper()
 
@@ -233,8 +235,7 @@ class UnsupportedFormatError(StorageFailureError):
 
 
 class StaleEpochError(StorageFailureError):
-    """Another engine took the pipeline over, or the job was deleted: the marker of a newer epoch is there, or that of
-    this engine is gone.
+    """Another engine took the pipeline over, or the job was deleted: this engine's marker is gone or not the newest.
 
     What the engine did: what it stored last is void, and it commits nothing more, so that no row is published twice.
     The whole job has ended in this process; the other one goes on with it.

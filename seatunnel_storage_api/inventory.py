@@ -1,7 +1,7 @@
-"""Everything that lies in a storage, object by object: beneath the verbs, for those who look after it.
+"""Everything that a storage holds, object by object, for inspection and clean-up.
 
-An engine needs none of this. Checking every byte, and finding what nothing needs any more, does: the verbs show
-checkpoints, and pass over what a dead writer left, older manifests and what is not ours.
+An engine needs none of this. Checking every byte and finding objects that nothing needs any more do: the verbs return
+checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
 """
 
 import enum
@@ -42,7 +42,7 @@ class HoldingKind(enum.Enum):
 
 
 SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
-"""What has a seal, which calls it by the value of its kind."""
+"""The kinds that are sealed; the seal names the value of the kind."""
 
 
 @frozen(kw_only=True)
@@ -53,12 +53,12 @@ class Holding:
     """Below the namespace."""
 
     path: str
-    """What a person would type to find it."""
+    """The full path or address, as a user would type it."""
 
     kind: HoldingKind
     size_bytes: int
     modified_at: float | None
-    """Seconds since 1970 by the storage's clock, where the storage tells."""
+    """Seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
 
     job_id: str | None = None
     """``None`` for what lies beside the jobs."""
@@ -76,7 +76,7 @@ class Holding:
 
     @property
     def header(self) -> Mapping[str, object]:
-        """What its header must say, because its name says so."""
+        """The fields that the object's header must have, because its name has them."""
         if self.checkpoint is not None:
             return checkpoint_header(self.checkpoint)
         if self.kind is HoldingKind.EPOCH:
@@ -91,25 +91,26 @@ class Inventory(ABC):
 
     @abstractmethod
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
-        """Every object of the namespace, or of one job, sorted by key; reads no payload."""
+        """Return every object of the namespace, or of one job, sorted by key; reads no payload."""
 
     @abstractmethod
     def verify(self, holding: Holding) -> bool:
-        """Reads every byte of an object; ``False`` if it was removed since. What has no seal is not read.
+        """Read and verify every byte of an object, and return ``False`` if it was removed since it was listed.
+
+        An object of a kind without a seal (see ``SEALED``) is not read; the result is then ``True``.
 
         Raises:
-            CheckpointCorruptedError: it is damaged, or has a name that it should not have.
-            UnsupportedFormatError: a newer version wrote it.
+            CheckpointCorruptedError: It is damaged, or its name claims to be a checkpoint or a marker and is none.
+            UnsupportedFormatError: A newer version wrote it.
         """
 
     @abstractmethod
     def discard(self, holdings: Iterable[Holding]) -> None:
-        """Removes objects, whatever they are: the caller has made sure that nothing needs them. Absent ones are no
-        error."""
+        """Remove objects of any kind and ignore absent ones; the caller has made sure that nothing needs them."""
 
 
 def checkpoint_header(checkpoint: PipelineState | CheckpointInfo) -> dict[str, object]:
-    """What the header of a checkpoint says, and its name must say too."""
+    """Return the header fields of a checkpoint that its name also holds."""
     return {
         "job_id": checkpoint.job_id,
         "pipeline_id": checkpoint.pipeline_id,
@@ -121,7 +122,13 @@ def checkpoint_header(checkpoint: PipelineState | CheckpointInfo) -> dict[str, o
 
 
 def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable[[str], str]) -> tuple[Holding, ...]:
-    """Sorts out what a listing shows; ``locate`` says for a key what a person would type."""
+    """Return the listed objects with their kinds, sorted by key.
+
+    Args:
+        blobs: A listing of the namespace or of a part of it.
+        unfinished: Unfinished objects that the listing leaves out.
+        locate: Returns the full path of a key.
+    """
     found = {blob.key: _sorted_out(blob, locate) for blob in blobs}
     found |= {blob.key: evolve(_foreign(blob, locate), kind=HoldingKind.UNFINISHED) for blob in unfinished}
     return tuple(found[key] for key in sorted(found))
@@ -134,16 +141,16 @@ def all_that_can_be_listed(
     names: Callable[[], Iterable[str]],
     locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """The holdings of a job, or of all; where one job's folder is refused, those of all others, and that one as
-    unreadable.
+    """Return the holdings of one job or of all jobs; a job's folder that is refused becomes one unreadable holding.
 
     Args:
-        holdings_of: one job, or all by one listing; refuses with ``StorageAccessError``.
-        names: of what lies directly below the namespace.
-        locate: says for a key what a person would type.
+        holdings_of: Lists one job, or all jobs in one listing for ``None``; raises ``StorageAccessError`` if refused.
+        job_id: The job to list; ``None`` for all.
+        names: Returns the names directly below the namespace.
+        locate: Returns the full path of a key.
 
     Raises:
-        StorageAccessError: the one job that was asked for is refused.
+        StorageAccessError: ``job_id`` is given, and its folder is refused.
     """
     try:
         return holdings_of(job_id)

@@ -56,14 +56,14 @@ class Blob:
     size_bytes: int
 
     modified_at: float | None = None
-    """Seconds since 1970 by the storage's clock, where the storage tells."""
+    """Seconds since 1970 by the storage's clock; ``None`` if the storage does not report it."""
 
 
 def require_job_id(job_id: str) -> str:
-    """The id itself.
+    """Return the id unchanged.
 
     Raises:
-        InvalidIdError: if it could leave the namespace or be refused by a backend.
+        InvalidIdError: It could lead out of the namespace, or a backend could refuse it.
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(
@@ -74,10 +74,10 @@ def require_job_id(job_id: str) -> str:
 
 
 def require_number(name: str, number: int, *, least: int, most: int) -> int:
-    """The number itself.
+    """Return the number unchanged.
 
     Raises:
-        InvalidIdError: if it is not between ``least`` and ``most``, both included.
+        InvalidIdError: It is not between ``least`` and ``most``, both included.
     """
     if not least <= number <= most:
         raise InvalidIdError(f"the {name} {number} is not between {least} and {most}")
@@ -85,29 +85,35 @@ def require_number(name: str, number: int, *, least: int, most: int) -> int:
 
 
 def job_folder(job_id: str) -> str:
+    """Return ``<job id>/``; raise ``InvalidIdError`` for an id that cannot name a folder."""
     return f"{require_job_id(job_id)}/"
 
 
 @functools.lru_cache(maxsize=1024)
 def pipeline_folder(job_id: str, pipeline_id: int) -> str:
+    """Return ``<job id>/<pipeline, 6 digits>/``; raise ``InvalidIdError`` for an id out of range."""
     number = require_number("pipeline id", pipeline_id, least=1, most=MAX_PIPELINE_ID)
     return f"{job_folder(job_id)}{number:06d}/"
 
 
 def manifest_folder(job_id: str) -> str:
+    """Return the folder of a job's manifests, which ends with "/"."""
     return f"{job_folder(job_id)}manifest/"
 
 
 def attachment_folder(job_id: str) -> str:
+    """Return the folder of a job's attachments, which ends with "/"."""
     return f"{job_folder(job_id)}attachments/"
 
 
 def manifest_key(job_id: str, version: int) -> str:
+    """Return the key of one version of a job's manifest; raise ``InvalidIdError`` for a version out of range."""
     number = require_number("manifest version", version, least=1, most=MAX_MANIFEST_VERSION)
     return f"{manifest_folder(job_id)}{number:010d}.manifest"
 
 
 def attachment_key(job_id: str, digest: str) -> str:
+    """Return the key of an attachment; raise ``InvalidIdError`` unless ``digest`` is 64 lowercase hex digits."""
     if not _DIGEST.fullmatch(digest):
         raise InvalidIdError(
             f"{digest!r} is not the name of an attachment: expected a SHA-256 of 64 lowercase hex digits"
@@ -116,15 +122,17 @@ def attachment_key(job_id: str, digest: str) -> str:
 
 
 def epoch_prefix(epoch: int) -> str:
-    """What the names of an epoch begin with; sorts before all names of this and later epochs."""
+    """Return the epoch as 10 digits, the beginning of its names; sorts before all names of this and later epochs."""
     return f"{require_number('epoch', epoch, least=1, most=MAX_EPOCH):010d}"
 
 
 def epoch_key(job_id: str, pipeline_id: int, epoch: int) -> str:
+    """Return the key of an epoch's marker; raise ``InvalidIdError`` for an epoch out of range."""
     return f"{pipeline_folder(job_id, pipeline_id)}{epoch_prefix(epoch)}.epoch"
 
 
 def checkpoint_key(checkpoint: PipelineState | CheckpointInfo) -> str:
+    """Return the key of a checkpoint; raise ``InvalidIdError`` for an id, an epoch or a number out of range."""
     return pipeline_folder(checkpoint.job_id, checkpoint.pipeline_id) + _checkpoint_name(
         checkpoint.ref, checkpoint.checkpoint_type, checkpoint.base
     )
@@ -140,15 +148,17 @@ def _checkpoint_name(ref: CheckpointRef, checkpoint_type: CheckpointType, base: 
 
 
 def pipelines(blobs: Iterable[Blob], where: Callable[[str], str]) -> dict[tuple[str, int], PipelineListing]:
-    """Groups checkpoints and markers by (job, pipeline), sorted; everything else is passed over.
+    """Group checkpoints and markers by (job id, pipeline id) and ignore all other objects.
 
-    Sorting the keys sorts by epoch, id and type: numbers in names have their zeros in front.
+    Both the pipelines and what they hold are sorted. Sorting the keys sorts by epoch, id and type, because numbers in
+    names are padded with zeros.
 
     Args:
-        where: says for a key what a person would type to find it; for the message.
+        blobs: A listing.
+        where: Returns the full path of a key, for the message.
 
     Raises:
-        CheckpointCorruptedError: if a name claims to be a checkpoint or a marker and is not.
+        CheckpointCorruptedError: A name claims to be a checkpoint or a marker and is none that this version knows.
     """
     checkpoints: dict[tuple[str, int], list[CheckpointInfo]] = {}
     epochs: dict[tuple[str, int], list[int]] = {}
@@ -191,7 +201,7 @@ def _checkpoint_info(blob: Blob, owner: tuple[str, int], name: str, where: Calla
 
 @functools.lru_cache(maxsize=4096)
 def _described(owner: tuple[str, int], name: str, size_bytes: int, modified_at: float | None) -> CheckpointInfo | None:
-    """What a name claims; ``None`` if it is no checkpoint's. Each store lists the same objects again."""
+    """Return the checkpoint that a name describes, or ``None``; cached, as each store lists the same objects again."""
     said = _said(name)
     if said is None:
         return None
@@ -209,7 +219,7 @@ def _described(owner: tuple[str, int], name: str, size_bytes: int, modified_at: 
 
 
 def _said(name: str) -> tuple[CheckpointRef, CheckpointType, CheckpointRef | None] | None:
-    """What the name of a checkpoint says, ``None`` for any other."""
+    """Return the ref, type and base that a checkpoint's name holds, or ``None`` for any other name."""
     match = _CHECKPOINT.fullmatch(name)
     if match is None or match[3] not in _TYPES:
         return None
@@ -237,15 +247,15 @@ def _misnamed(blob: Blob, where: Callable[[str], str], what: str) -> CheckpointC
 
 
 def manifest_version(key: str) -> int | None:
-    """The version that a key of a manifest names; ``None`` for any other key."""
+    """Return the version in the key of a manifest, or ``None`` for any other key."""
     match = _MANIFEST.fullmatch(key.rpartition("/")[2])
     return int(match[1]) if match and key.split("/")[1:-1] == ["manifest"] else None
 
 
 def job_of(key: str) -> str | None:
-    """The job of a checkpoint, manifest or attachment; ``None`` for markers and foreign files.
+    """Return the job of a checkpoint, manifest or attachment, or ``None`` for the key of a marker or a foreign file.
 
-    A job that was deleted leaves markers behind, and so is no job any more.
+    Markers do not count, because a job that was deleted leaves them behind.
     """
     job_id, _, rest = key.partition("/")
     if not _JOB_ID.fullmatch(job_id):
@@ -255,6 +265,7 @@ def job_of(key: str) -> str | None:
 
 
 def is_attachment(key: str) -> bool:
+    """Return whether a key is that of an attachment."""
     folder, _, name = key.partition("/")[2].partition("/")
     stem, dot, ending = name.partition(".")
     return folder == "attachments" and dot + ending == ".attachment" and _DIGEST.fullmatch(stem) is not None

@@ -22,14 +22,14 @@ _AGE = operator.attrgetter("epoch", "checkpoint_id")
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """The largest (epoch, id) that exists: never a clock, a file time or the order of a listing."""
+    """Return the checkpoint with the largest (epoch, id), or ``None``; no clock, file time or order counts."""
     return max(checkpoints, key=_AGE, default=None)
 
 
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """The live ones among the checkpoints of *one* pipeline.
+    """Return which of the checkpoints of *one* pipeline are live.
 
-    If all checkpoints of an epoch are gone, its base is unknown, and what is older counts as void.
+    If an epoch on the way has no checkpoint left, its base is unknown, and everything older counts as void.
     """
     by_epoch: dict[int, list[CheckpointInfo]] = {}
     for info in checkpoints:
@@ -46,6 +46,6 @@ def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
 
 
 def void(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """All that are not live."""
+    """Return which of the checkpoints of *one* pipeline are not live."""
     infos = tuple(checkpoints)
     return frozenset(info.ref for info in infos) - live(infos)

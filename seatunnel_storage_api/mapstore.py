@@ -12,44 +12,44 @@ class MapStore(ABC):
 
     @abstractmethod
     def store(self, key: str, value: bytes) -> None:
-        """Sets the value of one key.
+        """Set the value of one key.
 
         Raises:
-            StaleEpochError: another writer took the map over. So does every other verb that changes the map.
-            StorageUnavailableError: the storage failed, and whether the change is durable is not known.
+            StaleEpochError: Another writer took the map over. Every other verb that changes the map raises it too.
+            StorageUnavailableError: The storage failed, and whether the change is durable is unknown.
         """
 
     @abstractmethod
     def store_all(self, entries: Mapping[str, bytes]) -> None:
-        """Sets many; a crash leaves each key with its old or its new value."""
+        """Set the values of many keys; after a crash each key has either its old or its new value."""
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Removes a key; an absent one is no error."""
+        """Remove a key; an absent one is no error."""
 
     @abstractmethod
     def delete_all(self, keys: Collection[str]) -> None:
-        """Removes many; absent ones are no error."""
+        """Remove many keys; absent ones are no error."""
 
     @abstractmethod
     def load(self, key: str) -> bytes | None:
-        """The value, or ``None`` if the key is absent.
+        """Return the value of a key, or ``None`` if it is absent.
 
         Raises:
-            CheckpointCorruptedError: what is stored is damaged. So does every other verb that reads.
+            CheckpointCorruptedError: The stored data is damaged. Every other verb that reads raises it too.
         """
 
     @abstractmethod
     def load_all(self, keys: Collection[str]) -> dict[str, bytes]:
-        """The values of those keys that are present."""
+        """Return the values of those keys that are present."""
 
     @abstractmethod
     def load_all_keys(self) -> frozenset[str]:
-        """All keys that are present."""
+        """Return all keys that are present."""
 
     @abstractmethod
     def destroy(self, *, delete_files: bool = False) -> None:
-        """Releases the map; with ``delete_files`` removes its data for good."""
+        """Release the map, and with ``delete_files`` remove its data for good."""
 
 
 class MapStoreFactory(ABC):
@@ -62,14 +62,14 @@ class MapStoreFactory(ABC):
 
     @abstractmethod
     def create(self, name: str, configuration: Mapping[str, str]) -> MapStore:
-        """The map store of one map. Never changes ``configuration``; two calls give two independent stores.
+        """Return a new map store for one map, independent of all others; ``configuration`` is not changed.
 
         Args:
-            name: of the map; maps of different names never see each other.
-            configuration: where maps are kept, as text.
+            name: The map's name; maps of different names never share a key.
+            configuration: Where maps are kept; values are text.
 
         Raises:
-            StorageConfigurationError: the configuration cannot work; the message says what to write.
-            StorageAccessError: the place exists but refuses.
-            StorageUnavailableError: the place does not answer.
+            StorageConfigurationError: The configuration cannot work; the message says what to write.
+            StorageAccessError: The place exists but refuses.
+            StorageUnavailableError: The place does not answer.
         """

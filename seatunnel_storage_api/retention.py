@@ -17,16 +17,18 @@ class Pruning:
 
 
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
-    """What is too much once ``stored`` is there.
+    """Return the checkpoints and markers to remove once ``stored`` exists (promise 5).
 
     At most ``max_retained`` checkpoints stay. Savepoints, the newest live completed point and what leads to a savepoint
     are neither counted nor removed, and ``stored`` is never removed. Void ones go first, then the oldest.
 
-    Nor is a live one removed that is newer than ``stored``: two stores that run at once would remove each other's. So
+    A live checkpoint newer than ``stored`` is not removed either: two concurrent stores would remove each other's. So
     a checkpoint that is stored after a newer one may be one too many until the pipeline's next store.
 
     Args:
-        listing: of the whole pipeline, taken after the store; its newest epoch is that of ``stored``.
+        listing: The whole pipeline, listed after the store; its newest epoch is that of ``stored``.
+        stored: The checkpoint that was just stored.
+        max_retained: At least 1.
     """
     epochs = tuple(epoch for epoch in listing.epochs if epoch < stored.epoch)
     if len(listing.checkpoints) <= max_retained:
@@ -53,8 +55,10 @@ def _kept_for_ever(
 def _ways_to_savepoints(
     checkpoints: tuple[CheckpointInfo, ...], alive: frozenset[CheckpointRef]
 ) -> frozenset[CheckpointRef]:
-    """The newest live one of each epoch between the oldest live savepoint and now. Only the names of an epoch's
-    checkpoints tell its base: with the last of them gone, the savepoints before it would be void."""
+    """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
+
+    Only the names of an epoch's checkpoints hold its base: with the last of them gone, older savepoints would be void.
+    """
     live = [info for info in checkpoints if info.ref in alive]
     oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)
     if oldest is None:

@@ -1,4 +1,4 @@
-"""A bounded retry with jitter, for what may pass by itself; and which errors may."""
+"""A bounded retry with jitter for failures that may pass, and which errors of the operating system may."""
 
 import errno
 import random
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """How often, and how long between. The wait doubles each time and is drawn between half of it and all of it."""
+    """How often to try and how long to wait. The wait doubles each time, with a random part of up to half of it."""
 
     attempts: int = 4
     first_wait_ms: int = 50
@@ -24,7 +24,7 @@ class Backoff:
     """Takes seconds."""
 
     def call(self, action: Callable[[], Answer]) -> Answer:
-        """The answer of ``action``, tried again while it raises ``StorageUnavailableError``; the last error stands."""
+        """Return the result of ``action``, retried while it raises ``StorageUnavailableError``; raise the last."""
         wait_ms = self.first_wait_ms
         for _ in range(self.attempts - 1):
             try:
@@ -38,11 +38,16 @@ class Backoff:
 _REFUSALS = frozenset(
     (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 )
-"""Operating system errors that stay until a person changes something."""
+"""Operating system errors that do not pass by themselves."""
 
 
 def sort_out(action: Callable[[], Answer]) -> Answer:
-    """The answer of ``action``; sorts the operating system's errors into what may pass and what will not."""
+    """Return the result of ``action``, and turn an ``OSError`` into one of the storage's errors.
+
+    Raises:
+        StorageAccessError: The error stays until a user changes something, such as a missing permission.
+        StorageUnavailableError: Any other ``OSError``, which may pass.
+    """
     try:
         return action()
     except OSError as cause:

@@ -1,4 +1,4 @@
-"""Secrets in a configuration: which keys hold one, how a value refers to one, and what may be shown of it.
+"""Secrets in a configuration: which keys hold one, how a value refers to one, and which part of it may be shown.
 
 A value may be a reference instead of the secret itself::
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from seatunnel_storage_api.errors import StorageConfigurationError
 
 HIDDEN = "***"
-"""Stands for a secret in everything that people or machines may read."""
+"""Replaces a secret in all output."""
 
 _SPEAKS_OF_ONE = re.compile(
     r"pass|pwd|secret|token|credential|auth|key|signature|(?<![a-z])sas(?![a-z])|connection[._-]?string", re.IGNORECASE
@@ -34,18 +34,18 @@ _MOST_BYTES = 64 * 1024
 
 
 def holds_secret(key: str) -> bool:
-    """Whether the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
+    """Return whether the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
 
-    Says rather yes than no. Names of classes, places and columns (``…credentials.provider``, ``kerberosKeytab``,
-    ``primary_key``) are no secrets.
+    In doubt the result is ``True``. Names of classes, places and columns (``…credentials.provider``,
+    ``kerberosKeytab``, ``primary_key``) are no secrets.
     """
     return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
 
 
 def shown(key: str, value: str) -> str:
-    """The value as it may be printed or logged: ``***`` for a secret, ``//***@host`` for a login inside an address.
+    """Return a value as it may be printed or logged: a secret becomes ``***``, a login in an address ``//***@host``.
 
-    A reference to a secret is shown as it is written.
+    A reference to a secret is returned as it is written.
     """
     if _refers(value, secret=holds_secret(key)):
         return value
@@ -55,14 +55,15 @@ def shown(key: str, value: str) -> str:
 
 
 def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A copy with every reference replaced by what it refers to.
+    """Return a copy of the configuration with every reference replaced by what it refers to.
 
     Args:
-        environment: instead of the process's.
+        configuration: The keys and values as they are written.
+        environment: Used instead of the environment of the process.
 
     Raises:
-        StorageConfigurationError: a variable is not set, or a file is missing, unreadable or empty. Names the key and
-            the variable or file, never a value.
+        StorageConfigurationError: A variable is not set, or a file is missing, unreadable or empty. The message names
+            the key and the variable or file, never a value.
     """
     return {  # a null, as YAML may give it, is for the storage to judge
         key: resolve(key, value, environment) if isinstance(value, str) else value
@@ -71,14 +72,16 @@ def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | 
 
 
 def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, *, secret: bool | None = None) -> str:
-    """The value itself, or what it refers to.
+    """Return a value, or what it refers to.
 
     Args:
-        environment: instead of the process's.
-        secret: whether the key holds one, where that is known better than its name tells.
+        key: The key of the value; its name decides whether the value may name a file.
+        value: The value as it is written.
+        environment: Used instead of the environment of the process.
+        secret: Whether the value is a secret, if that is known better than from the key's name.
 
     Raises:
-        StorageConfigurationError: as ``resolved`` does.
+        StorageConfigurationError: As ``resolved``.
     """
     if not _refers(value, secret=holds_secret(key) if secret is None else secret):
         return value
@@ -99,28 +102,30 @@ def _refers(value: str, *, secret: bool) -> bool:
 
 
 def _assigns_secret(value: str) -> bool:
-    """Whether a text sets a secret inside it, as ``-Djavax.net.ssl.trustStorePassword=x`` does."""
+    """Return whether a text sets a secret inside it, as ``-Djavax.net.ssl.trustStorePassword=x`` does."""
     return any(holds_secret(word) for word in re.findall(r"([\w.-]+)\s*[=:]", value))
 
 
 def _content(key: str, reference: str) -> str:
     path = Path(reference.removeprefix("file://"))
-    told = f"the value of {key!r} is the content of the file {path}"
+    source = f"the value of {key!r} is the content of the file {path}"
     try:
         if not path.is_file():
             problem = "is not a file" if path.exists() else "does not exist"
-            raise StorageConfigurationError(f"{told}, which {problem}. Is the secret mounted where this process runs?")
+            raise StorageConfigurationError(
+                f"{source}, which {problem}. Is the secret mounted where this process runs?"
+            )
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         text = content.decode()
     except OSError as cause:
         raise StorageConfigurationError(
-            f"{told}, which cannot be read: {cause.strerror}. Make it readable for the user of this process"
+            f"{source}, which cannot be read: {cause.strerror}. Make it readable for the user of this process"
         ) from cause
     except UnicodeDecodeError:  # it would bring the content along
-        raise StorageConfigurationError(f"{told}, which is not UTF-8 text. Store the secret itself in it") from None
+        raise StorageConfigurationError(f"{source}, which is not UTF-8 text. Store the secret itself in it") from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(content) > _MOST_BYTES:
         problem = f"has more than {_MOST_BYTES} bytes" if text else "is empty"
-        raise StorageConfigurationError(f"{told}, which {problem}. Store the secret itself in it")
+        raise StorageConfigurationError(f"{source}, which {problem}. Store the secret itself in it")
     return text

@@ -9,10 +9,10 @@ class CheckpointType(enum.Enum):
     """Why a checkpoint was taken. The value is the word in its file name."""
 
     CHECKPOINT = "checkpoint"
-    """Taken on the interval, or because someone asked."""
+    """Taken at the interval, or on request."""
 
     SAVEPOINT = "savepoint"
-    """Asked for by a person; never pruned."""
+    """Requested by a user; never pruned."""
 
     RESTORE_POINT = "restore-point"
     """The first of an epoch: the state from which the pipeline started."""
@@ -52,12 +52,13 @@ class PipelineState:
 
     @property
     def ref(self) -> CheckpointRef:
+        """The epoch and id."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 
 @frozen(kw_only=True)
 class CheckpointInfo:
-    """What a listing tells about a checkpoint without reading it."""
+    """What a listing shows about a checkpoint without reading it."""
 
     job_id: str
     pipeline_id: int
@@ -69,10 +70,11 @@ class CheckpointInfo:
     """Of the stored object, header included."""
 
     stored_at: float | None
-    """Seconds since 1970 by the storage's clock; for people only, never for decisions."""
+    """Seconds since 1970 by the storage's clock; for display only, never for decisions."""
 
     @property
     def ref(self) -> CheckpointRef:
+        """The epoch and id."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 

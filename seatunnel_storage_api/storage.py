@@ -3,7 +3,7 @@
 A *job* consists of *pipelines*, numbered from 1. Whoever starts a pipeline claims an *epoch*, a number larger than all
 before it, and puts its *marker*. A *checkpoint* has an id that grows within its epoch, and names as its *base* the one
 that its epoch went on from: the latest, those before it in its epoch, its base and so on down are *live*, all others
-*void* (``lineage``). A *savepoint* is kept until a person removes it; a *completed point* is the last one of a pipeline
+*void* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last one of a pipeline
 that came to its end. The *manifest* says what the job consists of; *attachments* are what many checkpoints share.
 
 A storage on blobs (files, objects) is best built on ``seatunnel_storage_api.blob.BlobStorage``, which has every verb
@@ -66,39 +66,39 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Stores one checkpoint, checks the fence, prunes.
+        """Store one checkpoint, check the fence, and prune (promises 1, 5, 7 and 8).
 
-        When it returns, the checkpoint survives a crash of the process and of the machine, no newer engine had been
-        seen, and the caller may commit. The same key (job, pipeline, epoch, id) with the same content is a no-op.
+        When the call returns, the checkpoint survives a crash of the process and of the machine, no newer engine had
+        been seen, and the caller may commit. The same key (job, pipeline, epoch, id) with the same content is a no-op.
         A prune that fails does not fail the store: it is logged, kept in ``prune_failures`` and tried again by the
         pipeline's next store.
 
         Raises:
-            StaleEpochError: a newer epoch's marker is there, or the caller's own is gone. Commit nothing.
-            CheckpointConflictError: the key exists with other content, which is untouched.
+            StaleEpochError: A newer epoch's marker exists, or the caller's own is gone. Commit nothing.
+            CheckpointConflictError: The key exists with other content, which is untouched.
         """
 
     @property
     @abstractmethod
     def prune_failures(self) -> Mapping[tuple[str, int], Exception]:
-        """By (job, pipeline): why its last prune failed. An entry leaves with the pipeline's next successful prune."""
+        """Why the last prune failed, by (job id, pipeline id). A successful prune removes its pipeline's entry."""
 
     @abstractmethod
     def delete_checkpoints(self, job_id: str, pipeline_id: int, refs: Iterable[CheckpointRef]) -> None:
-        """Removes checkpoints, savepoints included; absent ones are no error."""
+        """Remove checkpoints of one pipeline, savepoints included; absent ones are no error."""
 
     def delete_checkpoint(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None) -> None:
-        """Removes one checkpoint: the given epoch's, by default the newest epoch that has this id."""
+        """Remove the checkpoint with this id, of the given epoch or else of the newest epoch that has one."""
         info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
         if info is not None:
             self.delete_checkpoints(job_id, pipeline_id, (info.ref,))
 
     @abstractmethod
     def delete_job(self, job_id: str) -> None:
-        """Removes all of a job: its manifests first, then checkpoints and attachments.
+        """Remove all objects of a job: its manifests first, then its checkpoints and attachments.
 
-        Each pipeline is fenced before, so that an engine that still runs it gets ``StaleEpochError``; the newest marker
-        of each pipeline stays for that. A store that was under way may leave one checkpoint behind, which was never
+        Each pipeline is fenced first, so that an engine that still runs it gets ``StaleEpochError``; the newest marker
+        of each pipeline stays for that. A concurrent store may leave one checkpoint behind, which was never
         acknowledged; deleting again removes it. An unknown job is no error.
         """
 
@@ -106,37 +106,39 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def scan(self, job_id: str, pipeline_id: int) -> PipelineListing:
-        """Checkpoints and epoch markers of one pipeline, by one listing; reads no payload.
+        """Return checkpoints and epoch markers of one pipeline, from one listing and without reading a payload.
+
+        The listing is empty for an unknown job or pipeline.
 
         Raises:
-            CheckpointCorruptedError: a name in the folder claims to be a checkpoint or marker and is not.
+            CheckpointCorruptedError: A name in the folder claims to be a checkpoint or a marker and is none.
         """
 
     @abstractmethod
     def scan_job(self, job_id: str) -> Mapping[int, PipelineListing]:
-        """The same for all pipelines of a job, by number; empty for an unknown job."""
+        """Return what ``scan`` returns for all pipelines of a job, by pipeline id; empty for an unknown job."""
 
     @abstractmethod
     def load(self, info: CheckpointInfo) -> PipelineState | None:
-        """Reads and verifies a checkpoint that a listing showed; ``None`` if it was removed since.
+        """Read and verify a checkpoint that a listing showed; return ``None`` if it was removed since.
 
         Raises:
-            CheckpointCorruptedError: its bytes are not what was stored.
-            UnsupportedFormatError: a newer version wrote it.
+            CheckpointCorruptedError: Its bytes are not what was stored.
+            UnsupportedFormatError: A newer version wrote it.
         """
 
     def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
-        """All checkpoints that exist, void ones included (``lineage`` tells), sorted by (epoch, id)."""
+        """Return all checkpoints of a pipeline sorted by (epoch, id), void ones included; see ``lineage.live``."""
         return self.scan(job_id, pipeline_id).checkpoints
 
     def get_checkpoint(
         self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None
     ) -> PipelineState | None:
-        """One checkpoint: the given epoch's, by default the newest epoch that has this id; ``None`` if there is none.
+        """Return the checkpoint with this id, of the given epoch or else of the newest epoch that has one, or ``None``.
 
         Raises:
-            CheckpointCorruptedError: it is damaged.
-            UnsupportedFormatError: a newer version wrote it.
+            CheckpointCorruptedError: It is damaged.
+            UnsupportedFormatError: A newer version wrote it.
         """
         for _ in range(MOST_LISTINGS):
             info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
@@ -153,17 +155,21 @@ class CheckpointStorage(ABC):
         on_corrupted: Literal["raise", "previous"] = "raise",
         report: Callable[[CheckpointCorruptedError], object] | None = None,
     ) -> PipelineState | None:
-        """The checkpoint with the largest (epoch, id); ``None`` only if none exists. Reads one payload.
+        """Return the checkpoint with the largest (epoch, id), or ``None`` only if none exists (promises 3 and 4).
+
+        Reads one payload.
 
         Args:
-            on_corrupted: ``"raise"`` raises when that one is damaged. ``"previous"`` returns the newest *live* one that
-                is intact: what taking it means is the caller's to know, because rows after it were committed.
-            report: called for each damaged checkpoint that was passed over, newest first; ``list.append`` will do.
-                Each is also logged.
+            job_id: The job.
+            pipeline_id: The pipeline, from 1.
+            on_corrupted: ``"raise"`` raises if that checkpoint is damaged. ``"previous"`` returns the newest intact
+                *live* one instead; the caller then has to know that rows after it were committed.
+            report: Called with the error of each damaged checkpoint that was passed over, newest first; ``list.append``
+                will do. Each error is also logged.
 
         Raises:
-            CheckpointCorruptedError: the newest is damaged; with ``"previous"``, all live ones are.
-            UnsupportedFormatError: a newer version wrote it. Never passed over.
+            CheckpointCorruptedError: The newest one is damaged; with ``"previous"``, all live ones are.
+            UnsupportedFormatError: A newer version wrote it. It is never passed over.
         """
         if on_corrupted not in ("raise", "previous"):
             raise StorageUsageError(f"on_corrupted is {on_corrupted!r}, expected 'raise' or 'previous'")
@@ -176,16 +182,19 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """The latest checkpoint of each pipeline that has one, sorted by pipeline; raises as for a single one."""
+        """Return the latest checkpoint of each pipeline that has one, sorted by pipeline id.
+
+        Raises as ``get_latest_checkpoint`` does.
+        """
         states = (self.get_latest_checkpoint(job_id, pipeline) for pipeline in sorted(self.scan_job(job_id)))
         return tuple(state for state in states if state is not None)
 
     def get_all_checkpoints(self, job_id: str, pipeline_id: int | None = None) -> tuple[PipelineState, ...]:
-        """All checkpoints of a job, or of one pipeline, with payloads, sorted by (pipeline, epoch, id).
+        """Return all checkpoints of a job or of one pipeline with their payloads, sorted by (pipeline, epoch, id).
 
         Raises:
-            CheckpointCorruptedError: any of them is damaged.
-            UnsupportedFormatError: a newer version wrote one.
+            CheckpointCorruptedError: One of them is damaged.
+            UnsupportedFormatError: A newer version wrote one.
         """
         numbers = sorted(self.scan_job(job_id)) if pipeline_id is None else [pipeline_id]
         return tuple(state for number in numbers for state in self._all_of(job_id, number))
@@ -194,65 +203,74 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
-        """Claims an epoch: larger than any that a marker or checkpoint of the pipeline shows, at least ``minimum``.
+        """Claim and return an epoch of a pipeline, whose marker is durable when the call returns (promise 8).
 
-        No two callers ever get the same one. The marker is durable when it returns.
+        It is larger than each epoch that a marker or a checkpoint of the pipeline shows. No two callers get the same.
+
+        Args:
+            job_id: The job.
+            pipeline_id: The pipeline, from 1.
+            minimum: The least epoch to claim, from 0.
+            below: The epoch must be smaller than this; ``None`` for no bound.
 
         Raises:
-            StaleEpochError: that one would not be smaller than ``below``; nothing newer than what is there was claimed.
+            StaleEpochError: The next epoch would not be smaller than ``below``. Nothing was claimed.
         """
 
     def newest_epoch(self, job_id: str, pipeline_id: int) -> int | None:
-        """The largest epoch that was claimed; ``None`` if the pipeline never was."""
+        """Return the largest epoch whose marker exists, or ``None`` if the pipeline was never claimed."""
         return self.scan(job_id, pipeline_id).newest_epoch
 
     # -- the job
 
     @abstractmethod
     def put_manifest(self, job_id: str, version: int, body: bytes) -> None:
-        """Writes a version of the job's manifest, durable when it returns.
+        """Store a version of the job's manifest, durable when the call returns.
 
         Raises:
-            ManifestConflictError: the version exists, with whatever content. Of several callers exactly one succeeds.
+            ManifestConflictError: The version exists, with whatever content. Of several callers exactly one succeeds.
         """
 
     @abstractmethod
     def get_manifest(self, job_id: str) -> Manifest | None:
-        """The newest version; ``None`` if the job has none.
+        """Return the newest version of the job's manifest, or ``None`` if the job has none.
 
         Raises:
-            CheckpointCorruptedError: it is damaged. An older version is never taken instead.
+            CheckpointCorruptedError: It is damaged. An older version is never returned instead.
         """
 
     @abstractmethod
     def list_jobs(self) -> tuple[str, ...]:
-        """The ids of all jobs with a manifest, a checkpoint or an attachment, sorted. Lists the whole namespace."""
+        """Return the sorted ids of all jobs with a manifest, checkpoint or attachment; lists the whole namespace."""
 
     @abstractmethod
     def store_attachment(self, job_id: str, body: bytes) -> str:
-        """Stores an immutable object, durable when it returns; it lives as long as its job.
+        """Store an immutable object, durable when the call returns, which lives as long as its job.
 
         Returns:
-            Its name: the SHA-256 of ``body``, 64 lowercase hex digits. The same body again is a no-op.
+            Its name: the SHA-256 of ``body``, 64 lowercase hex digits. Storing the same body again is a no-op.
 
         Raises:
-            CheckpointCorruptedError: the stored object of that name is damaged.
+            CheckpointCorruptedError: The stored object of that name is damaged.
         """
 
     @abstractmethod
     def get_attachment(self, job_id: str, digest: str) -> bytes:
-        """The body.
+        """Return the body of an attachment.
 
         Raises:
-            AttachmentNotFoundError: the job has none of that name.
-            CheckpointCorruptedError: it is damaged.
+            AttachmentNotFoundError: The job has no attachment of that name.
+            CheckpointCorruptedError: It is damaged.
         """
 
     # -- the end
 
     @abstractmethod
     def close(self) -> None:
-        """Releases what the storage holds; what was stored stays. Twice is no error; any other verb after it is one."""
+        """Release all resources; stored objects stay. A second call is a no-op.
+
+        Any other verb raises ``StorageClosedError`` afterwards.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -308,7 +326,7 @@ class CheckpointStorage(ABC):
 
 
 def vanishing(job_id: str) -> StorageUnavailableError:
-    """What a reader raises that listed ``MOST_LISTINGS`` times in vain."""
+    """Return the error of a reader whose listed objects were removed ``MOST_LISTINGS`` times before it read them."""
     return StorageUnavailableError(
         f"cannot read job {job_id!r}: what it holds was removed {MOST_LISTINGS} times between being listed and being "
         "read. Raise max-retained or the checkpoint interval"
@@ -325,28 +343,28 @@ class CheckpointStorageFactory(ABC):
 
     @abstractmethod
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
-        """A new storage. Never changes ``configuration``; two calls give two independent storages.
+        """Return a new storage, independent of all others; ``configuration`` is not changed.
 
-        What can be found wrong is found here, not at the first checkpoint an hour later: a bad key, a missing bucket,
-        a folder that cannot be written.
+        Find here what can be found wrong, and not at the first checkpoint an hour later: a bad key, a missing bucket, a
+        folder that cannot be written.
 
         Args:
             configuration: ``namespace``, ``max-retained`` (see ``seatunnel_storage_api.configuration``) and the
-                backend's own keys. An unknown key is a warning. With ``read-only: true`` somebody only looks: then
-                nothing is made or tried by writing, and storing is refused; a plugin may leave that out.
+                backend's own keys. An unknown key is a warning. With ``read-only: true`` nothing is created, or tested
+                by writing, and storing is refused; a plugin need not support this key.
 
         Raises:
-            StorageConfigurationError: the configuration cannot work; the message says what to write.
-            StorageAccessError: the place exists but refuses.
-            StorageUnavailableError: the place does not answer.
+            StorageConfigurationError: The configuration cannot work; the message says what to write.
+            StorageAccessError: The place exists but refuses.
+            StorageUnavailableError: The place does not answer.
         """
 
     def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
-        """The keys that have no effect, each with a sentence that says so and shows no value. Connects to nothing.
+        """Return the keys without effect, each with a sentence that explains it and shows no value.
 
-        Empty here: a plugin that does not override this tells of such keys in ``create``.
+        Connects to nothing. The default is empty: a plugin without this method warns of such keys in ``create``.
 
         Raises:
-            StorageConfigurationError: as ``create`` does, where the configuration alone tells.
+            StorageConfigurationError: As ``create``, if the configuration alone shows the mistake.
         """
         return {}

@@ -29,7 +29,7 @@ A test's name begins with the number of the promise (``seatunnel_storage_api.sto
 ``isolation``   6 and 9: names, namespaces
 ``fencing``     8
 ``concurrency`` 10: threads and processes
-``mistakes``    11: what a person is told, and what nobody is
+``mistakes``    11: what a message must contain, and what none may
 ``cost``        12: requests, counted
 ``model``       3, 5, 7 and 8 in random histories, beside an oracle; ``SEATUNNEL_SEED`` plays one again
 =============== =================================================================================

@@ -9,22 +9,22 @@ class Backdoor(ABC):
 
     @abstractmethod
     def paths(self) -> list[str]:
-        """Every stored object, unfinished ones included, each named in the backend's own way."""
+        """Return the path of every stored object, unfinished ones included, each in the backend's own form."""
 
     @abstractmethod
     def read(self, path: str) -> bytes:
-        """All bytes of one object."""
+        """Return all bytes of one object."""
 
     @abstractmethod
     def write(self, path: str, body: bytes) -> None:
-        """Sets all bytes of an object, which may be new."""
+        """Replace all bytes of an object, or create it."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Removes an object."""
+        """Remove an object."""
 
     def only(self, ending: str) -> str:
-        """The one path that ends so."""
+        """Return the one path that ends with ``ending``; raise ``ValueError`` if there is none, or more than one."""
         (path,) = (path for path in self.paths() if path.endswith(ending))
         return path
 

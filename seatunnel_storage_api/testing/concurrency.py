@@ -11,6 +11,8 @@ from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint,
 
 
 class Concurrency(Given):
+    """Promise 10, with up to six threads and three processes."""
+
     def test_p10_processes_never_claim_the_same_epoch(
         self, factory: CheckpointStorageFactory, configuration: dict[str, str], storage: CheckpointStorage
     ) -> None:
@@ -65,7 +67,7 @@ class Concurrency(Given):
             assert sum(isinstance(outcome, ManifestConflictError) for outcome in outcomes) == 5
 
     def test_p10_readers_never_see_a_part_or_a_gap(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """The reader often meets a checkpoint that is pruned between its listing and its read."""
+        """Read while checkpoints are stored and pruned, often between the reader's listing and its read."""
         writing, reading = open_storage(1), open_storage(1)
         epoch = claim(writing)
         writing.store_checkpoint(checkpoint(epoch, 0, writer.states_of(0)))

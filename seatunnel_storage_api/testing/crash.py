@@ -20,17 +20,17 @@ class Crash(Given):
     ) -> None:
         chance = random.Random(seed)
         reading = open_storage()
-        told: set[tuple[int, int]] = set()
+        known: set[tuple[int, int]] = set()
         for crashes in range(1, self.crashes + 1):
             process = writer.start(factory, {**configuration, "max-retained": "100000"}, "store", JOB, 10_000)
             acknowledged = writer.kill(process, after_lines=chance.randint(1, 9), after_s=chance.uniform(0, 0.02))
-            told |= {(int(epoch), int(number)) for epoch, number in (line.split() for line in acknowledged)}
+            known |= {(int(epoch), int(number)) for epoch, number in (line.split() for line in acknowledged)}
             stored = {(state.epoch, state.checkpoint_id): state.states for state in reading.get_all_checkpoints(JOB)}
-            assert len({epoch for epoch, _ in told}) == crashes, "a writer that went on after a crash acknowledged"
-            assert told <= stored.keys()
+            assert len({epoch for epoch, _ in known}) == crashes, "a writer that went on after a crash acknowledged"
+            assert known <= stored.keys()
             assert all(states == writer.states_of(number) for (_, number), states in stored.items())
-            untold = sorted(stored.keys() - told)
-            assert len({epoch for epoch, _ in untold}) == len(untold), "of each writer only the store under way"
+            unknown = sorted(stored.keys() - known)
+            assert len({epoch for epoch, _ in unknown}) == len(unknown), "of each writer only the store under way"
             latest = reading.get_latest_checkpoint(JOB, 1)
             assert latest is not None
             # What a dead writer had sent may reach a server between two readings.

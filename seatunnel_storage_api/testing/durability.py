@@ -15,6 +15,8 @@ _SLACK_BYTES = 2 * 2**20
 
 
 class Durability(Given):
+    """Promises 1 and 13. ``large_state_bytes`` is the size of the large state."""
+
     @pytest.mark.parametrize("checkpoint_type", CheckpointType)
     def test_p01_what_was_stored_is_read_by_another_instance(
         self, open_storage: Callable[..., CheckpointStorage], checkpoint_type: CheckpointType
@@ -39,7 +41,7 @@ class Durability(Given):
     def test_p01_nobody_sees_a_part_of_what_is_being_written(
         self, open_storage: Callable[..., CheckpointStorage]
     ) -> None:
-        """A reader looks again and again while large checkpoints are written: it finds each whole, or not at all."""
+        """Read again and again while large checkpoints are written, and find each one whole or not at all."""
         writing, reading = open_storage(100), open_storage(100)
         epoch = claim(writing)
         states = [bytes([number]) * (self.large_state_bytes // 16) for number in range(4)]

@@ -13,6 +13,8 @@ from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint,
 
 
 class Fencing(Given):
+    """Promise 8, with engines that are replaced at each moment of a store."""
+
     def test_p08_every_claim_is_larger_and_at_least_the_minimum(self, storage: CheckpointStorage) -> None:
         assert storage.newest_epoch(JOB, 1) is None
         assert storage.acquire_epoch(JOB, 1, 0) == 1
@@ -24,7 +26,7 @@ class Fencing(Given):
             storage.acquire_epoch(JOB, 1, -1)
 
     def test_p08_a_claim_stays_below_its_bound_or_is_none(self, storage: CheckpointStorage) -> None:
-        """Whoever claims above a newer engine takes the pipeline back from it."""
+        """Claim below a bound until a newer engine claims above it, and take the pipeline back without a bound."""
         assert storage.acquire_epoch(JOB, 1, 100, below=200) == 100
         assert storage.acquire_epoch(JOB, 1, 300, below=400) == 300
         with pytest.raises(StaleEpochError, match="claimed epoch 300"):
@@ -91,7 +93,7 @@ class Fencing(Given):
         assert len(lineage.live(listing.checkpoints)) == 3
 
     def test_p08_a_zombies_late_checkpoint_stays_void(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """However large its id is, and however retention goes on."""
+        """Keep a late checkpoint void however large its id is and however many are pruned."""
         storage = open_storage(2)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1))
@@ -117,7 +119,7 @@ class Fencing(Given):
             storage.store_checkpoint(checkpoint(epoch, 2))
 
     def test_p08_one_of_the_two_always_sees_the_other(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """The old engine puts and looks while the new one claims and looks: both may see, but never neither."""
+        """Let the old engine put and list while the new one claims and lists: at least one sees the other."""
         older, newer = open_storage(1000), open_storage(1000)
         for number in range(40):
             epoch = claim(older)

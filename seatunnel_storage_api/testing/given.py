@@ -44,21 +44,21 @@ class Given(ABC):
 
     @abstractmethod
     def factory(self) -> CheckpointStorageFactory:
-        """Fixture: the factory under test. Other processes make one by calling its class without arguments."""
+        """Return the factory under test (a fixture). Other processes call its class without arguments."""
 
     @abstractmethod
     def configuration(self) -> dict[str, str]:
-        """Fixture: a configuration whose ``namespace`` is empty, and which holds no ``max-retained``."""
+        """Return a configuration with the ``namespace`` of an empty folder, without ``max-retained`` (a fixture)."""
 
     @abstractmethod
     def backdoor(self) -> Backdoor:
-        """Fixture: raw access to that namespace."""
+        """Return raw access to the namespace of ``configuration`` (a fixture)."""
 
     @pytest.fixture
     def open_storage(
         self, factory: CheckpointStorageFactory, configuration: dict[str, str]
     ) -> Iterator[Callable[..., CheckpointStorage]]:
-        """Makes storages of the same namespace, or of one below it; closes them at the end."""
+        """Yield a function that returns storages of the namespace, or of one below it; close them after the test."""
         with contextlib.ExitStack() as storages:
 
             def make(max_retained: int = 3, below: str = "") -> CheckpointStorage:
@@ -69,12 +69,12 @@ class Given(ABC):
 
     @pytest.fixture
     def storage(self, open_storage: Callable[..., CheckpointStorage]) -> CheckpointStorage:
-        """A storage that keeps three checkpoints of each pipeline."""
+        """Return a storage that keeps three checkpoints of each pipeline."""
         return open_storage()
 
     @pytest.fixture
     def seed(self) -> int:
-        """Where chance starts. ``SEATUNNEL_SEED`` sets it; a test that fails shows what it was."""
+        """Return the seed of all that is random: ``SEATUNNEL_SEED``, or a new one, which a failing test prints."""
         number = int(os.environ.get("SEATUNNEL_SEED") or random.randrange(2**32))
         sys.stdout.write(f"to play this again: SEATUNNEL_SEED={number}\n")
         return number
@@ -83,9 +83,10 @@ class Given(ABC):
     def requests(
         self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
     ) -> Iterator[collections.Counter[str]]:
-        """Counts what a storage asks of its backend, as ``put``, ``read``, ``list``, ``delete``.
+        """Count a storage's requests to its backend while the context is open, as put, read, list and delete.
 
-        Counts the primitives of a ``BlobStorage``; overridden for a storage that is none, or counts finer.
+        The default counts calls of the primitives of a ``BlobStorage``. Override it for a storage that is none, or to
+        count requests on the wire.
         """
         counted: collections.Counter[str] = collections.Counter()
         with monkeypatch.context() as patches:
@@ -102,9 +103,16 @@ class Given(ABC):
         error: Exception,
         times: int = sys.maxsize,
     ) -> Iterator[None]:
-        """Lets the backend answer the next ``times`` requests of a kind (as ``requests`` counts them) with an error.
+        """Let the backend answer the next ``times`` requests of one kind with an error while the context is open.
 
-        Replaces a primitive of a ``BlobStorage``; overridden for a storage that is none.
+        The default replaces a primitive of a ``BlobStorage``. Override it for a storage that is none.
+
+        Args:
+            storage: The storage whose requests fail.
+            monkeypatch: Pytest's fixture.
+            kind: ``put``, ``read``, ``list`` or ``delete``, as ``requests`` counts them.
+            error: What each failing request raises.
+            times: How many requests fail; all of them by default.
         """
         with monkeypatch.context() as patches:
             name = _PRIMITIVES[kind]
@@ -144,7 +152,7 @@ def checkpoint(
     checkpoint_type: CheckpointType = CheckpointType.CHECKPOINT,
     base: CheckpointRef | None = None,
 ) -> PipelineState:
-    """A checkpoint of the first pipeline of ``JOB``, unless said otherwise."""
+    """Return a checkpoint, by default a regular one of pipeline 1 of ``JOB``."""
     return PipelineState(
         job_id=job_id,
         pipeline_id=pipeline_id,
@@ -157,17 +165,17 @@ def checkpoint(
 
 
 def claim(storage: CheckpointStorage, *, job_id: str = JOB, pipeline_id: int = 1) -> int:
-    """The next epoch of the first pipeline of ``JOB``, unless said otherwise."""
+    """Claim and return the next epoch of a pipeline, by default pipeline 1 of ``JOB``."""
     return storage.acquire_epoch(job_id, pipeline_id, 1)
 
 
 def refs(storage: CheckpointStorage, *, job_id: str = JOB, pipeline_id: int = 1) -> list[tuple[int, int]]:
-    """The (epoch, id) of every checkpoint that is listed, in the order of the listing."""
+    """Return the (epoch, id) of every listed checkpoint, in the order of the listing."""
     return [(info.epoch, info.checkpoint_id) for info in storage.list_checkpoints(job_id, pipeline_id)]
 
 
 def at_once(*calls: Callable[[], Answer]) -> list[Answer | Exception]:
-    """Runs all calls at the same time, a thread each; what each returned or raised, in order."""
+    """Run all calls at the same time in one thread each, and return what each returned or raised, in order."""
     with ThreadPoolExecutor(len(calls)) as threads:
         futures = [threads.submit(call) for call in calls]
     outcomes: list[Answer | Exception] = []

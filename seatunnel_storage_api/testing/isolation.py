@@ -15,6 +15,8 @@ _GOOD_JOBS = ["1", "11", "a", "a-b", "a.b", "a_b", "...", ".tmp", "manifest", "0
 
 
 class Isolation(Given):
+    """Promises 6 and 9, with ids and namespaces chosen to collide."""
+
     @pytest.mark.parametrize("cut", ["no slash at the end", "relative", "parent", "double"])
     def test_p06_a_namespace_is_an_absolute_folder(
         self, factory: CheckpointStorageFactory, configuration: dict[str, str], cut: str
@@ -120,7 +122,7 @@ class Isolation(Given):
         assert backdoor.read(foreign) == b"mine"
 
     def test_p09_namespaces_side_by_side(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """One name begins as the other one does."""
+        """Keep two namespaces apart of which one's name begins with the other's."""
         one, other = open_storage(below="1/"), open_storage(below="11/")
         other.store_checkpoint(checkpoint(claim(other), 1, b"theirs"))
         digest = other.store_attachment(JOB, b"theirs")

@@ -1,4 +1,4 @@
-"""Promise 11: what goes wrong is told with backend, operation, path, remedy and cause, and without a secret."""
+"""Promise 11: an error names backend, operation, path, remedy and cause, and no secret."""
 
 import errno
 import logging
@@ -22,6 +22,8 @@ from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim, r
 
 
 class Mistakes(Given):
+    """Promise 11. ``secrets`` holds what no message, log or ``repr`` may contain."""
+
     def test_p11_errors_name_the_place_and_the_remedy(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
         def message(kind: type[CheckpointStorageError], verb: Callable[[], object]) -> str:
             with pytest.raises(kind) as caught:
@@ -96,8 +98,8 @@ class Mistakes(Given):
         assert "the backend said no" in text
         assert cause in _causes(caught.value)
         assert not caught.value.retryable
-        told = "".join(traceback.format_exception(caught.value))
-        assert not any(secret in told for secret in self.secrets)
+        trace = "".join(traceback.format_exception(caught.value))
+        assert not any(secret in trace for secret in self.secrets)
 
     @pytest.mark.parametrize("request_kind", ["put", "read", "list", "delete"])
     def test_p11_what_passes_by_itself_is_tried_again(

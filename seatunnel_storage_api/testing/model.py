@@ -39,14 +39,14 @@ class Oracle:
         return max(self.kept) if self.kept else None
 
     def is_live(self, key: Key) -> bool:
-        """Whether the history that ends in the latest one passes through ``key``."""
+        """Return whether the history that ends in the latest checkpoint contains ``key``."""
         end = self.latest()
         while end is not None and key[0] < end[0] and any(epoch == end[0] for epoch, _ in self.kept):
             end = self.base_of[end[0]]
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """One store looks once: a line that its own pruning interrupts is void for the next store only."""
+        """Record a checkpoint and prune once; a line that this interrupts becomes void at the next store only."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
@@ -61,7 +61,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """From the newest epoch down to a live savepoint, one step for each epoch that ended on the way."""
+        """Return, from the newest epoch down to a live savepoint, the last checkpoint of each epoch on the way."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}
@@ -73,6 +73,8 @@ class Oracle:
 
 @frozen
 class Engine:
+    """One started engine: its pipeline, and the epoch that it claimed."""
+
     pipeline: int
     epoch: int
 
@@ -126,7 +128,7 @@ class History(RuleBasedStateMachine):
             oracle.store(state)
 
     def _store_too_late(self, state: PipelineState, there: PipelineState | None) -> None:
-        """A zombie's checkpoint may stay or not. Where it was stored before, the conflict may be found first."""
+        """Store as a fenced engine, which must raise; the checkpoint may stay, and a conflict may be found first."""
         with pytest.raises((StaleEpochError, CheckpointConflictError)):
             self.storage.store_checkpoint(state)
         left = self.storage.get_checkpoint(self.job, state.pipeline_id, state.checkpoint_id, state.epoch)
@@ -189,7 +191,7 @@ class History(RuleBasedStateMachine):
         self.storage.delete_job(self.job)
 
     def _path_of(self, pipeline: int, key: Key) -> str:
-        """Whatever the backend puts between the parts of a name."""
+        """Return the backend's path of a checkpoint, whatever the backend puts between the parts of its name."""
         name = f"{key[0]:010d}-{key[1]:020d}."
         candidates = [path for path in self.backdoor.paths() if self.job in path and name in path]
         (path,) = (p for p in candidates if f"{pipeline:06d}" in p.partition(self.job)[2].partition(name)[0])
@@ -200,6 +202,8 @@ class History(RuleBasedStateMachine):
 
 
 class Model(Given):
+    """Promises 3, 5, 7 and 8 together, in random histories beside an oracle. ``model_examples`` is their number."""
+
     def test_p03_p05_p07_p08_any_history(
         self, open_storage: Callable[..., CheckpointStorage], backdoor: Backdoor, seed: int
     ) -> None:

@@ -11,6 +11,8 @@ from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim, r
 
 
 class Ordering(Given):
+    """Promises 3 and 7, and the manifest and attachments of a job."""
+
     def test_p03_latest_is_the_largest_not_the_last(self, storage: CheckpointStorage) -> None:
         epoch = claim(storage)
         for number in (9, 10, 2):

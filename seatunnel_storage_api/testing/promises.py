@@ -18,18 +18,18 @@ PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
 
 
 def promises_of(test: str) -> tuple[int, ...]:
-    """The promises that a test is about, by its name: ``test_p03_p05_any_history`` is about 3 and 5."""
+    """Return the promises that a test's name begins with: 3 and 5 for ``test_p03_p05_any_history``, none for others."""
     named = _NAMED.match(test.rpartition("::")[2])
     return tuple(int(number) for number in named[1].split("_p")[1:]) if named else ()
 
 
 def briefly(number: int) -> str:
-    """The words of the promise that its text sets off."""
+    """Return the first words of a promise that its text sets in italics."""
     return PROMISES[number].split("*")[1]
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """``1-4, 7`` for 1, 2, 3, 4 and 7."""
+    """Return numbers in short form: ``1-4, 7`` for 1, 2, 3, 4 and 7."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:

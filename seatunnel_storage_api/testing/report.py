@@ -26,7 +26,7 @@ PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not
 NOT_SELECTED = "it was not selected"
 
 _ATTACHED = "seatunnel_promises"
-"""What a report of pytest carries, from the worker that ran the test to the process that tells of it."""
+"""The attribute of pytest's report that carries storage and version from the worker to the controller."""
 
 
 @define
@@ -38,16 +38,17 @@ class Verdicts:
     """By pytest's id: the outcome, and why it is not ``passed``."""
 
     def note(self, test: str, outcome: str, why: str = "") -> None:
-        """A test that failed in any phase failed, and one that did not run takes nothing back."""
+        """Record the outcome of one phase of a test: a failure stands, and "not run" does not replace "passed"."""
         known, _ = self.tests.get(test, (NOT_RUN, ""))
         if known != FAILED and not (known == PASSED and outcome == NOT_RUN):
             self.tests[test] = (outcome, why)
 
     def about(self, promise: int) -> dict[str, tuple[str, str]]:
+        """Return the outcomes, by test, of the tests of one promise."""
         return {test: verdict for test, verdict in self.tests.items() if promise in promises_of(test)}
 
     def of(self, promise: int) -> str:
-        """The worst that one of its tests said: ``failed``, ``not promised``, ``passed``; ``not run`` if none ran."""
+        """Return the worst outcome of a promise's tests: ``failed``, ``not promised``, ``passed`` or ``not run``."""
         outcomes = {outcome for outcome, _ in self.about(promise).values()}
         return next((outcome for outcome in (FAILED, NOT_PROMISED, PASSED) if outcome in outcomes), NOT_RUN)
 
@@ -59,10 +60,11 @@ class PromiseReport:
     storages: dict[str, Verdicts] = Factory(dict)
 
     def of(self, storage: str) -> Verdicts:
+        """Return the verdicts of one storage, which are new and empty the first time."""
         return self.storages.setdefault(storage, Verdicts())
 
     def take_over(self, later: "PromiseReport") -> None:
-        """What a later run said stands, but for tests that it left out."""
+        """Replace the outcomes by those of a later run, except for tests that it did not run."""
         for name, verdicts in later.storages.items():
             mine = self.of(name)
             mine.version = verdicts.version or mine.version
@@ -71,6 +73,7 @@ class PromiseReport:
                     mine.tests[test] = (outcome, why)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values, sorted by storage; ``from_json`` reads them."""
         return {
             name: {"version": verdicts.version, "tests": {test: list(said) for test, said in verdicts.tests.items()}}
             for name, verdicts in sorted(self.storages.items())
@@ -78,7 +81,7 @@ class PromiseReport:
 
 
 def from_json(written: dict[str, Any]) -> PromiseReport:
-    """The report that ``as_json`` wrote."""
+    """Return the report that ``as_json`` wrote."""
     storages = {
         name: Verdicts(each["version"], {test: (outcome, why) for test, (outcome, why) in each["tests"].items()})
         for name, each in written.items()
@@ -87,7 +90,7 @@ def from_json(written: dict[str, Any]) -> PromiseReport:
 
 
 def read(path: Path) -> PromiseReport:
-    """The report in a file; an empty one where there is none."""
+    """Return the report in a file, or an empty one if the file does not exist."""
     return from_json(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else PromiseReport()
 
 
@@ -95,12 +98,14 @@ def read(path: Path) -> PromiseReport:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option ``--promise-report``."""
     parser.getgroup("checkpoint storages").addoption(
         "--promise-report", metavar="FILE", type=Path, help="add to FILE, as JSON, which storage kept which promise"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the observer of this run."""
     config.pluginmanager.register(Observer(config), "seatunnel-promises")
 
 
@@ -112,12 +117,14 @@ class Observer:
         self._report = PromiseReport()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Record a collected test as not run, until a phase of it ends."""
         suite = _suite(item)
         if suite is not None:
             self._report.of(suite.backend or suite.__name__).note(item.nodeid, NOT_RUN, NOT_SELECTED)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the storage's name and version to the test's report, which may go to another process."""
         report = yield
         suite = _suite(item)
         if suite is not None:
@@ -125,6 +132,7 @@ class Observer:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record the outcome that a test's report shows."""
         storage, version = getattr(report, _ATTACHED, ("", ""))
         if storage and (report.when == "call" or not report.passed):
             verdicts = self._report.of(storage)
@@ -133,11 +141,12 @@ class Observer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of pytest-xdist ends: it alone knows what was collected and not selected."""
+        """Take over the report of a worker of pytest-xdist, which alone knows the tests that were not selected."""
         self._report.take_over(from_json(getattr(node, "workeroutput", {}).get(_ATTACHED, {})))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        """Send the report from a worker to its controller, or add it to the file of ``--promise-report``."""
         worker = getattr(self._config, "workeroutput", None)
         path = self._config.getoption("--promise-report")
         if worker is not None:
@@ -149,15 +158,16 @@ class Observer:
             path.write_text(json.dumps(everything.as_json(), indent=1) + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        lines = [line for name, verdicts in sorted(self._report.storages.items()) for line in told(name, verdicts)]
+        """Write one line for each storage, and one in red for each broken promise."""
+        lines = [line for name, verdicts in sorted(self._report.storages.items()) for line in summary(name, verdicts)]
         if lines:
             terminalreporter.section("promises of checkpoint storages")
         for line in lines:
             terminalreporter.write_line(line, red="BROKEN" in line)
 
 
-def told(name: str, verdicts: Verdicts) -> list[str]:
-    """What a person reads of one storage; nothing if none of its tests ran."""
+def summary(name: str, verdicts: Verdicts) -> list[str]:
+    """Return the lines about one storage for the end of a run; none if none of its tests ran."""
     by_outcome = {
         outcome: [number for number in PROMISES if verdicts.of(number) == outcome]
         for outcome in (PASSED, FAILED, NOT_PROMISED)
@@ -173,13 +183,14 @@ def told(name: str, verdicts: Verdicts) -> list[str]:
             if outcome == FAILED:
                 failures.setdefault(test.rpartition("::")[2].partition("[")[0], []).append(why)
         lines += [
-            f"  promise {number} ({briefly(number)}): BROKEN by {test}{cases(whys)}: {whys[0]}"
+            f"  promise {number} ({briefly(number)}): BROKEN by {test}{_cases(whys)}: {whys[0]}"
             for test, whys in failures.items()
         ]
     return lines
 
 
-def cases(whys: list[str]) -> str:
+def _cases(whys: list[str]) -> str:
+    """Return how many cases of a test failed, in parentheses, if it is more than one."""
     return f" ({len(whys)} cases)" if len(whys) > 1 else ""
 
 

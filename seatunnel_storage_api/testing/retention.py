@@ -13,6 +13,8 @@ from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint,
 
 
 class Retention(Given):
+    """Promise 5, across restarts and with savepoints and completed points."""
+
     @pytest.mark.parametrize("max_retained", [1, 2, 5])
     def test_p05_never_more_than_max_retained(
         self, open_storage: Callable[..., CheckpointStorage], max_retained: int
@@ -50,7 +52,7 @@ class Retention(Given):
     def test_p05_a_savepoint_can_be_restored_after_any_number_of_starts(
         self, open_storage: Callable[..., CheckpointStorage], max_retained: int
     ) -> None:
-        """One checkpoint of each epoch since then stays, for names alone tell what is live."""
+        """Keep one checkpoint of each later epoch, because only their names show that the savepoint is live."""
         storage = open_storage(max_retained)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1, checkpoint_type=CheckpointType.SAVEPOINT))
@@ -65,7 +67,7 @@ class Retention(Given):
         assert len(refs(storage)) == len(kept) - 1 + max_retained
 
     def test_p05_void_ones_go_first(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """The first engine stored 4 and 5 after the second one had chosen 3 as its base."""
+        """Prune 4 and 5 of the first engine, stored after the second one had chosen 3 as its base."""
         storage = open_storage(5)
         first = claim(storage)
         for number in (1, 2, 3, 4, 5):
@@ -129,7 +131,7 @@ class Retention(Given):
     def test_p05_a_reader_whose_checkpoint_was_removed_lists_again(
         self, open_storage: Callable[..., CheckpointStorage], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Between its listing and its read the one that it found is pruned, because a newer one was stored."""
+        """Prune the checkpoint between the reader's listing and its read by storing a newer one."""
         writing, reading = open_storage(1), open_storage(1)
         epoch = claim(writing)
         readers: list[Callable[[], object]] = [

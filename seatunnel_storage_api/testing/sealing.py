@@ -21,6 +21,8 @@ def _flipped(body: bytes, position: int) -> bytes:
 
 
 class Sealing(Given):
+    """Promises 2 and 4, with damage done through ``backdoor``."""
+
     def test_p02_a_flipped_byte_anywhere(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
         storage.store_checkpoint(checkpoint(claim(storage), 1, b"the states of every vertex"))
         path = backdoor.only(".ckpt")
@@ -126,7 +128,7 @@ class Sealing(Given):
             storage.get_latest_checkpoint(JOB, 1, on_corrupted="previous")
 
     def test_p04_the_previous_one_is_never_void(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
-        """The second engine continued from 1-1; the first one stored 1-2 too late. 1-2 is newer than 1-1, but void."""
+        """Fall back from a damaged 2-3 to its base 1-1, and not to 1-2, which is newer but void."""
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1, b"base"))
         storage.store_checkpoint(checkpoint(first, 2, b"void"))

@@ -1,4 +1,4 @@
-"""The page that tells which storage keeps which promise, from the reports of test runs."""
+"""The page that shows which storage keeps which promise, made from the reports of test runs."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ several requests, as in file systems beneath fsspec, those are not counted.
 
 
 def page(report: PromiseReport) -> str:
-    """Markdown: the table, the promises in words, what was tested, and whatever did not pass."""
+    """Return the page in Markdown: the table, the promises, what was tested, and what did not pass."""
     storages = {name: verdicts for name, verdicts in sorted(report.storages.items()) if _selected(verdicts)}
     parts = [TITLE, _ABOUT.strip(), _table(storages), "## The promises", _promises(), "## What was tested"]
     return "\n\n".join([*parts, _tested(storages), "## What did not pass", _rest(storages)]) + "\n"
 
 
 def _selected(verdicts: Verdicts) -> bool:
-    """Whether the runs were about this storage at all."""
+    """Return whether any run selected tests of this storage."""
     return any(why != NOT_SELECTED for _, why in verdicts.tests.values())
 
 
@@ -68,7 +68,7 @@ def _tested(storages: Mapping[str, Verdicts]) -> str:
 
 
 def _rest(storages: Mapping[str, Verdicts]) -> str:
-    """Tests that failed one by one; those that did not run by their reason, as these are many of one kind."""
+    """Return one line for each test that failed, and one for each reason for which tests did not run."""
     lines = []
     for name, verdicts in storages.items():
         idle: dict[str, int] = {}
@@ -87,7 +87,7 @@ def _rows(rows: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints the page of the reports in the files, taken together."""
+    """Print the page of all reports in the given files, and return the exit code."""
     everything = PromiseReport()
     for path in arguments:
         everything.take_over(read(Path(path)))

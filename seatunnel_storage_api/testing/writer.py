@@ -17,7 +17,7 @@ _PROGRAM = "import sys; from seatunnel_storage_api.testing import writer; writer
 def start(
     factory: CheckpointStorageFactory, configuration: Mapping[str, str], verb: str, job_id: str, rounds: int
 ) -> subprocess.Popen[str]:
-    """Another process that does ``verb`` (``store`` or ``claim``) ``rounds`` times; each round done is a line."""
+    """Start a process that does ``verb`` (``store`` or ``claim``) ``rounds`` times and prints one line after each."""
     order = {
         "module": type(factory).__module__,
         "factory": type(factory).__qualname__,
@@ -32,7 +32,7 @@ def start(
 
 
 def kill(process: subprocess.Popen[str], *, after_lines: int, after_s: float) -> list[str]:
-    """Reads so many lines, waits so long, and kills; every line that the process has written."""
+    """Read ``after_lines`` lines, wait ``after_s`` seconds, kill the process, and return every whole line."""
     with process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(after_lines)]
@@ -42,7 +42,7 @@ def kill(process: subprocess.Popen[str], *, after_lines: int, after_s: float) ->
 
 
 def run(order: str) -> None:
-    """The other process: prints one line per round, after it is durable."""
+    """Run an order of ``start`` in this process; each line is printed after its change is durable."""
     wanted = json.loads(order)
     factory = getattr(importlib.import_module(wanted["module"]), wanted["factory"])()
     with factory.create(wanted["configuration"]) as storage:
@@ -68,5 +68,5 @@ def _say(line: str) -> None:
 
 
 def states_of(number: int) -> bytes:
-    """What ``store`` stores under an id: 100 kB that no other id has."""
+    """Return the 100 kB that ``store`` stores under an id, different for each id."""
     return number.to_bytes(4, "big") * 25_000

@@ -22,7 +22,7 @@ from seatunnel_storage_api.testing.report import (
     PromiseReport,
     Verdicts,
     read,
-    told,
+    summary,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "promises.md"
@@ -229,7 +229,7 @@ def test_a_page_leaves_out_a_storage_that_the_runs_were_not_about() -> None:
 
 def test_where_everything_passed_the_page_says_so() -> None:
     assert table.page(PromiseReport()).endswith("Everything passed.\n")
-    assert told("tape", Verdicts()) == []
+    assert summary("tape", Verdicts()) == []
     assert read(Path("/nowhere")) == PromiseReport()
 
 
