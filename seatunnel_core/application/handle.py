@@ -1,4 +1,4 @@
-"""A submitted job in the hands of the application."""
+"""The handle of a submitted job."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -42,7 +42,7 @@ class JobHandle:
         begin_with: ForeignSavepoint | None,
         master: str | None,
     ) -> "JobHandle":
-        """Claim the job and set it to work; what it raises is described at ``Job.submit``."""
+        """Claim the job and start it; raise as ``Job.submit`` does."""
         job_run = JobRun(
             raw,
             engine,
@@ -61,19 +61,19 @@ class JobHandle:
 
     @property
     def job_id(self) -> str:
-        """What ``submit(restore=…)`` and ``seatunnel -r`` take."""
+        """The job's id, for ``submit(restore=…)`` and ``seatunnel -r``."""
         return self._run.job_id
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
-        """The report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+        """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
         return self._run.wait(timeout)
 
     def result(self) -> JobReport:
-        """Wait for the end; an interrupt meanwhile stops the job after a last checkpoint.
+        """Wait for the end and return the report; an interrupt meanwhile stops the job after a last checkpoint.
 
         Raises:
-            JobFailedError: a pipeline failed; names each with its error.
-            KeyboardInterrupt: after an interrupt, once the job has stopped.
+            JobFailedError: A pipeline failed; the message names each with its error.
+            KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
         try:
             report = self._run.wait()
@@ -86,7 +86,12 @@ class JobHandle:
         return report
 
     def cancel(self, *, checkpoint: bool = True, timeout: float | None = 60) -> JobReport | None:
-        """Stop the job, after a last checkpoint unless told otherwise, and wait for it."""
+        """Stop the job and wait for it; return its report, or ``None`` if it has not stopped in time.
+
+        Args:
+            checkpoint: Whether to take a last checkpoint first.
+            timeout: How long to wait, in seconds; ``None`` for no limit.
+        """
         if checkpoint:
             self._run.stop()
         else:
@@ -99,29 +104,30 @@ class JobHandle:
         """Take a savepoint of the whole job, which is never pruned, and wait until it is complete.
 
         Args:
-            name: the next number when it is ``None``.
-            stop: the job ends with it. What ran on Spark then is read again by whoever goes on from it.
-            drain: the job stops reading, commits all that was read, and ends with it.
-            timeout: in seconds, for the wait alone.
+            name: Its name; ``None`` for the next number.
+            stop: Whether the job ends with it. Work that runs on Spark then is read again after a restore.
+            drain: Whether the job stops reading, commits all that was read, and ends with it.
+            timeout: How long to wait, in seconds; ``None`` for no limit.
 
         Raises:
-            UsageError: the job does not run, or the name is taken or none.
-            SavepointError: a pipeline could not take its part, or the storage not keep it.
-            TimeoutError: it may still come.
+            UsageError: The job does not run, or the name is taken or invalid.
+            SavepointError: A pipeline could not take its part, or the storage could not store it.
+            TimeoutError: It is not complete in time, and may still complete.
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
     def collected(self, name: str = "", *, table: str = "") -> "pa.Table":
-        """The rows that reached a sink ``Memory`` (``Rows.collect``) and whose checkpoint is complete, in no order; all
-        of them once the job has ended. The result has the Arrow PyCapsule interface: ``polars.from_arrow`` takes it,
-        and so do pandas and DuckDB.
+        """Return the rows that reached a sink ``Memory`` (``Rows.collect``), without an order.
+
+        While the job runs these are the rows whose checkpoint is complete; after its end, all of them. The table has
+        the Arrow PyCapsule interface, so Polars (``polars.from_arrow``), pandas and DuckDB accept it.
 
         Args:
-            name: of the sink; may be left out when there is one.
-            table: which one, of a sink with several.
+            name: The sink's name; may be left out if the job has one such sink.
+            table: The table's name; may be left out if the sink has one table.
 
         Raises:
-            UsageError: there is no such sink or table, or some of its rows went to an earlier process and are gone.
+            UsageError: No sink or table has this name, or some of its rows went to an earlier process and are lost.
         """
         return _one(_one(self._memory_sinks(), name, "sink Memory").collected(), table, "table")
 
@@ -133,18 +139,19 @@ class JobHandle:
         return {sink.name: sink.sink for sink in sinks if isinstance(sink.sink, MemorySink)}
 
     def metrics(self) -> JobMetrics:
-        """All that is measured of the job and of each pipeline, now; after the end, as it stood then."""
+        """Return the current figures of the job and of each pipeline; after the end, the last ones."""
         return self._run.metrics()
 
     def open_metrics(self) -> str:
-        """The same as the page of text that Prometheus reads."""
+        """Return the figures of ``metrics`` as text in the OpenMetrics format, which Prometheus reads."""
         return own_page(self._run.metrics())
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """What is stored of the job: all checkpoints of all pipelines, the oldest of each pipeline first."""
+        """Return all stored checkpoints of all pipelines, sorted by pipeline and then from the oldest to the latest."""
         return self._run.checkpoints()
 
     def close(self) -> None:
+        """Stop the job if it still runs, and release Spark."""
         self._run.close()
 
     def __enter__(self) -> Self:
@@ -155,7 +162,7 @@ class JobHandle:
 
 
 def _one(found: "Mapping[str, T]", name: str, what: str) -> T:
-    """The one of this name, or the only one when no name is given."""
+    """Return the entry of this name, or the only entry if no name is given."""
     if not name and len(found) == 1:
         return next(iter(found.values()))
     if name not in found:

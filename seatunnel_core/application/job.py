@@ -34,33 +34,40 @@ class Job:
     """A job under construction. ``run`` and ``submit`` may be called several times: each is a job of its own id."""
 
     def __init__(self, name: str, env: Options | None = None) -> None:
-        """``env`` holds the options of a job file's ``env`` block, ``spark.*`` included."""
+        """Create a job without nodes; ``env`` holds the options of a job file's ``env`` block, ``spark.*`` included."""
         self.name = name
         self._env = {**(env or {}), "job.name": name}
         self._nodes: list[tuple[Kind, str, dict[str, Any]]] = []
         self._names: set[str] = set()
 
     def source(self, identifier: str, options: Options | None = None, /, *, name: str = "", **more: Any) -> "Rows":
-        """Add a source.
+        """Add a source, and return its rows.
 
         Args:
-            identifier: the plugin's name, as in job files: ``"LocalFile"``.
-            options: its options by name; needed for names that Python cannot write, such as ``{"row.num": 10}``.
-            name: how messages and checkpoints call it; one is made when none is given. A job that is to be resumed
-                after nodes were added or removed needs names of its own.
-            more: further options.
+            identifier: The plugin's name, as in job files: ``"LocalFile"``.
+            options: Its options by name, for names that are no Python identifiers, such as ``{"row.num": 10}``.
+            name: The node's name in messages and checkpoints; generated if it is empty. Give names to the nodes of a
+                job that is to be restored after nodes were added or removed.
+            **more: Further options.
+
+        Raises:
+            UsageError: Another node of the job has this name.
         """
         return self._add(Kind.SOURCE, identifier, {**(options or {}), **more}, name, ())
 
     def from_arrow(self, data: Any, *, name: str = "", **more: Any) -> "Rows":
-        """Add the rows of an object with the Arrow PyCapsule interface as a source: a DataFrame of pandas or Polars, a
-        relation of DuckDB, a table of pyarrow. They are copied now, and what a stream gives is taken out of it.
+        """Add the rows of an object with the Arrow PyCapsule interface as a source, and return them.
+
+        Such objects are DataFrames of pandas or Polars, relations of DuckDB, and tables of pyarrow. The rows are copied
+        now, and a stream is read to its end.
 
         Args:
-            more: further options of the source ``Memory``.
+            data: The object.
+            name: The node's name, as in ``source``.
+            **more: Further options of the source ``Memory``.
 
         Raises:
-            UsageError: it has no such interface, more than 1 GiB, or a type that SeaTunnel has not.
+            UsageError: The object has no such interface, more than 1 GiB, or a type that SeaTunnel does not have.
         """
         from seatunnel_core.connectors.memory.held import hold
 
@@ -90,13 +97,16 @@ class Job:
         return f"{identifier}-{kind.value}-{number}"
 
     def run(self, **how: Any) -> JobReport:
-        """Run the job to its end and return its report; takes what ``submit`` takes.
+        """Run the job to its end and return its report.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a last checkpoint.
 
+        Args:
+            **how: The arguments of ``submit``, whose errors are raised too.
+
         Raises:
-            JobFailedError: a pipeline failed; the others went on to their end.
-            KeyboardInterrupt: after an interrupt, once the job has stopped.
+            JobFailedError: A pipeline failed; the others ran to their end.
+            KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
         with self.submit(**how) as handle:
             return handle.result()
@@ -117,29 +127,30 @@ class Job:
         master: str | None = None,
         engine_config: Path | str | None = None,
     ) -> JobHandle:
-        """Start the job and return at once.
+        """Start the job and return its handle at once.
 
         Args:
-            job_id: the id of a new job; one is made when none is given.
-            restore: the id of a job that was stopped or killed, to go on with.
-            checkpoint: with ``restore``: go back to this checkpoint, ``"100000-7"``; of a job with several pipelines
-                one or more of ``"PIPELINE:ID"``, the others go on from their latest.
-            savepoint: with ``restore``: go back to this savepoint of the job.
-            from_savepoint: begin a new job with a savepoint of another one, ``"JOB_ID/NAME"``.
-            from_storage: where that one lies: an engine file, a folder or an exported archive; where this job's own
-                checkpoints go when it is not given.
-            retract: take back first what was published after the checkpoint or savepoint.
-            accept_duplicates: leave it where it is, and publish it a second time.
-            allow_non_restored_state: give up the state of sources and sinks that the job no longer has.
-            take_over: with ``restore``: although the job still runs, here or in another process of this machine; that
-                one ends with an error.
-            master: where Spark runs, ``local[2]`` or ``spark://HOST:PORT``; a Spark session that the application has
-                already is used as it is, and left open.
-            engine_config: a ``seatunnel.yaml``; looked for in the usual places when none is named.
+            job_id: The id of a new job; generated if it is ``None``.
+            restore: The id of a job that was stopped or killed, to resume it.
+            checkpoint: With ``restore``, the checkpoint to go back to, such as ``"100000-7"``. For a job with several
+                pipelines one or more of ``"PIPELINE:ID"``; the others resume from their latest.
+            savepoint: With ``restore``, the savepoint of the job to go back to.
+            from_savepoint: The savepoint of another job that a new job begins with, ``"JOB_ID/NAME"``.
+            from_storage: The storage of ``from_savepoint``: an engine file, a folder or an exported archive; by default
+                the one that this job uses.
+            retract: Whether to retract first what was published after the checkpoint or savepoint.
+            accept_duplicates: Whether to leave it in place, and publish its rows a second time.
+            allow_non_restored_state: Whether to discard the state of sources and sinks that the job no longer has.
+            take_over: With ``restore``, whether to resume the job although it still runs, here or in another process of
+                this machine, which then ends with an error.
+            master: Where Spark runs: ``local[2]`` or ``spark://HOST:PORT``. A Spark session that the application
+                already has is used as it is, and left open.
+            engine_config: A ``seatunnel.yaml``; by default the first one found in the usual places.
 
         Raises:
-            ConfigError, JobError: the job is not valid; the message lists every problem.
-            UsageError: ``job_id`` exists, or ``restore`` does not; or what is to be restored is not there, does not
+            ConfigError: The options are wrong; the message lists every problem.
+            JobError: The job is not valid; the message lists every problem.
+            UsageError: ``job_id`` exists, or ``restore`` does not; or what is to be restored does not exist, does not
                 fit, or would publish rows a second time.
         """
         if job_id is not None and restore is not None:
@@ -169,7 +180,7 @@ class Job:
 def _begin_with(
     asked: Restore, *, restore: str | None, from_savepoint: str | None, from_storage: str | None
 ) -> ForeignSavepoint | None:
-    """The savepoint that a new job begins with. Refuses what says how to restore where nothing is restored."""
+    """Return the savepoint that a new job begins with, or ``None``; refuse restore options if nothing is restored."""
     if from_savepoint is None:
         if from_storage is not None:
             raise UsageError('from_storage says where a savepoint lies: give from_savepoint="JOB_ID/NAME" too')
@@ -192,49 +203,55 @@ def _begin_with(
 
 
 class Rows:
-    """What a source or a transform gives: the place where the next node is joined."""
+    """The output of a source or a transform, to which further nodes are added."""
 
     def __init__(self, job: Job, name: str) -> None:
         self.job = job
         self.name = name
 
     def transform(self, identifier: str, options: Options | None = None, /, *, name: str = "", **more: Any) -> "Rows":
-        """Add a transform behind these rows, by the plugin's name and options, as in ``Job.source``."""
+        """Add a transform of these rows and return its output; the arguments are those of ``Job.source``."""
         return self.job._add(Kind.TRANSFORM, identifier, {**(options or {}), **more}, name, (self,))
 
     def map_batches(
         self, function: "Callable[[pa.RecordBatch], pa.RecordBatch]", *, name: str = "", **options: Any
     ) -> "Rows":
-        """Add a Python function from an Arrow record batch to another one. It runs in Spark tasks and must give the
-        same rows however the rows are cut into batches."""
+        """Add a Python function from an Arrow record batch to another one, and return its output.
+
+        It runs in Spark tasks and must return the same rows however the input is divided into batches.
+        """
         return self.transform("Python", {"function": function}, name=name, **options)
 
     def map_frame(
         self, function: "Callable[..., DataFrame]", /, *others: "Rows", name: str = "", **options: Any
     ) -> "Rows":
-        """Add a Python function from a Spark DataFrame to another one; from several, where there are ``others``.
+        """Add a Python function from a Spark DataFrame, or from several, to another one, and return its output.
 
-        Spark's plan decides what the frame holds: the rows of a work unit where it works row by row, and all rows of
-        the sources, in one query, where it looks across rows, which a streaming job refuses. ``scope="unit"`` or
-        ``scope="all"`` says it instead, and must, for a function that asks for rows while it plans.
+        Spark's plan decides what the frame holds: the rows of a work unit if the plan works row by row, otherwise all
+        rows of the sources, in one query, which a streaming job refuses. ``scope="unit"`` or ``scope="all"`` decides
+        instead, and is required for a function that asks for rows while it plans.
         """
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
     def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a query of Spark SQL over these rows, and ``others``: each is a view of its node's name. What looks
-        across rows runs once over all rows of the sources, as in ``map_frame``."""
+        """Add a query of Spark SQL over these rows and ``others``, each a view of its node's name; return its output.
+
+        A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
+        """
         return self._transformed("SparkSql", {"query": query, **options}, name, others)
 
     def _transformed(self, identifier: str, options: Options, name: str, others: Sequence["Rows"]) -> "Rows":
         return self.job._add(Kind.TRANSFORM, identifier, dict(options), name, (self, *others))
 
     def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
-        """Add a sink that keeps the rows in this process, for ``JobHandle.collected``: up to 16 MB of them, or as the
-        option ``limit`` says."""
+        """Add a sink that keeps the rows in this process for ``JobHandle.collected``.
+
+        It keeps 16 MB at most, unless the option ``limit`` has another value.
+        """
         self.sink("Memory", options, *others, name=name)
 
     def sink(
         self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any
     ) -> None:
-        """Add a sink behind these rows, and behind ``others`` if there are any."""
+        """Add a sink of these rows, and of ``others`` if there are any; the arguments are those of ``Job.source``."""
         self.job._add(Kind.SINK, identifier, {**(options or {}), **more}, name, (self, *others))

@@ -1,5 +1,8 @@
-"""What may stand on the command line. Everything that SeaTunnel's own command knows either works or is refused with a
-sentence that says what to write instead; nothing is accepted and ignored."""
+"""The arguments of the command line.
+
+Everything that the command of SeaTunnel's own engine accepts either works or is refused with a sentence that says what
+to write instead; nothing is accepted and ignored.
+"""
 
 import argparse
 import difflib
@@ -33,14 +36,14 @@ _LATER_LONG = {
 }
 
 _RUN = ("run", "start", "submit")
-"""What other programs call it."""
+"""The commands of other programs that run a job."""
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 @frozen(kw_only=True)
 class RunArguments:
-    """``seatunnel --config …``"""
+    """The arguments of ``seatunnel --config …``."""
 
     config: Path
     variables: dict[str, str] = field(repr=False)
@@ -58,7 +61,7 @@ class RunArguments:
     """Whether the job is left to a process of its own."""
 
     begun_to: int | None
-    """The descriptor of a pipe that is told when the job has begun; for the process that runs in the background."""
+    """The descriptor of a pipe that is notified when the job has begun; for the process that runs in the background."""
 
     strict: bool
     engine_config: Path | None
@@ -77,7 +80,7 @@ class RunArguments:
 
 @frozen(kw_only=True)
 class ShadeArguments:
-    """``seatunnel --encrypt --config …``, or ``--decrypt``"""
+    """The arguments of ``seatunnel --encrypt --config …``, or ``--decrypt``."""
 
     config: Path
     variables: dict[str, str] = field(repr=False)
@@ -89,19 +92,19 @@ class ShadeArguments:
 
 @frozen(kw_only=True)
 class InitArguments:
-    """``seatunnel init DIR``"""
+    """The arguments of ``seatunnel init DIR``."""
 
     folder: Path
 
 
 @frozen(kw_only=True)
 class PluginsArguments:
-    """``seatunnel plugins``"""
+    """The arguments of ``seatunnel plugins``: none."""
 
 
 @frozen(kw_only=True)
 class HelpArguments:
-    """``seatunnel help [source|transform|sink] [NAME]``, ``seatunnel help CODE`` or ``seatunnel help --json-schema``"""
+    """The arguments of ``seatunnel help``: ``[source|transform|sink] [NAME]``, ``CODE`` or ``--json-schema``."""
 
     kind: str | None
     name: str | None
@@ -112,10 +115,10 @@ class HelpArguments:
 
 @frozen(kw_only=True)
 class CheckpointsCommand:
-    """``seatunnel checkpoints VERB …``"""
+    """The unparsed arguments of ``seatunnel checkpoints VERB …``."""
 
     argv: tuple[str, ...] = field(repr=False)
-    """What stands behind it, for ``checkpoints_arguments``, which needs more of the package; may hold secrets."""
+    """The arguments after ``checkpoints``, for ``parse_checkpoints``, which imports more; may hold secrets."""
 
 
 Arguments = (
@@ -137,11 +140,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str], version: str) -> Arguments:
-    """Turn the command line into a value.
+    """Parse the command line.
 
     Raises:
-        UsageError: something is missing, unknown or not available, with what to write instead.
-        SystemExit: with 0, after ``--help`` or ``--version`` printed their text.
+        UsageError: An argument is missing, unknown or not available; the message says what to write instead.
+        SystemExit: With code 0, after ``--help`` or ``--version`` printed their text.
     """
     if argv and argv[0] in SUBCOMMANDS:
         return _parse_subcommand(argv[0], argv[1:])
@@ -308,7 +311,7 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _did_you_mean(word: str, known: dict[str, str]) -> str:
-    """Ends the sentence; ``known`` says what to write for what is near."""
+    """Return the end of a sentence, with a suggestion; ``known`` maps each word to what to write for it."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {known[close[0]]}?" if close else "."
 

@@ -13,9 +13,10 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 
 
 def run_in_background(arguments: RunArguments) -> int:
-    """Start the job and wait until it can be resumed by its id: from then on nobody needs this command any more.
+    """Start the job in a process of its own, and return once it can be resumed by its id.
 
-    What the job says goes to a file. If it ends before it has begun, that is printed, and its exit code returned.
+    The job's output goes to a file. If the job ends before it has begun, the output is printed and the job's exit code
+    returned.
     """
     job_id = arguments.restore or arguments.set_job_id or new_job_id()
     output = log_folder(os.environ) / f"{job_id}.out"

@@ -1,4 +1,4 @@
-"""``seatunnel --check``: tells what a job would do, without importing what only a running job needs."""
+"""``seatunnel --check``: shows what a job would do, without importing what only a running job needs."""
 
 from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import read_job
@@ -8,11 +8,11 @@ from seatunnel_core.registry import lookup
 
 
 def check(arguments: RunArguments) -> int:
-    """Print what would run, and move no row.
+    """Print what would run, without moving a row, and return the exit code.
 
     Raises:
-        UsageError: the files are wrong; the message lists every problem.
-        PlatformError: Spark is needed to tell columns, and does not start.
+        UsageError: The files are wrong; the message lists every problem.
+        PlatformError: Spark is needed to find out columns, and does not start.
     """
     request = read_job(arguments)
     job = plan_job(request.raw, lookup, request.engine, name=arguments.name, master=arguments.master, look=True)

@@ -23,8 +23,13 @@ _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOut
 
 
 def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
-    """Everything that is printed when a job has ended, without a line end. ``width`` is the terminal's, in columns:
-    names of pipelines are cut to keep the table within it."""
+    """Return everything that is printed at the end of a job, without a final newline.
+
+    Args:
+        report: How the job ended.
+        resume_command: The command that resumes it.
+        width: The terminal's width in columns, to which the names of pipelines are cut; ``None`` for no limit.
+    """
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
     lines = [
@@ -59,7 +64,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
 
 
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
-    """No other figure counts what was written in vain."""
+    """Return lines about rows that were written and discarded, which no other figure contains."""
     units = sum(view.units_repeated for view in pipelines)
     if not units:
         return []

@@ -1,5 +1,7 @@
-"""``seatunnel --list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cancel-job``: asks jobs that run in other
-processes of the same user on this machine."""
+"""The options that ask jobs in other processes of the same user on this machine.
+
+These are ``--list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cancel-job``.
+"""
 
 import contextlib
 import json
@@ -19,10 +21,10 @@ _NOTHING = "No job of yours runs on this machine. What is stored: seatunnel chec
 
 
 def control(arguments: ControlArguments) -> None:
-    """Ask, and print the answer.
+    """Ask running jobs, and print their answers.
 
     Raises:
-        UsageError: no such job runs, or it refuses, and why.
+        UsageError: No such job runs, or it refuses; the message has its reason.
     """
     match arguments.verb:
         case ControlVerb.LIST:
@@ -42,7 +44,7 @@ def control(arguments: ControlArguments) -> None:
 
 
 def _asked(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
-    """The answers of these jobs, or of all that run; one that ends meanwhile is left out of all."""
+    """Return the answers of these jobs, or of all that run, without those that end meanwhile."""
     if job_ids:
         return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)
     found = client.running()

@@ -20,7 +20,7 @@ class ControlVerb(enum.Enum):
 
 @frozen(kw_only=True)
 class ControlArguments:
-    """``seatunnel --list``, ``--savepoint ID`` and so on"""
+    """The arguments of ``seatunnel --list``, ``--savepoint ID`` and the others that ask running jobs."""
 
     verb: ControlVerb
     job_ids: tuple[str, ...]
@@ -34,6 +34,7 @@ class ControlArguments:
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ask running jobs."""
     group = parser.add_argument_group("instead of a job file: ask jobs that run on this machine, in processes of yours")
     verbs = group.add_mutually_exclusive_group()
 
@@ -65,7 +66,7 @@ _HOW = {
     "--force-cancel": (ControlVerb.STOP, "-can"),
     "--open-metrics": (ControlVerb.METRICS, "--metrics"),
 }
-"""By the flag that says how a verb is meant: which one, and its own flag."""
+"""By a flag that modifies a verb: the verb, and its flag."""
 
 _OF_A_NEW_JOB = (
     *("--variable", "--name", "--set-job-id", "--restore", "--master", "--async", "--close-job"),
@@ -79,7 +80,7 @@ def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
 
 
 def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
-    """What is asked of running jobs; ``None`` when nothing is."""
+    """Return the request to running jobs, or ``None`` if there is none."""
     verb = values.asked[0][0] if values.asked else None
     for flag, (belongs_to, written) in _HOW.items():
         if getattr(values, flag[2:].replace("-", "_")) and verb is not belongs_to:
@@ -103,6 +104,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
 
 
 def job_id(text: str) -> str:
+    """Return the text if it is the id of a job, as a type of ``argparse``."""
     from seatunnel_storage_api.errors import InvalidIdError
     from seatunnel_storage_api.layout import require_job_id
 

@@ -19,10 +19,10 @@ class _File:
 
 
 def init(folder: Path) -> None:
-    """Write the files and say what to type next.
+    """Write the first files into a folder, and print what to type next.
 
     Raises:
-        UsageError: one of the files is there already, or the folder cannot be written. Nothing is overwritten.
+        UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.
     """
     home = folder.absolute()
     if home.is_file():
@@ -66,7 +66,7 @@ def _template(path: str, values: dict[str, str]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """The path as it stands between double quotes in HOCON and in YAML."""
+    """Return a path in the form for double quotes in HOCON and in YAML."""
     return str(path).replace("\\", "\\\\").replace('"', '\\"')
 
 

@@ -17,10 +17,10 @@ class Request:
 
 
 def read_job(arguments: RunArguments) -> Request:
-    """Read them.
+    """Read the job file and the engine file.
 
     Raises:
-        UsageError: they are wrong; the message lists every problem.
+        UsageError: They are wrong; the message lists every problem.
     """
     engine = load_engine(arguments.engine_config, strict=arguments.strict)
     return Request(

@@ -1,4 +1,4 @@
-"""Log records on the command line: short text for people, one JSON object per line for machines."""
+"""Log records on the command line: short text, or one JSON object per line for programs."""
 
 import json
 import logging
@@ -12,11 +12,11 @@ ROOT = "seatunnel"
 """Everything that we log is under this logger; libraries' own loggers stay as they are."""
 
 CONTEXT = ("job", "pipeline", "checkpoint", "code")
-"""What a record says about its origin, where it has one, and the code of the error that it tells of."""
+"""The attributes of a record that name its origin, and the code of the error that it reports."""
 
 
 class TextFormatter(logging.Formatter):
-    """``WARNING pipeline 2: …``"""
+    """A formatter of lines such as ``WARNING pipeline 2: …``."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -60,9 +60,9 @@ class WritingHandler(logging.Handler):
 
 @contextmanager
 def logs_sent_to(write: Callable[[str], None], *, level: str, format: str) -> Iterator[None]:
-    """Within the block, what we log goes to ``write`` and nowhere else; afterwards to where it went before.
+    """Send log records to ``write``, and nowhere else, while the context is open.
 
-    So do the warnings of libraries, but for those of Spark's connection: that it broke is told in our own words.
+    The warnings of libraries are sent too, except for those of Spark's connection, which the engine reports itself.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

@@ -1,4 +1,4 @@
-"""The command ``seatunnel``: what it is asked, who does it, and the exit code.
+"""The command ``seatunnel``: its dispatch and its exit code.
 
 ::
 
@@ -40,8 +40,11 @@ _GARBAGE = (20_000, 20, 20)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code. A traceback is shown for a bug of ours only. Without ``argv`` this
-    process is the command, and ends with it."""
+    """Run the command and return its exit code; print a traceback only for an internal error.
+
+    Args:
+        argv: The arguments; ``None`` takes those of this process, which then ends with the command.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):  # not every terminal has every letter, and no file name is only text
         sys.stdout.reconfigure(errors="backslashreplace")
     code = DONE

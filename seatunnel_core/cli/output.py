@@ -10,7 +10,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def reader_left() -> bool:
-    """Whether standard output or standard error is a pipe that nobody reads; other pipes break too."""
+    """Return whether standard output or standard error is a pipe without a reader; other pipes may break too."""
     watched = select.poll()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -21,7 +21,7 @@ def reader_left() -> bool:
 
 
 def give_up_output() -> None:
-    """What still waits to be written goes nowhere, and so does all that follows: Python would stumble at its end."""
+    """Discard buffered and further output, because Python would fail to write it when the process ends."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What a person sees while a job runs: a table that stays in place on a terminal, plain lines where there is none."""
+"""The progress of a running job: a table that stays in place on a terminal, otherwise plain lines."""
 
 import time
 from collections import deque
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 LINES_OF_THEIR_OWN = 10
-"""Up to so many pipelines each get a plain line; more are summed up in one."""
+"""The largest number of pipelines with a plain line each; more are summed up in one."""
 
 NARROW = 110
 """Columns of a terminal below which the table leaves out what matters least."""
@@ -25,19 +25,19 @@ _ENDED = ("finished", "stopped", "failed", "fenced")
 
 
 class Display(Protocol):
-    """Shows a running job. All is called from the thread that made it."""
+    """What shows a running job; used by the thread that created it."""
 
     def show(self, progress: JobProgress) -> None:
-        """The newest state; cheap enough to be called several times a second."""
+        """Show the newest state; cheap enough to be called several times a second."""
 
     def say(self, text: str) -> None:
-        """One message among the progress: what started, stopped or went wrong."""
+        """Show one message beside the progress: a start, a stop or a failure."""
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """The last words: how the job ended, and how to go on with it."""
+        """Show how the job ended, and how to resume it."""
 
     def close(self) -> None:
-        """Leave the screen as it is."""
+        """Release the screen, with its content as it is."""
 
 
 class RateMeter:
@@ -49,7 +49,7 @@ class RateMeter:
         self._samples: dict[int, deque[tuple[float, int]]] = {}
 
     def rows_per_second(self, view: PipelineView) -> float:
-        """Takes a sample; 0 until there are two at different times."""
+        """Take a sample and return the rate; 0 until there are two samples at different times."""
         now = self._clock()
         samples = self._samples.setdefault(view.id, deque())
         samples.append((now, view.rows_read))
@@ -59,9 +59,11 @@ class RateMeter:
         return max(0.0, (last_rows - first_rows) / (last_time - first_time)) if last_time > first_time else 0.0
 
 
-class PlainDisplay:
-    """A line per pipeline at every interval, and one whenever a pipeline ends or stops moving. Of many pipelines only
-    those that stop moving have lines. Why one failed is told by the log and by the closing table."""
+class PlainDisplay(Display):
+    """A display of lines: one for each pipeline at every interval, and one whenever a pipeline ends or stalls.
+
+    Of many pipelines only those that stall have lines. The log and the closing table say why one failed.
+    """
 
     def __init__(
         self, write: Callable[[str], None], *, interval_s: float, clock: Callable[[], float] = time.monotonic
@@ -102,7 +104,7 @@ class PlainDisplay:
         pass
 
 
-class TerminalDisplay:
+class TerminalDisplay(Display):
     """A table that is redrawn in place, as high as the terminal allows; on a narrow one with fewer columns."""
 
     def __init__(self, console: "Console | None" = None) -> None:
@@ -161,7 +163,7 @@ _STYLES = {0: "red", 1: "yellow", 3: "green"}
 
 
 def _urgency(view: PipelineView) -> int:
-    """What a person wants to see first when there is no room for all."""
+    """Return a rank that puts first the pipelines that a user wants to see first."""
     if view.failure:
         return 0
     if view.degraded:
@@ -174,7 +176,7 @@ def _state(view: PipelineView) -> str:
 
 
 def _news(view: PipelineView) -> str:
-    """What is worth a line of its own as soon as it happens; empty when nothing is."""
+    """Return an event that deserves a line at once, or ``""``."""
     if view.phase in _ENDED:
         return f"{view.phase}, {count(view.rows_committed)} rows committed"
     return f"DEGRADED: {view.degraded}" if view.degraded else ""

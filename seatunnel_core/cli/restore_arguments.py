@@ -1,4 +1,4 @@
-"""What on the command line says from where a job goes on, beside its id."""
+"""The options that choose where a job is restored from, apart from its id."""
 
 import argparse
 
@@ -48,6 +48,7 @@ def _flag(option: str) -> str:
 
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a restore."""
     group = parser.add_argument_group("from where a job goes on, instead of its latest checkpoints")
     add = group.add_argument
     where = group.add_mutually_exclusive_group()
@@ -73,10 +74,10 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def restore_arguments(values: argparse.Namespace) -> RestoreArguments:
-    """What was typed of it.
+    """Return the options of a restore.
 
     Raises:
-        UsageError: it belongs to a restore, and none is asked for, or to one of another kind.
+        UsageError: An option is given without ``--restore``, or with another kind of restore than its own.
     """
     if values.restore and values.from_savepoint:
         raise UsageError("-r goes on with a job, and --from-savepoint begins a new one: leave one of the two out")

@@ -22,10 +22,10 @@ _ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state", "--t
 
 
 def resume_command(typed: Sequence[str], job_id: str) -> str:
-    """What was typed, with ``-r JOB_ID`` at the end instead of the id that was asked for.
+    """Return the command that resumes a job: the arguments as typed, with ``-r JOB_ID`` at the end.
 
-    Where it was to start from is left out: once the job has begun, that is done, or stands in its manifest.
-    The value of a variable whose name speaks of a secret is not repeated: it would end in a log.
+    Options that choose an id or where to start are left out: once the job has begun, they are done or stored in its
+    manifest. The value of a variable whose name suggests a secret is not repeated, because it would end up in a log.
     """
     kept: list[str] = []
     arguments = iter(typed)
@@ -48,7 +48,7 @@ def resume_command(typed: Sequence[str], job_id: str) -> str:
 
 
 def program() -> list[str]:
-    """The command as the shell finds it: by its name, by its path, or as a module of this interpreter."""
+    """Return the command as the shell finds it: by its name, by its path, or as a module of this interpreter."""
     given = os.environ.get("SEATUNNEL_COMMAND")
     if given:
         return [given]

@@ -23,10 +23,10 @@ EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 
 
 
 def run(arguments: RunArguments, *, last: bool = False) -> int:
-    """Run the job to its end and return the exit code. ``last`` says that the process ends with it.
+    """Run the job to its end and return the exit code; ``last`` is whether the process ends with it.
 
     Raises:
-        SeaTunnelError: it could not start.
+        SeaTunnelError: The job could not start.
     """
     request = read_job(arguments)
     interval_s = request.engine.options[PRINT_JOB_METRICS]
@@ -83,7 +83,7 @@ def _stay(
 
 
 def _tell_begun(descriptor: int) -> None:
-    """Once, to who started this process for the background; it may have left meanwhile."""
+    """Notify the process that started this one in the background, which may have ended meanwhile."""
     with contextlib.suppress(OSError):
         os.write(descriptor, b"1")
         os.close(descriptor)

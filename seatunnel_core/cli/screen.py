@@ -1,7 +1,7 @@
-"""Where a run's words go: a table on a terminal, plain lines, or JSON lines; and the log records among them.
+"""The output of a run: a table on a terminal, plain lines or JSON lines, together with log records.
 
-Only the thread that made the screen writes. What other threads say waits for it, so that a reader of our output who
-stalls stops the screen and nothing else: checkpoints go on.
+Only the thread that created the screen writes. Messages of other threads wait for it, so that a stalled reader of the
+output stops the screen and nothing else: checkpoints go on.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class Backlog:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits; by the thread that made this."""
+        """Write the waiting messages; to be called by the thread that created this object."""
         while self._waiting:
             self._write(self._waiting.popleft())
         if self._lost:
@@ -53,7 +53,7 @@ class Backlog:
 
 
 class Screen:
-    """A display that may be told something from any thread."""
+    """A display whose ``say`` may be called by any thread."""
 
     def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
         self.say = say
@@ -61,19 +61,22 @@ class Screen:
         self._backlog = backlog
 
     def show(self, progress: JobProgress) -> None:
+        """Write the waiting messages, then show the newest state."""
         self._backlog.flush()
         self._display.show(progress)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
+        """Write the waiting messages, then show how the job ended."""
         self._backlog.flush()
         self._display.conclude(report, resume_command)
 
     def close(self) -> None:
+        """Write the waiting messages, then release the screen."""
         self._backlog.flush()
         self._display.close()
 
 
-class JsonDisplay:
+class JsonDisplay(Display):
     """Progress as log records: one per pipeline and interval, with the figures as keys."""
 
     def __init__(self, *, interval_s: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -92,7 +95,7 @@ class JsonDisplay:
         LOG.info("%s", text.strip())
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """The closing table as one record, its pipelines as others."""
+        """Write the closing table as one record, and one for each pipeline."""
         for view in report.pipelines:
             self._log("failed" if view.failure else "ended", report.job_id, view)
         figures = {key: value for key, value in report.record().items() if key != "pipelines"}
@@ -111,7 +114,7 @@ class JsonDisplay:
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """The display that fits to the options and to what standard output is. In its block log records go there too."""
+    """Yield the display for these options and this standard output; log records go there too while it is open."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":
@@ -131,8 +134,10 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 
 
 class _StandardOutput:
-    """Writes lines as long as somebody reads them: a job goes on when ``| head`` has seen enough, and when the disk
-    behind its output is full, which is told once."""
+    """A writer of lines to standard output that survives the loss of its reader.
+
+    The job continues after ``| head`` has closed the pipe, and after the output's disk is full, which is reported once.
+    """
 
     def __init__(self) -> None:
         self._gone = False
@@ -150,7 +155,7 @@ class _StandardOutput:
             self._tell(error)
 
     def close(self) -> None:
-        """What cannot be written even now is lost; it must not make a job that has finished one that failed."""
+        """Flush the output and ignore a failure, so that a job that finished does not fail by it."""
         try:
             sys.stdout.flush()
         except OSError:

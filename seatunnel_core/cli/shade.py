@@ -21,10 +21,10 @@ from seatunnel_core.errors import UsageError
 
 
 def shade(arguments: ShadeArguments) -> None:
-    """Print the job file again, changed.
+    """Print the job file with its secrets encrypted or decrypted.
 
     Raises:
-        UsageError: the file is wrong, names no shade, or (for ``--decrypt``) is not encrypted with it.
+        UsageError: The file is wrong, names no shade, or (for ``--decrypt``) is not encrypted with it.
     """
     every_letter = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
     print(json.dumps(_shaded(arguments), indent=2, ensure_ascii=not every_letter))
@@ -52,7 +52,7 @@ def _shaded(arguments: ShadeArguments) -> dict[str, Any]:
 
 
 def _shading(arguments: ShadeArguments, problems: Problems) -> Shading:
-    """What the file's ``env`` says, its variables filled in; those of the nodes need no value."""
+    """Return the shade of the file's ``env`` with its variables substituted; variables of the nodes need no value."""
     origin = str(arguments.config)
     env, _ = read_sections(load(arguments.config, Variables(arguments.variables), Problems()), origin, Problems())
     shading = read_shading(read_env(env, problems).options)
@@ -69,7 +69,7 @@ def _note(left: list[str], key: str, scalar: Scalar, reason: str) -> None:
 
 
 def _json(value: Value) -> Any:
-    """As JSON says it; a number that JSON would write in another way (``007``) stays a text."""
+    """Return a value as JSON; a number that JSON would write differently (``007``) stays text."""
     if isinstance(value, Block):
         return {entry.key: _json(entry.value) for entry in value}
     if isinstance(value, Items):

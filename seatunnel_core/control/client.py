@@ -1,4 +1,4 @@
-"""The end of the socket where somebody asks."""
+"""The client's end of the control socket."""
 
 import contextlib
 import json
@@ -16,21 +16,23 @@ _CONNECT_S = 5
 
 
 Status = dict[str, Any]
-"""What a job says of itself: see ``seatunnel_core.runtime.control_requests``."""
+"""The status of a running job; its keys are in ``seatunnel_core.runtime.control_requests``."""
 
 
 def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:
-    """The jobs that run in processes of this user on this machine, the one that started first first. A process that
-    stands still and does not answer is left out; sockets of dead processes are removed."""
+    """Return the status of each job that runs in a process of this user on this machine, the earliest start first.
+
+    A process that does not answer is left out; sockets of dead processes are removed.
+    """
     found = _listening(control_folder(environment), job_id).values()
     return tuple(sorted(found, key=lambda status: stored.seconds(status, "started_at")))
 
 
 def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
-    """The answer of the process that runs the job; of several, the one that claimed it last.
+    """Return the answer of the process that runs the job; of several, the one that claimed it last.
 
     Raises:
-        UsageError: no process of this user runs the job here; or it refuses, and why.
+        UsageError: No process of this user runs the job here, or it refuses; the message has its reason.
     """
     found = _listening(control_folder(environment), job_id)
     if not found:
@@ -52,7 +54,7 @@ def _listening(folder: Path, job_id: str | None) -> dict[Path, Status]:
 
 
 def _ask(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
-    """The whole answer; ``None`` where nobody listens any more, or does not answer in time."""
+    """Return the whole answer, or ``None`` if nobody listens or answers in time."""
     try:
         return _exchange(path, request, timeout_s)
     except ConnectionRefusedError:

@@ -16,11 +16,13 @@ _NAME_LENGTH = len("0123456789abcdef-4194304.sock")
 
 
 def control_folder(environment: Mapping[str, str]) -> Path:
-    """The user's own folder for sockets. The path of a socket is short by law, so where the user's state directory has
-    a long name it is one in the system's directory for temporary files, and its owner is looked at before it is used.
+    """Return the user's own folder for sockets.
+
+    The path of a socket has a small maximum length, so if the user's state directory has a long name it is a folder in
+    the system's directory for temporary files. Its owner and permissions are checked in any case.
 
     Raises:
-        PlatformError: the folder belongs to somebody else, or others may write to it.
+        PlatformError: The folder belongs to another user, or others may access it.
     """
     runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
@@ -39,12 +41,12 @@ def control_folder(environment: Mapping[str, str]) -> Path:
 
 
 def socket_of(folder: Path, job_id: str, pid: int) -> Path:
-    """Where a process listens for a job. Ids may be longer than a socket's path, so the name is a hash."""
+    """Return the path of a process's socket for a job: a hash, as job ids may be longer than a socket's path."""
     return folder / f"{_hashed(job_id)}-{pid}.sock"
 
 
 def sockets(folder: Path, job_id: str | None = None) -> tuple[Path, ...]:
-    """Those that are there, of one job or of all; some may be left from processes that were killed."""
+    """Return the existing sockets of one job or of all; some may be those of killed processes."""
     return tuple(sorted(folder.glob(f"{'*' if job_id is None else _hashed(job_id)}-*.sock")))
 
 

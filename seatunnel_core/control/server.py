@@ -1,4 +1,4 @@
-"""The end of the socket where the job runs: one line of JSON is asked, one line is answered.
+"""The job's end of the control socket: each request is one line of JSON, and so is its answer.
 
 ::
 
@@ -24,16 +24,16 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError
 
 LONGEST_REQUEST = 64 * 1024
 PATIENCE_S = 3
-"""So long a request may take to arrive."""
+"""The longest time in which a request has to arrive."""
 
 Verb = Callable[[Mapping[str, Any]], Any]
-"""From what was asked to a JSON value. A ``SeaTunnelError`` is told to whoever asked."""
+"""Takes a request and returns a JSON value. A ``SeaTunnelError`` becomes the answer's ``error``."""
 
 logger = logging.getLogger("seatunnel.job")
 
 
 class ControlServer:
-    """Listens for one job, from ``start`` to ``close``. A job that cannot listen runs all the same, and says so."""
+    """The server of one job, which listens from ``start`` to ``close``."""
 
     def __init__(self, job_id: str, verbs: Mapping[str, Verb], environment: Mapping[str, str] = os.environ) -> None:
         self._job_id = job_id
@@ -44,6 +44,7 @@ class ControlServer:
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
+        """Listen for requests in a thread of its own; if that fails, log a warning and let the job run."""
         try:
             path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
             with contextlib.suppress(FileNotFoundError):
@@ -58,7 +59,7 @@ class ControlServer:
         self._listener.start()
 
     def close(self) -> None:
-        """Ends when everybody who asked before is answered. May be called twice."""
+        """Stop listening once every earlier request is answered; a second call is a no-op."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -74,7 +75,7 @@ class ControlServer:
 class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = False
     block_on_close = True
-    """Who asked for the end of the job is answered before the process ends."""
+    """A request to end the job is answered before the process ends."""
 
     def __init__(self, path: str, verbs: Mapping[str, Verb]) -> None:
         self.verbs = verbs
@@ -82,8 +83,10 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         self._left, self._leaving = socket.socketpair()
 
     def listen(self) -> None:
-        """Until ``leave``. Not ``serve_forever``: it looks twice a second whether it is to end, and every job that is
-        done would wait for that."""
+        """Handle requests until ``leave``.
+
+        ``serve_forever`` would look twice a second whether to end, which every finished job would have to wait for.
+        """
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)
             ready.register(self._left, selectors.EVENT_READ)
@@ -109,7 +112,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """What a request gets; whatever the bytes are, it is an answer."""
+    """Return the answer to a request, whatever its bytes are: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")

@@ -37,10 +37,10 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def create(cls, path: Path) -> "ArchiveStorage":
-        """A new, empty one; a file appears with ``publish``.
+        """Return a new, empty archive; ``publish`` creates its file.
 
         Raises:
-            UsageError: there is a file of this name, or none can be written there.
+            UsageError: The file exists, or cannot be written.
         """
         path = path.expanduser().absolute()
         if path.exists():
@@ -57,10 +57,10 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def read_from(cls, path: Path) -> "ArchiveStorage":
-        """One that was published.
+        """Return a published archive, opened for reading.
 
         Raises:
-            UsageError: there is no such file, or it is no archive.
+            UsageError: The file does not exist, or is not an archive.
         """
         path = path.expanduser().absolute()
         try:
@@ -76,10 +76,10 @@ class ArchiveStorage(BlobStorage):
         return cls(path, packed=packed)
 
     def publish(self) -> None:
-        """Makes the file, whole and durable.
+        """Create the file, atomically and durably.
 
         Raises:
-            UsageError: a file of this name has come up meanwhile.
+            UsageError: A file of this name was created meanwhile.
         """
         unpacked = self._writable()
         partial = unpacked / "archive.part"
@@ -144,7 +144,7 @@ class ArchiveStorage(BlobStorage):
             (objects / key).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """One that was not published leaves nothing behind."""
+        """Close the archive; one that was not published leaves no file."""
         if self._packed is not None:
             self._packed.close()
         if self._unpacked is not None:
@@ -158,7 +158,7 @@ class ArchiveStorage(BlobStorage):
 
 
 def publish(storage: CheckpointStorage) -> None:
-    """Completes a storage that was copied to: an archive becomes a file, others are complete."""
+    """Complete a storage that was copied to: an archive becomes a file, others are complete already."""
     if isinstance(storage, ArchiveStorage):
         storage.publish()
 

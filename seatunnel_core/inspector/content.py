@@ -1,4 +1,4 @@
-"""What a checkpoint holds, vertex by vertex, in words."""
+"""The content of a checkpoint, vertex by vertex, as text and as figures."""
 
 import json
 import os
@@ -51,7 +51,7 @@ class VertexContent:
 
     name: str
     words: tuple[str, ...]
-    """For people, a sentence a line."""
+    """For display, one sentence per line."""
 
     facts: Mapping[str, Scalar]
     """The same for programs: numbers and names, by what they are."""
@@ -61,6 +61,7 @@ class VertexContent:
 
     @property
     def title(self) -> str:
+        """The kind and the name."""
         return f"{self.kind} {self.name}"
 
 
@@ -77,13 +78,13 @@ class CheckpointContent:
 def content_of(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
 ) -> CheckpointContent:
-    """Open one checkpoint and put it into words, as a restore would take it up. Reads it, and the enumerations that it
-    names.
+    """Read one checkpoint and the enumerations that it names, and return its content as a restore would see it.
 
     Raises:
-        CheckpointCorruptedError: it is damaged.
-        UnsupportedFormatError, StateFormatError: another version wrote it.
-        UsageError: it was removed meanwhile.
+        CheckpointCorruptedError: It is damaged.
+        UnsupportedFormatError: A newer version of the storage wrote it.
+        StateFormatError: Another version of the engine wrote it.
+        UsageError: It was removed meanwhile.
     """
     state = loaded(storage, info)
     states = codec.decode(state.states)
@@ -101,10 +102,10 @@ def content_of(
 
 
 def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
-    """The stored checkpoint.
+    """Return the stored checkpoint.
 
     Raises:
-        UsageError: it was removed meanwhile.
+        UsageError: It was removed meanwhile.
     """
     state = storage.load(info)
     if state is None:
@@ -113,7 +114,7 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
 
 
 def attachments_of(states: VertexStates) -> frozenset[str]:
-    """The enumerations that a state names."""
+    """Return the digests of the enumerations that a state names."""
     return frozenset(source.attachment for source in states.sources.values() if source.attachment is not None)
 
 
@@ -154,7 +155,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_in_words(split: Split) -> str:
-    """``/data/a.csv, bytes 0 to 1,048,576``: as far as its body is understood; else the body itself, cut short."""
+    """Return a split as text, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body as it is, shortened."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:
@@ -241,7 +242,7 @@ def _staged(committable: Committable) -> str:
 
 
 def _files(committable: Committable, info: CheckpointInfo, folder: str | None) -> tuple[str, ...]:
-    """Each staged file and its target, where the body is a file sink's; else the body."""
+    """Return each staged file with its target if the body is a file sink's, otherwise the body."""
     files = committable.body.get("files")
     if not _names_files(files):
         return (_short(json.dumps(dict(committable.body), ensure_ascii=False)),)
@@ -268,7 +269,7 @@ def _names_files(files: object) -> bool:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """``4``, ``4 to 9``; ``4, 7, 9`` where there are gaps, the first few of many."""
+    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps, shortened if there are many."""
     if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
         return f"{numbers[0]:,} to {numbers[-1]:,}"
     shown = ", ".join(f"{number:,}" for number in numbers[:5])

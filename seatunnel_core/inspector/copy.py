@@ -1,8 +1,8 @@
-"""Moves jobs from one storage to another, whole: epochs, ids and the bytes of every state are kept.
+"""Copies whole jobs from one storage to another: epochs, ids and the bytes of every state are kept.
 
-What goes along is what can be restored: the live checkpoints, every savepoint, the enumerations that they name, and the
-newest manifest, which comes last. So a job exists at the destination only when all of it is there, and a copy that was
-interrupted is simply made again: what is there already is compared, not stored a second time.
+A copy contains what can be restored: the live checkpoints, every savepoint, the enumerations that they name, and the
+newest manifest, which comes last. So a job exists at the destination only once all of it does, and an interrupted copy
+is simply repeated: existing objects are compared, not stored a second time.
 """
 
 import time
@@ -30,7 +30,7 @@ RECENT_S = 600
 """A job whose newest checkpoint or marker is younger than this may be running: an engine's default interval, twice."""
 
 Progress = Callable[[str], object]
-"""Called with a few words for each thing that is done."""
+"""Called with a few words for each object that was copied."""
 
 
 @frozen(kw_only=True)
@@ -60,12 +60,15 @@ def copy_job(
     """Copy one job, and read back everything that was written.
 
     Args:
-        destination: opened ``to_write``, so that its retention removes nothing of what is copied.
+        source: The storage to copy from.
+        destination: The storage to copy to, opened with ``to_write``, so that its retention removes nothing.
+        job_id: The job.
+        progress: Called with a few words for each object that was copied.
 
     Raises:
-        UsageError: the source has no such job; the destination has another job of this id, or one that went on.
-        CopyError: the manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. Nothing
-            makes the job exist at the destination then.
+        UsageError: The source has no such job; or the destination has another job of this id, or one that went on.
+        CopyError: The manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. The job
+            does not exist at the destination then.
     """
     job = survey_job(source, job_id)
     if job.state not in (JobState.OPEN, JobState.ENDED):
@@ -77,7 +80,7 @@ def copy_job(
 
 
 def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
-    """A sentence that warns of it; empty when there is no sign of it."""
+    """Return a warning that the job seems to run, or ``""`` if nothing suggests it."""
     if job.state is not JobState.OPEN or job.active_at is None:
         return ""
     age_s = (time.time() if now is None else now) - job.active_at
@@ -122,7 +125,7 @@ class _Copy:
     # -- what is there already
 
     def _look(self) -> bool:
-        """Whether the job is at the destination already. Refuses what a copy would mix with."""
+        """Return whether the destination has the job already; refuse objects that a copy would mix with."""
         job_id = self.job.job_id
         there = self.destination.get_manifest(job_id)
         here = self.source.get_manifest(job_id)
@@ -191,7 +194,7 @@ class _Copy:
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
-        """Stores a checkpoint, in the order of epochs, as the engines did; the claims make the fence let it pass."""
+        """Store a checkpoint, in the order of epochs as the engines did; the claimed epochs let it pass the fence."""
         known = self.destination.load(info)
         if known is None:
             self._claim(state.pipeline_id, state.epoch)
@@ -236,7 +239,7 @@ class _Copy:
         self.progress("manifest")
 
     def _went_on(self) -> list[str]:
-        """Pipelines whose latest checkpoint is another one than when the copy began."""
+        """Return the pipelines whose latest checkpoint has changed since the copy began."""
         found = []
         for number, pipeline in self.job.pipelines.items():
             infos = self.source.scan(self.job.job_id, number).checkpoints

@@ -23,7 +23,7 @@ class Change:
 
     @property
     def words(self) -> str:
-        """For people: ``rows_committed: 4,000 -> 6,000 (+2,000)``"""
+        """The change for display, such as ``rows_committed: 4,000 -> 6,000 (+2,000)``."""
         if _is_number(self.before) and _is_number(self.after):
             assert isinstance(self.before, int)
             assert isinstance(self.after, int)
@@ -36,7 +36,7 @@ class Change:
 
 
 def changes(before: CheckpointContent, after: CheckpointContent) -> tuple[Change, ...]:
-    """Every difference between the states of two checkpoints, vertex by vertex; empty when they hold the same."""
+    """Return every difference between the states of two checkpoints, by vertex; empty if they are equal."""
     old = {vertex.title: vertex for vertex in before.vertices}
     new = {vertex.title: vertex for vertex in after.vertices}
     found: list[Change] = []

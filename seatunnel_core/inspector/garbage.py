@@ -1,4 +1,4 @@
-"""Finds what nothing needs any more, and removes it when asked to.
+"""Finds what nothing needs any more, and removes it on request.
 
 Nothing is garbage because it is old: it is garbage because nothing that may still be restored needs it. What may be
 restored is every live checkpoint and every savepoint; all of them are read, and where one cannot be, nothing of its job
@@ -48,12 +48,12 @@ class Garbage:
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
-    """One of the two says how it is removed; for a job, neither."""
+    """Either this or ``holding`` is what to remove; for a whole job, neither."""
 
 
 @frozen(kw_only=True)
 class Findings:
-    """What can go, and what stays although somebody may wonder."""
+    """The garbage, and what is left alone for a reason."""
 
     garbage: tuple[Garbage, ...]
     spared: tuple[str, ...]
@@ -64,6 +64,7 @@ class Findings:
 
     @property
     def size_bytes(self) -> int:
+        """The size of all garbage."""
         return sum(each.size_bytes for each in self.garbage)
 
 
@@ -90,15 +91,16 @@ def find_garbage(
     ended_jobs: bool = False,
     now: float | None = None,
 ) -> Findings:
-    """Look at jobs, and at the staging folders of their sinks. Removes nothing.
+    """Search jobs and the staging folders of their sinks for garbage, and remove nothing.
 
     Args:
-        jobs: surveys of all jobs, or of some.
-        whole: ``jobs`` is all of them, so what belongs to none of them is looked at too.
-        targets: further folders below which sinks have staged, besides those that the manifests name.
-        older_than_s: what was written later is left alone; so is what has no known age, unless this is 0.
-        ended_jobs: jobs that are recorded as ended are garbage as a whole.
-        now: seconds since 1970, instead of the clock.
+        storage: The storage of the jobs.
+        jobs: Surveys of all jobs, or of some.
+        whole: Whether ``jobs`` is all of them, so that objects of no job are searched too.
+        targets: Further folders below which sinks have staged, besides those that the manifests name.
+        older_than_s: What was written later is left alone; so is what has no known age, unless this is 0.
+        ended_jobs: Whether jobs that are recorded as ended are garbage as a whole.
+        now: Seconds since 1970, instead of the clock.
     """
     moment = time.time() if now is None else now
     search = _Search(storage, {job.job_id: job for job in jobs}, whole, older_than_s, moment, ended_jobs)
@@ -229,8 +231,10 @@ class _Search:
         return file.committable not in need.committables
 
     def _was_deleted(self, job_id: str) -> bool:
-        """Whether the job was this storage's: its markers outlive it. Looked up after its files were listed, so one
-        that has started since has a manifest."""
+        """Return whether the job was this storage's, since its markers outlive it.
+
+        Looked up after its files were listed, so a job that has started since has a manifest.
+        """
         if job_id not in self._deleted:
             self._deleted[job_id] = _was_deleted(self.storage, job_id)
         return self._deleted[job_id]
@@ -270,7 +274,7 @@ class _Search:
 
 
 def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
-    """What it is, if nothing that may be restored needs it; else nothing."""
+    """Return what a holding is if nothing that may be restored needs it, otherwise ``""``."""
     pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
     if holding.checkpoint is not None and pipeline is not None:
         return "void checkpoint" if not pipeline.needs(holding.checkpoint) else ""
@@ -298,10 +302,10 @@ def _all_holdings(jobs: Iterable[JobSurvey]) -> Iterator[Holding]:
 
 
 def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str, ...]:
-    """Remove what was found; a sentence for each staged thing that could not be.
+    """Remove garbage, and return a sentence for each staged file that could not be removed.
 
     Raises:
-        CheckpointStorageError: the storage refused; what was removed before stays removed.
+        CheckpointStorageError: The storage refused; earlier removals stay.
     """
     inventory_of(storage).discard([each.holding for each in garbage if each.holding is not None])
     for each in garbage:
@@ -312,7 +316,7 @@ def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str,
 
 
 def _remove_staged(file: StagedFile) -> str:
-    """Folders only when they are empty, and those above them too."""
+    """Remove a staged file, or an empty folder and those above it; return why it failed, or ``""``."""
     try:
         if not file.is_folder:
             os.unlink(file.path)

@@ -1,5 +1,7 @@
-"""Whether a storage was named that is none of ours, and what to name instead: a look at the wrong place finds nothing
-damaged there, and must not be taken for a look at the right one."""
+"""Recognise a folder that holds no checkpoints of this project, and suggest another one.
+
+A search in the wrong folder finds no damage there, and must not be taken for one in the right folder.
+"""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ _MAPS_FOLDER = "map-store/"
 
 
 def misplaced(storage: CheckpointStorage) -> str | None:
-    """A sentence that says what was found instead of checkpoints and where they are; ``None`` if some were found."""
+    """Return a sentence about what the folder holds instead of checkpoints, or ``None`` if it holds some."""
     holdings = inventory_of(storage).holdings()
     keys = [holding.key for holding in holdings if holding.kind is HoldingKind.FOREIGN]
     maps = next((found for found in map(_MAP.fullmatch, keys) if found), None)

@@ -34,15 +34,16 @@ class Place:
     namespace: str | None = None
 
     def open(self, *, to_write: bool = False, to_remove: bool = False) -> CheckpointStorage:
-        """The storage; the caller closes it. To look is all that is asked for: nothing is made or tried by writing.
+        """Open the storage, which the caller closes; by default for reading only, without a test write.
 
         Args:
-            to_write: it is copied to. A folder or an archive may be new then, and nothing that is copied is pruned.
-            to_remove: garbage is removed from it.
+            to_write: Whether it is copied to. A folder or an archive may be new then, and its retention removes
+                nothing.
+            to_remove: Whether garbage is removed from it.
 
         Raises:
-            UsageError: it is not there, or cannot be named like this.
-            CheckpointStorageError: it cannot be opened.
+            UsageError: It does not exist, or cannot be named like this.
+            CheckpointStorageError: It cannot be opened.
         """
         if self.storage is not None and self.storage.endswith(ENDING):
             if self.properties or self.namespace:
@@ -92,7 +93,7 @@ def _require_folder(folder: Path) -> None:
 
 
 def title(storage: CheckpointStorage) -> str:
-    """What a person calls a storage that is open."""
+    """Return the name of an open storage for display."""
     if isinstance(storage, ArchiveStorage):
         return str(storage.path)
     if isinstance(storage, BlobStorage):

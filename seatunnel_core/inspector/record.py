@@ -1,7 +1,8 @@
-"""What the inspector found, for programs: JSON values only.
+"""The inspector's results for programs, as JSON values.
 
-The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may come.
-Times are seconds since 1970, sizes bytes, checkpoints ``EPOCH-ID``."""
+The keys are documented in ``docs/inspector.md`` and stay; new ones may be added. Times are seconds since 1970, sizes
+bytes, checkpoints ``EPOCH-ID``.
+"""
 
 from typing import Any
 
@@ -17,6 +18,7 @@ Record = dict[str, Any]
 
 
 def job(survey: JobSurvey, *, with_checkpoints: bool) -> Record:
+    """Return the record of a job."""
     return {
         "job_id": survey.job_id,
         "name": survey.name,
@@ -32,6 +34,7 @@ def job(survey: JobSurvey, *, with_checkpoints: bool) -> Record:
 
 
 def pipeline(survey: PipelineSurvey, *, with_checkpoints: bool) -> Record:
+    """Return the record of a pipeline."""
     latest = survey.latest
     found: Record = {
         "pipeline": survey.number,
@@ -46,6 +49,7 @@ def pipeline(survey: PipelineSurvey, *, with_checkpoints: bool) -> Record:
 
 
 def checkpoint(info: CheckpointInfo, survey: PipelineSurvey) -> Record:
+    """Return the record of a checkpoint as a listing shows it."""
     return {
         "checkpoint": str(info.ref),
         "epoch": info.epoch,
@@ -59,6 +63,7 @@ def checkpoint(info: CheckpointInfo, survey: PipelineSurvey) -> Record:
 
 
 def content(opened: CheckpointContent) -> Record:
+    """Return the record of a checkpoint's content."""
     info = opened.info
     return {
         "job_id": info.job_id,
@@ -85,10 +90,12 @@ def content(opened: CheckpointContent) -> Record:
 
 
 def change(found: Change) -> Record:
+    """Return the record of one difference."""
     return {"vertex": found.vertex, "what": found.what, "before": found.before, "after": found.after}
 
 
 def verification(found: Verification) -> Record:
+    """Return the record of a verification."""
     return {
         "sound": found.sound,
         "objects": found.objects,
@@ -121,6 +128,7 @@ def verification(found: Verification) -> Record:
 
 
 def copied(done: Copied) -> Record:
+    """Return the record of a copied job."""
     return {
         "job_id": done.job_id,
         "checkpoints": done.checkpoints,
@@ -133,6 +141,7 @@ def copied(done: Copied) -> Record:
 
 
 def findings(found: Findings) -> Record:
+    """Return the record of garbage."""
     return {
         "garbage": [
             {

@@ -13,8 +13,11 @@ from seatunnel_core.inspector.survey import JobSurvey
 
 @frozen(kw_only=True)
 class StagedFile:
-    """One file, or empty folder, below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save
-    mode of that epoch, which holds what was to go."""
+    """One file or empty folder that a sink has staged.
+
+    It lies below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, or below the fence of a save mode of that epoch,
+    which holds what the save mode removes.
+    """
 
     path: str
     job_id: str
@@ -31,7 +34,7 @@ class StagedFile:
 
 
 def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
-    """The folders below which the sinks of these jobs have staged, as their manifests say; sorted."""
+    """Return the folders below which the sinks of these jobs have staged, by their manifests, sorted."""
     folders = {
         folder
         for job in jobs
@@ -43,10 +46,10 @@ def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
 
 
 def staged(target: str) -> Iterator[StagedFile]:
-    """Everything that is staged below one target, by any job.
+    """Yield everything that any job has staged below one target.
 
     Raises:
-        OSError: the folder cannot be read. A target that is not there has nothing staged.
+        OSError: The folder cannot be read. A target that does not exist has nothing staged.
     """
     root = Path(target, STAGING)
     for job_folder in _folders(root):
@@ -58,7 +61,7 @@ def staged(target: str) -> Iterator[StagedFile]:
 
 
 def _fence(folder: Path, job_id: str) -> Iterator[StagedFile]:
-    """All that a save mode had moved there and not removed yet, folders behind what they hold."""
+    """Yield everything that a save mode has moved there and not removed yet, folders after their content."""
     found = FENCE.fullmatch(folder.name)
     if found is None:
         return

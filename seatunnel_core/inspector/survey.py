@@ -1,6 +1,6 @@
-"""What a storage holds, job by job: from one listing of its objects, and one manifest of each job.
+"""The jobs of a storage, from one listing of its objects and the newest manifest of each job.
 
-A survey never fails for what is damaged: it says what is, and shows the rest.
+A survey never fails because of damage: it reports the damage, and shows the rest.
 """
 
 import enum
@@ -30,7 +30,7 @@ _OF_A_JOB = frozenset(
         *(HoldingKind.MISNAMED, HoldingKind.UNREADABLE),
     )
 )
-"""What a job that was deleted has not."""
+"""Kinds of objects that a deleted job does not have."""
 
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
 """Objects that are not read. A folder that holds only these may be anybody's, and need not have the name of a job."""
@@ -75,35 +75,37 @@ class PipelineSurvey:
 
     @property
     def title(self) -> str:
-        """For people: ``flights -> flights_out``."""
+        """The name for display, such as ``flights -> flights_out``."""
         return f"{', '.join(self.sources) or '?'} -> {', '.join(self.sinks) or '?'}"
 
     @property
     def live(self) -> tuple[CheckpointInfo, ...]:
-        """Oldest first; the last one is the latest."""
+        """The live checkpoints, oldest first; the last one is the latest."""
         return tuple(info for info in self.listing.checkpoints if self.is_live(info))
 
     @property
     def latest(self) -> CheckpointInfo | None:
+        """The checkpoint with the largest (epoch, id); ``None`` without one."""
         return lineage.latest(self.listing.checkpoints)
 
     def is_live(self, info: CheckpointInfo) -> bool:
+        """Return whether a checkpoint of this pipeline is live."""
         return info.ref in self._alive
 
     def needs(self, info: CheckpointInfo) -> bool:
-        """Whether it may be restored, by default or because a person asks: all live ones, and every savepoint."""
+        """Return whether a checkpoint may be restored, by default or on request: it is live, or a savepoint."""
         return self.is_live(info) or info.checkpoint_type is CheckpointType.SAVEPOINT
 
     @property
     def needed(self) -> tuple[CheckpointInfo, ...]:
-        """All that may be restored, oldest first."""
+        """All checkpoints that may be restored, oldest first."""
         return tuple(info for info in self.listing.checkpoints if self.needs(info))
 
     def find(self, ref: CheckpointRef) -> CheckpointInfo:
-        """The checkpoint of this name.
+        """Return the checkpoint of this epoch and id.
 
         Raises:
-            UsageError: there is none; the message lists what there is.
+            UsageError: It does not exist; the message lists the existing ones.
         """
         found = next((info for info in self.listing.checkpoints if info.ref == ref), None)
         if found is None:
@@ -132,14 +134,17 @@ class JobSurvey:
 
     @property
     def name(self) -> str:
+        """The job's name in its manifest; empty without one."""
         return self.manifest.job_name if self.manifest is not None else ""
 
     @property
     def size_bytes(self) -> int:
+        """The size of all its objects."""
         return sum(holding.size_bytes for holding in self.holdings)
 
     @property
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
+        """All checkpoints of all pipelines, sorted by pipeline, epoch and id."""
         return tuple(info for pipeline in self.pipelines.values() for info in pipeline.listing.checkpoints)
 
     @property
@@ -152,22 +157,24 @@ class JobSurvey:
 
     @property
     def ended(self) -> Mapping[str, Any] | None:
+        """The closing table in the manifest; ``None`` if the job is not recorded as ended."""
         return self.manifest.ended if self.manifest is not None else None
 
     def is_settled(self, info: CheckpointInfo) -> bool:
-        """Whether all that the checkpoint names is known to be committed: the job was recorded as ended after it."""
+        """Return whether all that a checkpoint names is committed, since the job was recorded as ended after it."""
         manifest = self.manifest
         return manifest is not None and (manifest.ended is not None or info.epoch < manifest.settled_below)
 
     @property
     def all_problems(self) -> tuple[str, ...]:
+        """The problems of the job and of its pipelines."""
         return (*self.problems, *(problem for each in self.pipelines.values() for problem in each.problems))
 
     def pipeline(self, number: int) -> PipelineSurvey:
-        """The pipeline of this number.
+        """Return the pipeline of this number.
 
         Raises:
-            UsageError: there is none.
+            UsageError: It does not exist.
         """
         if number not in self.pipelines:
             known = ", ".join(map(str, self.pipelines)) or "none"
@@ -175,16 +182,17 @@ class JobSurvey:
         return self.pipelines[number]
 
     def seats(self, kind: Kind, pipeline: int) -> dict[str, Seat]:
-        """The vertices of a kind that the manifest gives to a pipeline, by name."""
+        """Return the vertices of a kind that the manifest assigns to a pipeline, by name."""
         seats = self.manifest.seats if self.manifest is not None else {}
         return {name: seat for name, seat in seats.items() if seat.kind is kind and seat.pipeline == pipeline}
 
 
 def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSurvey, ...]:
-    """Every job of a storage, sorted by id.
+    """Return a survey of every job of a storage, sorted by id.
 
     Args:
-        deleted: also what is left of jobs that were deleted.
+        storage: The storage to list.
+        deleted: Whether to include what is left of deleted jobs.
     """
     by_job: dict[str, list[Holding]] = {}
     for holding in inventory_of(storage).holdings():
@@ -195,10 +203,10 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
 
 
 def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
-    """One job.
+    """Return the survey of one job.
 
     Raises:
-        UsageError: the storage holds nothing of it; the message lists the jobs that there are.
+        UsageError: The storage holds nothing of it; the message lists the existing jobs.
     """
     held = list(inventory_of(storage).holdings(job_id))
     if not held:
@@ -209,10 +217,10 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
 
 
 def inventory_of(storage: CheckpointStorage) -> Inventory:
-    """The storage, as one that shows what lies in it.
+    """Return the storage as one that lists its objects.
 
     Raises:
-        UsageError: it is of a kind that does not.
+        UsageError: Its kind does not support that.
     """
     if not isinstance(storage, Inventory):
         raise UsageError(
@@ -285,7 +293,7 @@ def _seated(seats: Mapping[str, Seat], kind: Kind, number: int) -> tuple[str, ..
 
 
 def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
-    """In the words of the storage, which knows what it shows under such a name."""
+    """Return the storage's own message about an object with such a name."""
     try:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:

@@ -1,4 +1,4 @@
-"""Reads every byte of a storage, and says what is damaged and what can still be restored."""
+"""Verification of every byte of a storage: what is damaged, and what can still be restored."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -79,11 +79,12 @@ class Verification:
 
     @property
     def sound(self) -> bool:
+        """Whether nothing is damaged and nothing else is wrong."""
         return not self.damaged and not self.problems
 
 
 def verify(storage: CheckpointStorage, jobs: Sequence[JobSurvey], progress: Progress = lambda _: None) -> Verification:
-    """Read and check everything that the surveys show. Objects that are removed meanwhile are no damage."""
+    """Read and check every object of the surveys; one that is removed meanwhile counts as no damage."""
     reading = _Reading(storage, progress)
     verdicts = []
     for job in jobs:

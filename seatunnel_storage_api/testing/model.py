@@ -36,6 +36,7 @@ class Oracle:
     newest_epoch: int = 0
 
     def latest(self) -> Key | None:
+        """Return the largest (epoch, id) that is kept, or ``None``."""
         return max(self.kept) if self.kept else None
 
     def is_live(self, key: Key) -> bool:
@@ -89,6 +90,7 @@ class History(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
+        """Begin a history with a new job and two pipelines."""
         type(self).games += 1
         self.job = f"game-{self.games:06d}"
         self.storage = self.open_storage()
@@ -96,6 +98,7 @@ class History(RuleBasedStateMachine):
 
     @rule(target=engines, pipeline=st.sampled_from([1, 2]), minimum=st.integers(0, 12))
     def start(self, pipeline: int, minimum: int) -> Engine:
+        """Claim an epoch for a new engine, which continues from the latest checkpoint."""
         oracle = self.oracles[pipeline]
         epoch = self.storage.acquire_epoch(self.job, pipeline, minimum)
         assert epoch >= max(minimum, 1)
@@ -106,6 +109,7 @@ class History(RuleBasedStateMachine):
 
     @rule(engine=engines, number=st.integers(0, 9), kind=_TYPES, states=st.binary(max_size=3))
     def store(self, engine: Engine, number: int, kind: CheckpointType, states: bytes) -> None:
+        """Store a checkpoint as one of the engines: it succeeds, conflicts, or is too late."""
         oracle = self.oracles[engine.pipeline]
         base = oracle.base_of[engine.epoch]
         state = checkpoint(
@@ -140,12 +144,14 @@ class History(RuleBasedStateMachine):
 
     @rule(pipeline=st.sampled_from([1, 2]), number=st.integers(0, 9))
     def delete(self, pipeline: int, number: int) -> None:
+        """Delete the checkpoint with this id, of the newest epoch that has one."""
         kept = self.oracles[pipeline].kept
         self.storage.delete_checkpoint(self.job, pipeline, number)
         kept.pop(max((key for key in kept if key[1] == number), default=(0, 0)), None)
 
     @rule()
     def delete_job(self) -> None:
+        """Delete the job, which fences every engine."""
         self.storage.delete_job(self.job)
         for pipeline, oracle in self.oracles.items():
             oracle.kept.clear()
@@ -155,6 +161,7 @@ class History(RuleBasedStateMachine):
 
     @rule(pipeline=st.sampled_from([1, 2]))
     def damage_the_newest(self, pipeline: int) -> None:
+        """Damage the latest checkpoint, look for the fallback, and repair it."""
         oracle = self.oracles[pipeline]
         newest = oracle.latest()
         if newest is None:
@@ -175,10 +182,12 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
+        """Continue with a new storage in the same namespace."""
         self.storage = self.open_storage()
 
     @invariant()
     def the_storage_holds_what_the_oracle_knows(self) -> None:
+        """Compare checkpoints, the latest one and the newest epoch of each pipeline with the oracle's."""
         for pipeline, oracle in self.oracles.items():
             everything = self.storage.get_all_checkpoints(self.job, pipeline)
             assert everything == tuple(oracle.kept[key] for key in sorted(oracle.kept))

@@ -1,5 +1,7 @@
 """Every public class, function and method is documented, by its own docstring or by one that it inherits.
 
+The tests of the shipped kits are described by their names.
+
 Ruff's D102 asks it of methods too, but does not know what an overriding method inherits.
 """
 
@@ -50,7 +52,7 @@ def _undocumented(module: ModuleType) -> Iterator[str]:
             if not member.__doc__:
                 yield f"{module.__name__}.{name}"
             for part, method in vars(member).items():
-                if part.startswith("_") or not isinstance(
+                if part.startswith(("_", "test_")) or not isinstance(
                     method, property | classmethod | staticmethod | type(_modules)
                 ):
                     continue

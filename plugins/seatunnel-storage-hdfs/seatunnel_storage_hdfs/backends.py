@@ -38,10 +38,10 @@ class Backend:
         return key in self.keys or key.startswith(self.prefixes)
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
-        """A storage of this backend.
+        """Return a storage of this backend.
 
         Raises:
-            StorageConfigurationError: the packages that it needs are not installed.
+            StorageConfigurationError: The packages that it needs are not installed, or as the backend's own ``create``.
         """
         try:
             module = importlib.import_module(f"seatunnel_storage_hdfs.{self.module}")
@@ -149,7 +149,7 @@ BACKENDS: Mapping[str, Backend] = {
 
 
 def of_type(kind: str) -> Backend:
-    """The backend of a ``storage.type``: one of ours, or else what fsspec knows by that name."""
+    """Return the backend of a ``storage.type``: one of this plugin's, or else what fsspec knows by that name."""
     return BACKENDS.get(kind) or Backend(
         name=f"storage.type: {kind}",
         module="filesystems",

@@ -35,10 +35,10 @@ class HdfsStorageFactory(CheckpointStorageFactory):
 
 
 def storage_type(configuration: Mapping[str, str]) -> str:
-    """What is asked for, in lower case; ``hdfs`` on ``file:///`` is ``local``.
+    """Return the configured backend in lower case; ``hdfs`` with ``file:///`` is ``local``.
 
     Raises:
-        StorageConfigurationError: the two keys do not say one thing.
+        StorageConfigurationError: ``storage.type`` and the address contradict each other.
     """
     kind = (configuration.get(STORAGE_TYPE) or "local").lower()
     file_system = configuration.get(DEFAULT_FS) or ""
@@ -58,4 +58,5 @@ def storage_type(configuration: Mapping[str, str]) -> str:
 
 @hookimpl
 def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    """Return the factory of this plugin."""
     return HdfsStorageFactory()

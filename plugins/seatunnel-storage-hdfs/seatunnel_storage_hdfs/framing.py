@@ -16,20 +16,21 @@ _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 def is_whole(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether the answer says where it ends (RFC 9112, section 6.3).
+    """Return whether an answer marks its end (RFC 9112, section 6.3).
 
     Args:
-        headers: with names in any case.
+        status: The HTTP status.
+        headers: The headers, with names in any case.
     """
     length = headers.get("content-length", "")
     return status in _WITHOUT_BODY or length.isdigit() or bool(headers.get("transfer-encoding"))
 
 
 def require_whole(response: "requests.Response", **_: Any) -> None:
-    """A hook for the answers of ``requests``.
+    """Check an answer of ``requests``; to be used as a response hook.
 
     Raises:
-        requests.ConnectionError: the answer was cut in its head.
+        requests.ConnectionError: The answer was cut in its head.
     """
     import requests  # boto3, which needs the rest of this module, comes without it
 

@@ -51,7 +51,7 @@ _REMEDIES = {
     37: "The clocks of this host and of the KDC are more than five minutes apart: set them, best with NTP",
     154: "krb5.conf does not say where the KDC of this realm is: add it under [realms], or correct the realm",
 }
-"""By error number. All of these stay until a person changes something."""
+"""The remedy by error number, for failures that do not pass."""
 
 _REFUSED_TICKET = (
     "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the keytab of "
@@ -61,14 +61,14 @@ _REFUSED_TICKET = (
 
 
 def session(configuration: Mapping[str, str]) -> requests.Session | None:
-    """A session that logs in to whatever host it asks; ``None`` if the configuration names no principal.
+    """Return a session that authenticates to every host, or ``None`` if the configuration names no principal.
 
-    Logs in once before it returns, so that what is wrong is found now.
+    Logs in once before it returns, so that mistakes are found at the start.
 
     Raises:
-        StorageConfigurationError: a key is missing or wrong, or the keytab cannot log in as the principal.
-        StorageAccessError: the KDC refuses the principal.
-        StorageUnavailableError: no KDC answers.
+        StorageConfigurationError: A key is missing or wrong, or the keytab cannot log in as the principal.
+        StorageAccessError: The KDC refuses the principal.
+        StorageUnavailableError: No KDC answers.
     """
     written = configuration.get(PRINCIPAL)
     if not written:
@@ -106,11 +106,11 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         return request
 
     def acquire(self) -> gssapi.Credentials:
-        """Credentials with a ticket that has life left.
+        """Return credentials with a ticket that has not expired.
 
         Raises:
-            StorageAccessError: the KDC refuses.
-            StorageUnavailableError: no KDC answers, and the ticket that we had is over.
+            StorageAccessError: The KDC refuses.
+            StorageUnavailableError: No KDC answers, and the last ticket has expired.
         """
         try:
             return gssapi.Credentials(
@@ -122,7 +122,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Who refuses the ticket answers with a page, or with nothing; who refuses the user answers with JSON."""
+        """Raise for a refused ticket, which is answered with a page or nothing; a refused user gets JSON."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
@@ -159,12 +159,12 @@ def _first_token(service: gssapi.Name, credentials: gssapi.Credentials, mechanis
 
 
 def _reason(cause: gssapi.exceptions.GSSError) -> str:
-    """The part of the message that is about Kerberos, not about its interface."""
+    """Return the part of the message that is about Kerberos, without the part about its interface."""
     return re.sub(r".*Minor \(\d+\): ", "", str(cause), flags=re.DOTALL)
 
 
 def _full(written: str) -> str:
-    """With the realm, which may be left out, and with this host's name for Hadoop's ``_HOST``."""
+    """Return the principal with its realm, which may be left out, and with this host's name for Hadoop's ``_HOST``."""
     named = written.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
     try:
         name = gssapi.Name(named, gssapi.NameType.kerberos_principal)
@@ -205,7 +205,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """The library reads the files that it finds by itself, or by an environment variable of the whole process."""
+    """Raise if the library would not read this ``krb5.conf``, but the default one or what a variable names."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

@@ -1,4 +1,4 @@
-"""Whose keys a keytab holds: read from the file itself, because Kerberos says one and the same of all it dislikes.
+"""The principals of a keytab, read from the file itself, because Kerberos reports every mistake with one message.
 
 The format is in MIT Kerberos' documentation, "Keytab file format": a version, then records, each after its length in a
 signed 32-bit number; a negative length is a hole. All numbers are big endian.
@@ -25,10 +25,10 @@ class KeytabEntry:
 
 
 def entries(content: bytes) -> tuple[KeytabEntry, ...]:
-    """What a keytab holds, in its order.
+    """Return the entries of a keytab, in its order.
 
     Raises:
-        ValueError: this is not a keytab, or only a part of one.
+        ValueError: The content is not a whole keytab.
     """
     if not content.startswith(_VERSION):
         raise ValueError("it does not begin as a keytab does")

@@ -27,7 +27,7 @@ _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
 """Not on Btrfs: until 2025 it logged nothing of a file without links, and a crash could leave a name without bytes."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
-"""What a file system says that has none: a job's folder may be a link to another one than the namespace's."""
+"""Errors of a file system without them: a job's folder may be a link to another one than the namespace's."""
 
 
 class LocalFileStorage(BlobStorage):
@@ -97,7 +97,7 @@ class LocalFileStorage(BlobStorage):
                         os.unlink(f"{unfinished}/{name}")
 
     def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> bool:
-        """``False`` where it turns out that there are no files without a name."""
+        """Write a file without a name and then name it; return ``False`` if the file system does not support that."""
         folder = os.path.dirname(path)
         try:
             descriptor = self._open_nameless(folder)
@@ -137,16 +137,18 @@ class LocalFileStorage(BlobStorage):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """It is missing: once in a pipeline's life."""
+        """Create a folder, which is missing once in a pipeline's life."""
         self._require_namespace()
         _make_folders(folder)
 
     def _require_namespace(self) -> None:
-        """Something is missing: is it that, or is all of it? Whoever took an unmounted disk for an empty one would
-        believe that the job was deleted, and begin a second history beside the first.
+        """Check that the namespace still is the folder that was opened.
+
+        A process that took an unmounted disk for an empty one would conclude that the job was deleted, and begin a
+        second history beside the first.
 
         Raises:
-            StorageUnavailableError: the namespace is not the folder that was opened.
+            StorageUnavailableError: The folder was moved away, or its disk is not mounted.
         """
         if self.device is not None and _device_of(self.namespace) != self.device:
             raise StorageUnavailableError(
@@ -156,13 +158,15 @@ class LocalFileStorage(BlobStorage):
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
-    """A storage in a folder that was seen to work, or that is only read.
+    """Return a storage in a folder that was tested by writing, unless it is only read.
 
     Args:
-        backend: how messages call it.
+        configuration: The keys that every storage has; see ``seatunnel_storage_api.configuration``.
+        backend: The name of the storage in messages.
 
     Raises:
-        StorageAccessError: the folder cannot be made or written, or its file system has no hard links.
+        StorageConfigurationError: A key has a wrong value.
+        StorageAccessError: The folder cannot be created or written, or its file system has no hard links.
     """
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
@@ -174,7 +178,7 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
 
 
 def _require_usable(namespace: str, backend: str) -> bool:
-    """Whether it has files without names. Raises ``StorageAccessError`` as ``create`` does."""
+    """Return whether the file system has files without names; raise ``StorageAccessError`` as ``create`` does."""
     try:
         _make_folders(namespace.rstrip("/") or "/")
         has_nameless_files = _probe(namespace)
@@ -196,8 +200,7 @@ def _require_usable(namespace: str, backend: str) -> bool:
 
 
 def _probe(namespace: str) -> bool:
-    """Does once what every put will do, in files that no listing takes for ours; says whether a file without a name can
-    be written and then named."""
+    """Do once what every put does, under names that no listing returns; return whether nameless files work."""
     probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
     try:
         _write_file(probe, [])
@@ -221,7 +224,7 @@ def _probe(namespace: str) -> bool:
 
 
 def _device_of(folder: str) -> int | None:
-    """``None`` when there is no such folder."""
+    """Return the number of the device that holds a folder, or ``None`` if the folder does not exist."""
     try:
         return os.stat(folder).st_dev
     except FileNotFoundError:
@@ -229,10 +232,10 @@ def _device_of(folder: str) -> int | None:
 
 
 def _open_nameless(folder: str) -> int:
-    """A file that is nowhere; closed without a name, it is gone.
+    """Open a new file without a name, which disappears when it is closed.
 
     Raises:
-        OSError: this system, or the folder's file system, has none.
+        OSError: The system, or the folder's file system, does not support it.
     """
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
@@ -240,7 +243,7 @@ def _open_nameless(folder: str) -> int:
 
 
 def _name(descriptor: int, path: str) -> None:
-    """Gives a file without a name one, unless that is taken."""
+    """Give a file without a name one, unless the name is taken."""
     # Python follows the link only where it is to look into a folder; any descriptor will do, for the path is absolute.
     os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
 
@@ -254,7 +257,7 @@ def _write_file(path: str, pieces: Sequence[bytes]) -> None:
 
 
 def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
-    """All of them, durable when it returns."""
+    """Write all pieces, durable when the call returns."""
     rest = [memoryview(piece) for piece in pieces]
     while rest:
         rest = _after(os.writev(descriptor, rest), rest)
@@ -262,7 +265,7 @@ def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
-    """What is left to write; a single call takes 2 GiB at most."""
+    """Return what is left to write; one call takes 2 GiB at most."""
     for index, piece in enumerate(pieces):
         if written_bytes < len(piece):
             return [piece[written_bytes:], *pieces[index + 1 :]]
@@ -271,7 +274,7 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
 
 
 def _make_folders(path: str) -> None:
-    """Makes a folder and those above it, each durable in its parent."""
+    """Create a folder and those above it, each durable in its parent."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         _make_folders(parent)
@@ -297,10 +300,10 @@ def _files(folder: str, prefix: str) -> Iterator[Blob]:
 
 
 def _entries(folder: str) -> list[tuple[str, os.stat_result]]:
-    """Reads the folder again when a file was removed before it could be looked at.
+    """List a folder with the status of each file; list it again if a file was removed before its status was read.
 
-    Leaving that file out would show a state that never was: with ``max-retained: 1`` the old checkpoint gone, and the
-    new one, for which it was removed, not there yet.
+    Leaving that file out would show a state that never existed: with ``max-retained: 1`` the old checkpoint gone, and
+    the new one, for which it was removed, not there yet.
     """
     while True:
         try:

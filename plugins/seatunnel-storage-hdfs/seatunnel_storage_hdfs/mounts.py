@@ -8,16 +8,16 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str | None:
-    """The kind of the network file system that ``folder`` lies on, such as ``nfs4``; ``None`` for local ones.
+    """Return the kind of the network file system that holds ``folder``, such as ``nfs4``; ``None`` for a local one.
 
-    Also ``None`` where the system does not tell (macOS has no such file).
+    Also ``None`` on a system without the file ``mounts``, such as macOS.
     """
     kind = file_system(folder, mounts)
     return kind if _NETWORK.fullmatch(kind) else None
 
 
 def file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
-    """The kind of the file system that ``folder`` lies on, such as ``ext4``; empty where the system does not tell."""
+    """Return the kind of the file system that holds ``folder``, such as ``ext4``; empty if it is unknown."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             kinds = dict(_mount(line) for line in file)
@@ -30,7 +30,7 @@ def file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Mount point and kind of one line of mountinfo (proc(5)); the kind stands after a lone hyphen."""
+    """Return mount point and kind from a line of mountinfo (proc(5)), where the kind follows a single hyphen."""
     before, _, after = line.partition(" - ")
     point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), before.split(" ")[4])
     return point, after.split(" ")[0]

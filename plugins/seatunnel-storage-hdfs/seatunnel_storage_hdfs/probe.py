@@ -21,7 +21,7 @@ class Closable(Protocol):
 
 @contextmanager
 def closed_on_failure(held: Closable) -> Iterator[None]:
-    """Nobody gets a storage that could not be opened, so nobody else can close what it holds."""
+    """Close what a storage holds if it cannot be opened, since no caller gets it."""
     try:
         yield
     except BaseException:
@@ -30,7 +30,7 @@ def closed_on_failure(held: Closable) -> Iterator[None]:
 
 
 def never_overwrites(storage: BlobStorage) -> bool:
-    """Whether a second put left the first alone, as every storage must."""
+    """Return whether a second put left the first object as it was, as promise 7 requires."""
     for _ in range(_ROUNDS):
         storage.put_if_absent(KEY, b"")
         if not storage.put_if_absent(KEY, b""):
@@ -39,12 +39,15 @@ def never_overwrites(storage: BlobStorage) -> bool:
 
 
 def probe(storage: BlobStorage, require_put_if_absent: Callable[[], None]) -> None:
-    """Puts by ``require_put_if_absent``, which raises where a put overwrites; then reads, lists and deletes. A storage
-    that is only read is listed and no more.
+    """Test a storage by one put, read, listing and deletion; list only if it is read-only.
+
+    Args:
+        storage: The storage to test.
+        require_put_if_absent: Puts the object, and raises if a put overwrites.
 
     Raises:
-        StorageAccessError: something is refused, or a put overwrites.
-        StorageUnavailableError: the server does not answer.
+        StorageAccessError: One of these is refused, or a put overwrites.
+        StorageUnavailableError: The server does not answer.
     """
     if not storage.read_only:
         storage.attempt("put", KEY, require_put_if_absent)

@@ -8,13 +8,14 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 
 def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
-    """The proxy's address by the scheme of what is asked for through it; ``None`` without one.
+    """Return the proxy's address by the scheme of a request, or ``None`` without a proxy.
 
     Args:
-        keys: of host, port, user name and password. The port is 80 where none is written.
+        configuration: The plugin's keys.
+        keys: The keys of host, port, user name and password. The default of the port is 80.
 
     Raises:
-        StorageConfigurationError: the port is no number, or a user stands without a password.
+        StorageConfigurationError: The port is no number, or a user is written without a password.
     """
     host, port, user, password = (configuration.get(key) or "" for key in keys)
     _, port_key, user_key, password_key = keys

@@ -29,7 +29,7 @@ class LocalFileStorageFactory(CheckpointStorageFactory):
 
 
 def replacement(namespace: str, max_retained: int) -> str:
-    """What a person should write instead: the same files, by the same code."""
+    """Return the configuration to write instead, which keeps the same files with the same code."""
     return f"""the checkpoint storage localfile is deprecated: hdfs keeps the same files. Write in seatunnel.yaml
 seatunnel:
   engine:
@@ -46,7 +46,7 @@ _times_said = itertools.count()
 
 
 def _say_once(sentence: str) -> None:
-    """To everybody in the log, and to developers as Python's own warning, which nobody else is shown."""
+    """Log a warning for every user, and issue Python's own, which only developers are shown."""
     if next(_times_said) == 0:
         shared.warn([sentence])
         warnings.warn(sentence, DeprecationWarning, stacklevel=3)
@@ -54,4 +54,5 @@ def _say_once(sentence: str) -> None:
 
 @hookimpl
 def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    """Return the factory of this plugin."""
     return LocalFileStorageFactory()

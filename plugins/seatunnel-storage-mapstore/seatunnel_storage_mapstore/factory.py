@@ -38,4 +38,5 @@ class MapStorageFactory(CheckpointStorageFactory):
 
 @hookimpl
 def seatunnel_checkpoint_storage() -> CheckpointStorageFactory:
+    """Return the factory of this plugin."""
     return MapStorageFactory()

@@ -1,4 +1,4 @@
-"""Where a map lies, and who owns it.
+"""The folder of a map, and the markers that show who owns it.
 
 ::
 
@@ -29,7 +29,7 @@ _CLAIMS = 100
 
 @frozen(order=True)
 class Piece:
-    """What the name of a snapshot, a segment or a value says."""
+    """What the name of a snapshot, a segment or a value contains."""
 
     epoch: int
     number: int
@@ -53,7 +53,7 @@ class Contents:
 
     @property
     def newest_epoch(self) -> int:
-        """That was claimed; 0 if none was."""
+        """The largest epoch that was claimed; 0 if none was."""
         return max(self.epochs, default=0)
 
     @property
@@ -77,11 +77,11 @@ class Folder:
         return f"{self.storage.locate(self.prefix + name)} ({self.storage.backend})"
 
     def put(self, name: str, body: bytes, *, epoch: int) -> None:
-        """Stores an object whose name only the writer of this epoch uses; durable when it returns.
+        """Store an object whose name only the writer of this epoch uses, durable when the call returns.
 
         Raises:
-            StaleEpochError: it was there and is gone: a newer writer removes what older ones wrote.
-            CheckpointCorruptedError: it is there with other content.
+            StaleEpochError: The object was removed again: a newer writer removes what older ones wrote.
+            CheckpointCorruptedError: The object exists with other content.
         """
         if self.put_if_absent(name, body):
             return
@@ -96,7 +96,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Whether these bytes are there and this call put them. A put that was repeated may meet its own success."""
+        """Return whether these bytes exist and this call put them; a repeated put may meet its own success."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body
@@ -111,25 +111,25 @@ class Folder:
             self.storage.attempt("delete", keys[0], functools.partial(self.storage.delete, keys))
 
     def sweep_unfinished(self, epoch: int) -> None:
-        """Removes what writers of older epochs had begun when they died."""
+        """Remove the unfinished objects that dead writers of older epochs left."""
         for below in ("log/", "values/", "epochs/"):
             folder = self.prefix + below
             sweep = functools.partial(self.storage.sweep_unfinished, folder, f"{epoch:010d}")
             self.storage.attempt("sweep", folder, sweep)
 
     def contents(self, below: str = "") -> Contents:
-        """Everything, or what lies in one of the three folders."""
+        """List everything, or one of the three folders."""
         return _contents(self._names(below))
 
     def newest_epoch(self) -> int:
-        """The largest epoch that was claimed, 0 if none was; one small listing."""
+        """Return the largest epoch that was claimed, or 0 if none was, by one small listing."""
         return self.contents("epochs/").newest_epoch
 
     def require_newest(self, epoch: int) -> None:
-        """Looks whether the map still is this writer's.
+        """Check that the map still is this writer's.
 
         Raises:
-            StaleEpochError: another writer claimed it, or it was removed.
+            StaleEpochError: Another writer claimed it, or it was removed.
         """
         newest = self.newest_epoch()
         if newest != epoch:
@@ -140,7 +140,7 @@ class Folder:
             )
 
     def claim(self) -> int:
-        """A new epoch, larger than any before it: from now on no older writer has anything acknowledged.
+        """Claim and return a new epoch, larger than any before; no change of an older writer succeeds afterwards.
 
         A marker counts only if it still is the newest after it was put: a number that was claimed, overtaken and
         removed between our listing and our put could be claimed twice.
@@ -162,11 +162,12 @@ class Folder:
 
 
 def marker_name(epoch: int) -> str:
+    """Return the name of an epoch's marker."""
     return f"epochs/{epoch:010d}.epoch"
 
 
 def _contents(names: Iterable[str]) -> Contents:
-    """Foreign files are passed over. A lost piece is found all the same: the numbers of the groups have no gaps."""
+    """Sort names into markers and pieces and ignore foreign files; a lost piece is a gap in the groups' numbers."""
     epochs, pieces = [], []
     for name in names:
         if match := _EPOCH.fullmatch(name):

@@ -86,14 +86,14 @@ class Frame:
 
 
 class IncompleteFrameError(Exception):
-    """The bytes end before the frame does: its writer was cut off, and never told anybody that it is durable."""
+    """The bytes end before the frame does: its writer died, and never reported it as durable."""
 
 
 def record(key: str, entry: Entry | None) -> bytes:
-    """The bytes of one change.
+    """Return the bytes of one change.
 
     Raises:
-        StorageUsageError: the key is longer than ``MAX_KEY_BYTES``, or cannot be written as UTF-8.
+        StorageUsageError: The key is longer than ``MAX_KEY_BYTES``, or cannot be encoded as UTF-8.
     """
     try:
         name = key.encode()
@@ -113,14 +113,15 @@ def record(key: str, entry: Entry | None) -> bytes:
 
 
 def snapshot_body(entries: Mapping[str, Entry]) -> bytes:
+    """Return the bytes of all entries, one record each."""
     return b"".join(record(key, entry) for key, entry in entries.items())
 
 
 def changes(body: memoryview, where: str) -> Iterator[Change]:
-    """The changes of a frame, in the order in which they were made.
+    """Yield the changes of a frame, in the order in which they were made.
 
     Raises:
-        CheckpointCorruptedError: the records do not fill the body exactly, which the checksum cannot show.
+        CheckpointCorruptedError: The records do not fill the body exactly, which the checksum cannot show.
     """
     at = 0
     while at < len(body):
@@ -154,7 +155,7 @@ def _unpacked(structure: struct.Struct, body: memoryview, at: int, where: str) -
 
 
 def sealed(kind: Kind, body: Iterable[bytes], *, map_name: str, epoch: int, number: int) -> bytes:
-    """The bytes of a frame."""
+    """Return the bytes of a frame."""
     parts = list(body)
     header = _HEADER.pack(_MAGIC, FORMAT_VERSION, kind, 0, epoch, number, sum(map(len, parts)))
     header += _CRC.pack(zlib.crc32(header, _seed(map_name)))
@@ -165,12 +166,12 @@ def sealed(kind: Kind, body: Iterable[bytes], *, map_name: str, epoch: int, numb
 
 
 def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
-    """The frame at the beginning of ``data``, and its length in bytes.
+    """Return the frame at the beginning of ``data``, and its length in bytes.
 
     Raises:
         IncompleteFrameError: ``data`` ends before the frame does.
-        CheckpointCorruptedError: a byte is not what was written.
-        UnsupportedFormatError: intact, but of a newer format.
+        CheckpointCorruptedError: A byte is not what was written.
+        UnsupportedFormatError: The frame is intact, but of a newer format.
     """
     if len(data) < _BODY_AT:
         raise IncompleteFrameError
@@ -198,6 +199,7 @@ def _seed(map_name: str) -> int:
 
 
 def damaged(where: str, problem: str) -> CheckpointCorruptedError:
+    """Return the error for a damaged log."""
     return CheckpointCorruptedError(
         f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without one, remove nothing, but "
         "begin anew beside it: a job under another id, a map after its folder was moved elsewhere"

@@ -54,7 +54,7 @@ logger = logging.getLogger("seatunnel.storage")
 
 SEGMENT_BYTES = 2**20
 MOST_SEGMENTS = 256
-"""After so many the log is compacted even if it is small: each is one request to whoever reads it."""
+"""The number of segments at which even a small log is compacted: a reader makes one request for each."""
 
 _Compaction = threading.Thread
 
@@ -115,12 +115,12 @@ class Journal:
     # -- changes
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Makes the changes durable, all or none of them, together with those of other threads.
+        """Make the changes durable, all or none of them, together with those of other threads.
 
         Raises:
-            StaleEpochError: the map has another writer, or was removed.
-            StorageUnavailableError: the storage failed. Whether the changes are durable is not known.
-            StorageUsageError: a key cannot be written.
+            StaleEpochError: The map has another writer, or was removed.
+            StorageUnavailableError: The storage failed. Whether the changes are durable is unknown.
+            StorageUsageError: A key cannot be written.
         """
         if not changes:
             return
@@ -140,15 +140,15 @@ class Journal:
             raise _again(group.error)
 
     def confirm(self) -> None:
-        """Looks whether the map still is this writer's, so that ``entries`` are what everybody sees.
+        """Check that the map still is this writer's, so that ``entries`` are what every reader sees.
 
         Raises:
-            StaleEpochError: it is not.
+            StaleEpochError: It is not.
         """
         self.folder.require_newest(self.epoch)
 
     def close(self) -> None:
-        """Lets go. A group that is being written is finished first; later ones raise."""
+        """Release the map after the group that is being written; later changes raise."""
         with self._committing:
             self._failure = self._failure or StorageClosedError(
                 f"cannot write to {self.folder.where('')}: this map was released. Open it again"
@@ -159,12 +159,12 @@ class Journal:
             running.join()
 
     def erase(self) -> None:
-        """Removes everything but the newest marker, for good. Call it after ``close``.
+        """Remove everything but the newest marker, for good. Call it after ``close``.
 
-        An empty snapshot goes first: whatever is left by a crash below, the map stays empty.
+        An empty snapshot is put first: whatever is left by a crash below, the map stays empty.
 
         Raises:
-            StaleEpochError: the map has another writer. If that one came just now, it may find the map empty.
+            StaleEpochError: The map has another writer. If that one claimed it just now, it may find the map empty.
         """
         self.confirm()
         self._number += 1
@@ -216,7 +216,7 @@ class Journal:
         self._compact_if_due()
 
     def _apply(self, group: _Group) -> int:
-        """Returns by how many bytes the live entries grew."""
+        """Apply a group to the entries, and return by how many bytes the live entries grew."""
         grown = 0
         for (key, entry), record in zip(group.changes, group.records, strict=True):
             old = self.entries.get(key)
@@ -240,7 +240,7 @@ class Journal:
     # -- snapshots
 
     def _begin(self) -> None:
-        """Makes the epoch ready: from now on the map is read from it alone."""
+        """Put the epoch's first snapshot, from which the map is read afterwards, and remove what is older."""
         self._put_snapshot(self.entries, 0)
         contents = self.folder.contents()
         named = {entry.name for entry in self.entries.values() if isinstance(entry, Remote)}
@@ -264,7 +264,7 @@ class Journal:
         return piece
 
     def _compact_if_due(self) -> None:
-        """Begins a compaction at half of the allowed garbage, and waits for it only when all of it is used up."""
+        """Begin a compaction at half of the allowed garbage, and wait for it only when all of it is used up."""
         garbage_bytes = self._garbage_bytes()
         segments = self._segments.segments - self._segments_compacted
         if self._compaction is None and (
@@ -276,7 +276,7 @@ class Journal:
             running.join()
 
     def _garbage_bytes(self) -> int:
-        """By how many bytes the log is larger than twice its live entries."""
+        """Return by how many bytes the log is larger than twice its live entries."""
         with self._gate:
             return self._snapshot_bytes + self._group_bytes - 2 * self._live_bytes
 
@@ -304,18 +304,18 @@ class Journal:
             self._compaction = None
 
     def _failed(self, error: BaseException) -> Exception:
-        """What every later change is told."""
+        """Return the error that every later change raises."""
         if isinstance(error, (StorageUnavailableError, StorageAccessError)):
-            told = f"{error}. Whether the last change is durable is not known: open the map again to see"
-            return _caused(type(error)(told), error)
+            message = f"{error}. Whether the last change is durable is not known: open the map again to see"
+            return _caused(type(error)(message), error)
         if isinstance(error, Exception):
             return error
-        told = f"cannot write to {self.folder.where('')}: a write was interrupted by {type(error).__name__}"
-        return _caused(StorageUnavailableError(f"{told}. Open the map again"), error)
+        message = f"cannot write to {self.folder.where('')}: a write was interrupted by {type(error).__name__}"
+        return _caused(StorageUnavailableError(f"{message}. Open the map again"), error)
 
 
 def _again(error: Exception) -> Exception:
-    """The same for another thread: an exception that two threads raise mixes up their traces."""
+    """Return a copy of an error for another thread, because two threads that raise one exception mix up its traces."""
     return _caused(type(error)(*error.args), error)
 
 

@@ -48,7 +48,7 @@ class MapConfig:
     """Not shown: they may hold secrets."""
 
     def open(self, name: str) -> MapStore:
-        """The map store of a map. Properties may refer to secrets; see ``seatunnel_storage_api.secret``."""
+        """Return the map store of a map. Properties may refer to secrets; see ``seatunnel_storage_api.secret``."""
         made = FACTORIES[self.factory_class_name]().create(name, secret.resolved(self.properties))
         if self.initial_mode is InitialMode.EAGER:
             made.open()
@@ -63,10 +63,10 @@ class MapConfigs:
     """By pattern; only patterns that have such a block."""
 
     def of(self, name: str) -> MapConfig | None:
-        """The block that a map takes; ``None`` if none fits: such a map is not kept.
+        """Return the block that applies to a map, or ``None`` if none does; such a map is not kept.
 
         Raises:
-            StorageConfigurationError: two patterns fit equally well.
+            StorageConfigurationError: Two patterns match equally well.
         """
         if name in self.configs:
             return self.configs[name]
@@ -81,23 +81,23 @@ class MapConfigs:
         return self.configs[best[0]] if best else self.configs.get(_DEFAULT)
 
     def open(self, name: str) -> MapStore | None:
-        """The map store of a map; ``None`` if it is not to be kept, by ``enabled: false`` or for want of a block."""
+        """Return the map store of a map, or ``None`` if no block applies or it has ``enabled: false``."""
         config = self.of(name)
         return config.open(name) if config is not None and config.enabled else None
 
 
 def matching_characters(pattern: str, name: str) -> int | None:
-    """How many characters of a pattern stand literally in the name; ``None`` if it does not fit or has no ``*``."""
+    """Return how many literal characters of a pattern match the name; ``None`` if it does not match or has no ``*``."""
     before, star, after = pattern.partition("*")
     fits = star and name.startswith(before) and name.endswith(after) and len(before) + len(after) <= len(name)
     return len(before) + len(after) if fits else None
 
 
 def parse(document: object) -> MapConfigs:
-    """Reads what a YAML file holds: ``map:`` at the top, or below ``hazelcast:``.
+    """Parse the content of a YAML file, with ``map:`` at the top or below ``hazelcast:``.
 
     Raises:
-        StorageConfigurationError: a block cannot work; the message says what to write.
+        StorageConfigurationError: A block cannot work; the message says what to write.
     """
     root = _mapping(document, "the document")
     maps = _mapping(_mapping(root.get("hazelcast") or root, "hazelcast").get("map") or {}, "map")

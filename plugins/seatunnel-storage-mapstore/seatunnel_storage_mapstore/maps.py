@@ -32,16 +32,16 @@ class FileMapStoreFactory(MapStoreFactory):
     factory_identifier = "hdfs"
 
     def create(self, name: str, configuration: Mapping[str, str]) -> LoggedMap:
-        """A map that is opened by its first use, or by ``open``."""
+        """Return a map that its first use opens, or ``open``."""
         require_map_name(name)
         return LoggedMap(_storage(configuration), f"{name}/")
 
 
 def require_map_name(name: str) -> str:
-    """The name itself: of a folder, so under the same rules as a job id.
+    """Return the name unchanged; it names a folder, so it follows the rules of a job id.
 
     Raises:
-        InvalidIdError: if it could leave the namespace or be refused by a backend.
+        InvalidIdError: It could lead out of the namespace, or a backend could refuse it.
     """
     try:
         return require_job_id(name)
@@ -53,7 +53,7 @@ def require_map_name(name: str) -> str:
 
 
 def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
-    """What the storage beneath is configured with.
+    """Return the configuration of the storage beneath.
 
     Raises:
         StorageConfigurationError: ``type`` or ``clusterName`` cannot work.

@@ -41,11 +41,11 @@ class PipelineMap:
         self._values = itertools.count(1)
 
     def entries(self, newest: int | None = None) -> dict[str, Entry]:
-        """A copy of what the map holds.
+        """Return a copy of the map's entries.
 
         Args:
-            newest: the newest marker in a listing that the caller has just taken: of a map that still was this
-                process's by then nobody else has changed anything, and there is nothing to look for again.
+            newest: The newest marker in a listing that the caller has just made. If it is this process's own, nobody
+                else has changed the map by then, and no further listing is needed.
         """
         with self._lock:
             if self._journal is not None and self._journal.epoch == newest:
@@ -53,14 +53,19 @@ class PipelineMap:
             return dict(self._read())
 
     def changed(self) -> dict[str, Entry] | None:
-        """What the map holds after a change of this process, whose own look at the markers came after it; ``None`` if
-        the map was lost since."""
+        """Return a copy of the entries after a change of this process, or ``None`` if the map was lost since.
+
+        The change itself listed the markers afterwards, so no further listing is needed.
+        """
         with self._lock:
             return None if self._journal is None else dict(self._journal.entries)
 
     def load(self, key: str) -> bytes | None:
-        """What is stored under a key never changes, so that what this process has in memory needs no look: only that
-        it was removed by another one may go unseen."""
+        """Return the value of a key, or ``None``.
+
+        A stored value never changes, so one that this process has in memory is returned without a listing; its removal
+        by another process may go unnoticed.
+        """
         with self._lock:
             known = None if self._journal is None else self._journal.entries.get(key)
             value = None if known is None else fetch(self._folder, known)
@@ -77,7 +82,7 @@ class PipelineMap:
             raise vanishing(self._folder.map_name)
 
     def store_if_absent(self, key: str, value: bytes) -> bool:
-        """Whether this call stored it."""
+        """Store a value unless the key exists, and return whether this call stored it."""
 
         def change(journal: Journal) -> bool:
             if key in journal.entries:
@@ -114,7 +119,7 @@ class PipelineMap:
         return self._as_writer(_confirmed)
 
     def _as_writer(self, action: Callable[[Journal], Answer]) -> Answer:
-        """Acts on a journal that is ours; again, a little later each time, when somebody else took the map over."""
+        """Run an action on this process's journal, and again, ever later, if another process took the map over."""
         wait_s = _WAIT_S
         for _ in range(_TAKEOVERS):
             began = time.monotonic()

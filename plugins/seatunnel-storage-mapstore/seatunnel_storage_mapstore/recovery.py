@@ -25,14 +25,14 @@ class _MovedError(Exception):
 
 
 def recover(folder: Folder) -> Recovered:
-    """Reads the newest snapshot of the newest epoch that has one, and the groups after it.
+    """Read the newest snapshot of the newest epoch that has one, and the groups after it.
 
-    Whoever will write must have claimed the map before. When what was listed is gone, a writer compacts it away, and
+    A writer must have claimed the map before. If something that was listed is gone, a writer has compacted it away, and
     the folder is listed again.
 
     Raises:
-        CheckpointCorruptedError: a byte is damaged, or a group is missing.
-        UnsupportedFormatError: a newer version wrote it.
+        CheckpointCorruptedError: A byte is damaged, or a group is missing.
+        UnsupportedFormatError: A newer version wrote it.
     """
     problem = _MovedError()
     for _ in range(MOST_LISTINGS):
@@ -73,7 +73,7 @@ def _snapshot(folder: Folder, piece: Piece) -> Frame:
 
 
 def _groups(folder: Folder, base: Piece, segments: list[Piece]) -> Iterator[tuple[Piece, Frame]]:
-    """All groups after the snapshot, without a gap."""
+    """Yield all groups after the snapshot, and check that there is no gap."""
     number = base.number
     for segment in segments:
         if segment.number != number + 1:
@@ -84,9 +84,9 @@ def _groups(folder: Folder, base: Piece, segments: list[Piece]) -> Iterator[tupl
 
 
 def _frames(folder: Folder, segment: Piece, *, last: bool) -> Iterator[Frame]:
-    """The frames of a segment. A torn one may stand at the end of the last segment, but not at its beginning.
+    """Yield the frames of a segment. A torn one may be at the end of the last segment, but not at its beginning.
 
-    A segment comes into being with its first group, by one put, whole; later groups are appended to it.
+    A segment is created with its first group, by one atomic put; later groups are appended to it.
     """
     where = folder.where(segment.name)
     data = memoryview(_present(folder, segment).rstrip(b"\0"))

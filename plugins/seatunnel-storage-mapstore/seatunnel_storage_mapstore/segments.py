@@ -21,13 +21,13 @@ class SegmentWriter(ABC):
 
     @abstractmethod
     def write(self, number: int, frame: bytes) -> None:
-        """The group is durable when this returns; after an error nobody knows whether it is."""
+        """Write a group, durable when the call returns; after an error it is unknown whether the group is durable."""
 
     def roll(self) -> None:
-        """The next group begins a new segment."""
+        """Begin a new segment with the next group."""
 
     def close(self) -> None:
-        """Releases what is held. Twice is no error."""
+        """Release open files; a second call is a no-op."""
 
     def _begin(self, number: int, frame: bytes) -> str:
         name = Piece(self._epoch, number, SEGMENT).name
@@ -87,5 +87,5 @@ class AppendedFiles(SegmentWriter):
 
 
 def can_append(storage: BlobStorage) -> bool:
-    """Whether the objects of a storage are files of this machine."""
+    """Return whether the objects of a storage are files of this machine."""
     return isinstance(storage, LocalFileStorage)

@@ -98,7 +98,7 @@ class MapStorage(BlobStorage):
             raise
 
     def delete_job(self, job_id: str) -> None:
-        """As ever; a job with a damaged map stays whole, until its file is restored."""
+        """Remove a job; one with a damaged map stays whole until its file is restored."""
         self._require_readable(self.holdings(job_id))
         super().delete_job(job_id)
 
@@ -113,7 +113,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Of a map that cannot be read, its folder: nothing has the name that a listing shows."""
+        """Return the address of a key, or the folder of a map that cannot be read, whose listed name is no object's."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
@@ -143,7 +143,7 @@ class MapStorage(BlobStorage):
             return [Blob(key=folder + DAMAGED, size_bytes=0)]
 
     def _require_readable(self, holdings: Iterable[Holding]) -> None:
-        """Reads the maps that a listing showed as damaged again, to say what is wrong and with which file."""
+        """Read the damaged maps of a listing again, to raise an error that names the damage and the file."""
         for holding in holdings:
             if holding.kind is HoldingKind.MISNAMED and holding.key.endswith("/" + DAMAGED):
                 self._map(holding.key.removesuffix(DAMAGED)).entries()
@@ -171,7 +171,7 @@ class _Verb(threading.local):
         self._changed = folder
 
     def just_changed(self, folder: str) -> bool:
-        """Whether this map was changed by the verb, and nothing else was asked for since."""
+        """Return whether the verb changed this map and has read nothing else since."""
         changed, self._changed = self._changed, None
         return self._is_on and changed == folder
 

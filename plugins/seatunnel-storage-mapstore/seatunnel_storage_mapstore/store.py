@@ -43,12 +43,12 @@ class LoggedMap(MapStore):
         self._values = itertools.count(1)
 
     def open(self) -> None:
-        """Takes the map over and reads it; the first use of a map does it too.
+        """Take the map over and read it; the first use of a map does it too.
 
         Raises:
-            StaleEpochError: another writer took it over meanwhile.
-            CheckpointCorruptedError: its log is damaged.
-            UnsupportedFormatError: a newer version wrote it.
+            StaleEpochError: Another writer took it over meanwhile.
+            CheckpointCorruptedError: Its log is damaged.
+            UnsupportedFormatError: A newer version wrote it.
         """
         self._opened()
 
@@ -56,7 +56,7 @@ class LoggedMap(MapStore):
         self.store_all({key: value})
 
     def store_all(self, entries: Mapping[str, bytes]) -> None:
-        """All or none of them."""
+        """Set many values, all or none of them."""
         journal = self._opened()
         journal.commit([(key, self._placed(journal, value)) for key, value in entries.items()])
 
@@ -64,7 +64,7 @@ class LoggedMap(MapStore):
         self.delete_all([key])
 
     def delete_all(self, keys: Collection[str]) -> None:
-        """All or none of them."""
+        """Remove many keys, all or none of them."""
         self._opened().commit([(key, None) for key in keys])
 
     def load(self, key: str) -> bytes | None:
@@ -79,13 +79,13 @@ class LoggedMap(MapStore):
         return frozenset(self._opened().entries)
 
     def destroy(self, *, delete_files: bool = False) -> None:
-        """Releases the map. Twice is no error.
+        """Release the map; a second call is a no-op.
 
-        With ``delete_files`` its data is removed for good; what stays is one marker of a few hundred bytes, so that a
-        writer that had it before still hears that it lost it.
+        With ``delete_files`` its data is removed for good. One marker of a few hundred bytes stays, so that an earlier
+        writer still learns that it lost the map.
 
         Raises:
-            StaleEpochError: with ``delete_files``, if another writer has the map.
+            StaleEpochError: With ``delete_files``, if another writer has the map.
         """
         if self._destroyed:
             return
@@ -117,10 +117,12 @@ class LoggedMap(MapStore):
 
 
 def place(journal: Journal, number: int, value: bytes) -> Entry:
-    """The value itself, or where it was put, durably, because it is large.
+    """Return a value as an entry: the value itself, or, if it is large, the name of an object to which it is written.
 
     Args:
-        number: one that the journal's owner never gave before.
+        journal: The map's journal.
+        number: One that the journal's owner has not used before.
+        value: The bytes to keep.
     """
     if len(value) <= INLINE_BYTES:
         return value
@@ -130,10 +132,10 @@ def place(journal: Journal, number: int, value: bytes) -> Entry:
 
 
 def fetch(folder: Folder, entry: Entry) -> bytes | None:
-    """The bytes of an entry; ``None`` if they were removed since the entry was read.
+    """Return the bytes of an entry, or ``None`` if they were removed since the entry was read.
 
     Raises:
-        CheckpointCorruptedError: they are not what was stored.
+        CheckpointCorruptedError: They are not what was stored.
     """
     if not isinstance(entry, Remote):
         return entry
@@ -156,5 +158,5 @@ def _value(journal: Journal, key: str) -> bytes | None:
 
 
 def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
-    """A value that the log names is not there, and nobody replaced it."""
+    """Return the error for a value that the log names, that does not exist, and that nobody replaced."""
     return frames.damaged(folder.where("values/"), f"the value of {key!r} is not there")

@@ -46,7 +46,7 @@ _AGES = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @frozen(kw_only=True)
 class CheckpointsArguments:
-    """``seatunnel checkpoints VERB …``"""
+    """The arguments of ``seatunnel checkpoints VERB …``."""
 
     verb: str
     place: Place
@@ -72,11 +72,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
-    """Turn what stands behind ``checkpoints`` into a value.
+    """Parse the arguments of ``seatunnel checkpoints``.
 
     Raises:
-        UsageError: something is missing or unknown.
-        SystemExit: with 0, after ``--help`` printed its text.
+        UsageError: An argument is missing or unknown.
+        SystemExit: With code 0, after ``--help`` printed its text.
     """
     lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
     parser = _Parser(

@@ -1,4 +1,4 @@
-"""``seatunnel checkpoints``: looks into checkpoint storages, and looks after them."""
+"""``seatunnel checkpoints``: inspects checkpoint storages, copies jobs and removes garbage."""
 
 import json
 import re
@@ -37,21 +37,21 @@ DONE = 0
 FAILED = 1
 
 UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError)
-"""What is damaged, another version's or not for this user to read: told beside what can be read."""
+"""Errors of damaged objects, other versions and refused folders, which are reported beside readable objects."""
 
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
-"""What a name in a storage could steer a terminal with."""
+"""Control characters, with which a name in a storage could control a terminal."""
 
 _EVERY_S = 5.0
-"""So often a line tells how far it is, where there is no terminal."""
+"""The interval of progress lines if standard error is no terminal."""
 
 
 def checkpoints(arguments: CheckpointsArguments) -> int:
-    """Do what was asked, print it, and return the exit code.
+    """Run a verb, print its result, and return the exit code.
 
     Raises:
-        UsageError: it cannot be done as it was asked.
-        CheckpointStorageError: the storage cannot be used.
+        UsageError: The verb cannot be run with these arguments.
+        CheckpointStorageError: The storage cannot be used.
     """
     try:
         with logs_sent_to(_say, level="WARNING", format="text"), _opened(arguments) as storage:
@@ -236,7 +236,7 @@ def _say(line: str) -> None:
 
 @contextmanager
 def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Holding], object]]:
-    """A bar on a terminal, a line now and then elsewhere."""
+    """Show progress by a bar on a terminal, otherwise by a line now and then."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""What the inspector found, for people: texts and tables."""
+"""The inspector's results for display: texts and tables."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _GAP = "  "
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows of cells under each other; the first row is the heading, the columns ``right`` are numbers."""
+    """Return rows of cells as aligned text; the first row is the heading, and the columns in ``right`` are numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         _GAP.join(
@@ -35,7 +35,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
 
 
 def age(then: float | None) -> str:
-    """``12.3 s``, ``4 h 0 min``, ``12 days``; a dash where the storage does not tell."""
+    """Return the time since ``then`` as ``12.3 s``, ``4 h 0 min`` or ``12 days``; a dash for ``None``."""
     if then is None:
         return "-"
     seconds = time.time() - then
@@ -46,6 +46,7 @@ def age(then: float | None) -> str:
 
 
 def jobs_table(jobs: Sequence[JobSurvey]) -> str:
+    """Return the table of all jobs."""
     if not jobs:
         return "No job."
     rows = [("job", "name", "state", "pipelines", "checkpoints", "size", "last stored")]
@@ -66,6 +67,7 @@ def jobs_table(jobs: Sequence[JobSurvey]) -> str:
 
 
 def job_text(job: JobSurvey) -> str:
+    """Return what is printed about one job, with a table for each pipeline."""
     return "\n".join(_job_lines(job))
 
 
@@ -117,7 +119,7 @@ def _checkpoints_table(pipeline: PipelineSurvey) -> str:
 
 
 def ended_text(job: JobSurvey) -> list[str]:
-    """Of a job that has ended, that it has; nothing of another one."""
+    """Return one line about the end of a job that has ended, otherwise none."""
     if job.state is not JobState.ENDED:
         return []
     return [
@@ -127,6 +129,7 @@ def ended_text(job: JobSurvey) -> list[str]:
 
 
 def content_text(opened: CheckpointContent, pipeline: PipelineSurvey) -> str:
+    """Return what is printed about the content of one checkpoint."""
     return "\n".join(_content_lines(opened, pipeline))
 
 
@@ -147,6 +150,7 @@ def _content_lines(opened: CheckpointContent, pipeline: PipelineSurvey) -> Itera
 
 
 def changes_text(before: CheckpointContent, after: CheckpointContent, found: Sequence[Change]) -> str:
+    """Return what is printed about the differences between two checkpoints."""
     lines = [f"Pipeline {after.info.pipeline_id}: from {before.info.ref} to {after.info.ref}"]
     vertex = ""
     for change in found:
@@ -161,6 +165,7 @@ def changes_text(before: CheckpointContent, after: CheckpointContent, found: Seq
 
 
 def verification_text(found: Verification) -> str:
+    """Return what is printed about a verification."""
     lines = [f"Read {pick(found.objects, 'object')}, {size(found.size_bytes)}."]
     if found.unfinished or found.foreign:
         lines.append(
@@ -188,6 +193,7 @@ def verification_text(found: Verification) -> str:
 
 
 def copied_text(done: Copied, destination: str) -> str:
+    """Return what is printed about a copied job."""
     what = (
         f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} of "
         "states, read back and equal"
@@ -202,6 +208,7 @@ def copied_text(done: Copied, destination: str) -> str:
 
 
 def garbage_text(found: Findings, *, removed: bool, paths: bool) -> str:
+    """Return what is printed about garbage; ``paths`` lists each path, ``removed`` is whether it was removed."""
     lines = []
     if found.garbage:
         lines.append(table(_garbage_rows(found.garbage), right=(2, 3)))

@@ -40,7 +40,7 @@ Coded = type[SeaTunnelError] | type[CheckpointStorageError]
 
 @frozen(kw_only=True)
 class ErrorPage:
-    """All that is said of one code. What a person may type stands in backquotes."""
+    """The help on one code. Commands to type are in backquotes."""
 
     code: str
     name: str
@@ -55,7 +55,7 @@ class ErrorPage:
 
 
 def coded() -> dict[str, Coded]:
-    """Every class with a code of its own, by code: ours, and those of plugins that are loaded."""
+    """Return every class of error with its own code, by code: those of this project, and those of loaded plugins."""
     found: dict[str, Coded] = {}
     waiting: list[Coded] = [SeaTunnelError, CheckpointStorageError]
     for kind in waiting:  # which grows meanwhile
@@ -66,7 +66,7 @@ def coded() -> dict[str, Coded]:
 
 
 def error_page(kind: Coded) -> ErrorPage:
-    """What a class says of itself."""
+    """Return the parts of a class's docstring."""
     meaning = []
     said = {AGAIN: _again(kind)}
     for paragraph in inspect.cleandoc(kind.__doc__ or "").split("\n\n"):
@@ -86,7 +86,7 @@ def error_page(kind: Coded) -> ErrorPage:
 
 
 def error_text(code: str, width: int) -> str:
-    """What is printed of a code, which may be written in any case; ``""`` when no class has it."""
+    """Return what is printed about a code, in any case; ``""`` if no class has it."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""

@@ -21,7 +21,7 @@ _FREE_IN_ENV = ("spark", "flink", "execution")
 
 
 def job_schema() -> dict[str, Any]:
-    """The schema, in the draft that editors know best (7)."""
+    """Return the JSON Schema of job files, in draft 7, which most editors support."""
     found: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for plugin in lookup.plugins():
         if plugin.declared is not None:
@@ -60,7 +60,7 @@ def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
 
 
 def _block(options: Sequence[Option[Any]]) -> dict[str, Any]:
-    """An object with these options. A key with dots may also stand as blocks, which are not looked into."""
+    """Return the schema of an object with these options; keys with dots may be nested blocks, without a check."""
     named = {name: option for option in options for name in (option.key, *option.aliases)}
     blocks = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
     properties = blocks | {name: _option(name, option) for name, option in named.items()}
@@ -93,14 +93,14 @@ def _shape(option: Option[Any]) -> Mapping[str, Any]:
 
 
 def _one_of(option: Option[Any]) -> dict[str, Any]:
-    """The option under any of its names, whole or as blocks, or another option that stands for it."""
+    """Return the schema of a required option: under any of its names, nested, or another option that replaces it."""
     names = (option.key, *option.aliases, *option.unless)
     first = dict.fromkeys(part for name in names for part in (name, name.partition(".")[0]))
     return {"anyOf": [{"required": [name]} for name in first]}
 
 
 def _section(kind: Kind, names: Sequence[str]) -> dict[str, Any]:
-    """``Name: {…}`` as a block, or a list of ``plugin_name: Name`` or of ``Name: {…}``."""
+    """Return the schema of a section: ``Name: {…}`` as a block, or a list of ``plugin_name: Name`` or ``Name: {…}``."""
     blocks = {
         "type": "object",
         "properties": {name: _named(kind, name) for name in names},

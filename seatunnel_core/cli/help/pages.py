@@ -8,7 +8,7 @@ import seatunnel_core
 
 
 def pages() -> dict[str, Traversable]:
-    """Return the pages by name, as the wheel brings them or, in a clone, from its ``docs``."""
+    """Return the pages by name, from the wheel or, in a clone, from its ``docs``."""
     folder = files("seatunnel_core.cli").joinpath("pages")
     if folder.is_dir():
         return {page.name.removesuffix(".md"): page for page in folder.iterdir()}
@@ -20,7 +20,7 @@ def pages() -> dict[str, Traversable]:
 
 
 def print_page(name: str) -> bool:
-    """Print a page, and return whether there is one of this name."""
+    """Print a page, and return whether it exists."""
     page = pages().get(name.lower())
     if page is None:
         return False

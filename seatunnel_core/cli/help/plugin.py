@@ -1,5 +1,4 @@
-"""``seatunnel help``: what a source, transform or sink does, which options it takes and what it promises; and what an
-error means, by its code."""
+"""``seatunnel help``: the purpose, options and promises of a plugin, or the meaning of an error's code."""
 
 import difflib
 import shutil
@@ -21,14 +20,15 @@ _WIDEST = 100
 
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print the plugins there are, or all about those of a name, or about an error; whether the plugins can be used.
+    """Print the list of plugins, or everything about one plugin, error or page; return whether the plugins can be used.
 
     Args:
-        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three, and for errors.
-        name: the plugin's, the code of an error, or a page of the documentation, in any case; ``None`` for a list.
+        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three, and for errors and pages.
+        name: The name of a plugin, the code of an error, or a page of the documentation, in any case; ``None`` for the
+            list.
 
     Raises:
-        UsageError: nothing is installed under this name, and no error has this code; suggests names.
+        UsageError: Nothing has this name; the message suggests names.
     """
     kinds = (kind,) if kind else tuple(lookup.GROUPS)
     if name is None:

@@ -13,7 +13,7 @@ _Line = tuple[str, str, str]
 
 
 def list_plugins() -> bool:
-    """Print every plugin; whether all of them can be used."""
+    """Print every plugin, and return whether all of them can be used."""
     sound = True
     for heading, lines in _groups():
         print(f"{heading}:")

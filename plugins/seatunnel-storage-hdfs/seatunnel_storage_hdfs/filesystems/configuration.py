@@ -19,12 +19,12 @@ _CRASH = "a crash of the server's machine"
 
 
 def create(configuration: Mapping[str, str]) -> FileSystemStorage:
-    """A storage on the file system that ``storage.type`` names, in a place that was seen to work.
+    """Return a storage on the file system that ``storage.type`` names, after a test of the place.
 
     Raises:
-        StorageConfigurationError: it is unknown, its package is missing, or it cannot promise what a storage must.
-        StorageAccessError: the place refuses.
-        StorageUnavailableError: the place does not answer.
+        StorageConfigurationError: The file system is unknown, its package is missing, or it cannot keep the promises.
+        StorageAccessError: The place refuses.
+        StorageUnavailableError: The place does not answer.
     """
     kind = configuration[STORAGE_TYPE].lower()
     options = _options(configuration, f"fs.{kind}.")
@@ -67,13 +67,13 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
 
 
 def _options(configuration: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    """The arguments of the file system, by what follows the prefix."""
+    """Return the arguments of the file system: the keys that begin with the prefix, without it."""
     written = {key.removeprefix(prefix): value for key, value in configuration.items() if key.startswith(prefix)}
     return {name: _typed(name, value) for name, value in written.items()}
 
 
 def _typed(name: str, value: str) -> Any:
-    """JSON where it is some (``22``, ``true``, ``{…}``), else a text. A secret is always a text, also one of digits."""
+    """Return a value as JSON if it is valid (``22``, ``true``, ``{…}``), otherwise as text; a secret is always text."""
     if holds_secret(name):
         return value
     try:

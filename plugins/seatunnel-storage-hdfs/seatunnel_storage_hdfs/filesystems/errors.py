@@ -1,4 +1,4 @@
-"""What a file system raises, sorted into what may pass and what stays until a person changes something."""
+"""The errors of file systems, sorted into those that may pass and those that do not."""
 
 import contextlib
 from collections.abc import Collection, Iterator
@@ -16,14 +16,14 @@ _FINAL_CLASSES = (
 
 @contextlib.contextmanager
 def translated(secrets: Collection[str]) -> Iterator[None]:
-    """Raises the storage's errors for any of a file system's. Errors of the operating system pass, with their number.
+    """Turn the errors of a file system into the storage's; errors of the operating system pass with their number.
 
     Args:
-        secrets: texts that nobody may see, whatever the file system says.
+        secrets: Texts that no message may contain, whatever the file system's does.
 
     Raises:
-        StorageUnavailableError: it may pass by itself.
-        StorageAccessError: it will not.
+        StorageUnavailableError: The failure may pass by itself.
+        StorageAccessError: The failure will not pass.
     """
     try:
         yield
@@ -58,6 +58,6 @@ def _meaning(cause: Exception, said: str) -> StorageUnavailableError | StorageAc
 
 
 def _status(cause: Exception) -> int | None:
-    """Of an HTTP answer, wherever the client keeps it."""
+    """Return the status of an HTTP answer from wherever the client keeps it."""
     found = (getattr(cause, name, None) for name in ("status_code", "status", "code"))
     return next((int(each) for each in found if isinstance(each, int | str) and str(each).isdigit()), None)

@@ -71,10 +71,10 @@ _PACKAGES = {
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
-    """A file system of its own, which shares nothing with others of the same options.
+    """Return a new file system, which shares nothing with others of the same options.
 
     Raises:
-        StorageConfigurationError: there is none of this name, its package is missing, or it refuses the options.
+        StorageConfigurationError: No file system has this name, its package is missing, or it refuses the options.
     """
     kind_of = implementation(kind)
     try:
@@ -87,10 +87,10 @@ def file_system(kind: str, options: Mapping[str, Any]) -> Any:
 
 
 def implementation(kind: str) -> Any:
-    """The class of a file system.
+    """Return the class of a file system.
 
     Raises:
-        StorageConfigurationError: there is none of this name, or its package is missing.
+        StorageConfigurationError: No file system has this name, or its package is missing.
     """
     if kind in _ELSEWHERE:
         raise StorageConfigurationError(f"storage.type: {kind} has a backend of its own: write {_ELSEWHERE[kind]}")

@@ -74,7 +74,7 @@ class FileSystemStorage(BlobStorage):
 
     @abstractmethod
     def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
-        """What fsspec says of every file below ``prefix``."""
+        """Return fsspec's description of every file below ``prefix``."""
 
     def delete(self, keys: Iterable[str]) -> None:
         with self._file_system() as files:
@@ -87,11 +87,11 @@ class FileSystemStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Does once, with one fixed key, what every checkpoint will need.
+        """Put, read, list and delete one fixed key, as every checkpoint will.
 
         Raises:
-            StorageAccessError: something is refused, or a put overwrites.
-            StorageUnavailableError: the server does not answer.
+            StorageAccessError: One of these is refused, or a put overwrites.
+            StorageUnavailableError: The server does not answer.
         """
         probe(self, self._require_put_if_absent)
 
@@ -103,15 +103,15 @@ class FileSystemStorage(BlobStorage):
             )
 
     def _path(self, key: str) -> str:
-        """As the file system takes it."""
+        """Return the path of a key in the form that the file system takes."""
         return self.namespace + key
 
     @contextlib.contextmanager
     def _file_system(self) -> Iterator[Any]:
-        """The file system, or a new one after an error that may be the end of its connection.
+        """Yield the file system, or a new one after an error that may have ended its connection.
 
-        One thread at a time, unless it is an asynchronous one: the others were not made for several, and paramiko waits
-        for ever when two threads ask at once.
+        Only an asynchronous file system is used by several threads at once: the others are not made for it, and
+        paramiko deadlocks when two threads send requests.
         """
         with translated(self._hidden):
             with self._opening:
@@ -153,7 +153,7 @@ class ConditionalStorage(FileSystemStorage):
         return True
 
     def _path(self, key: str) -> str:
-        """These begin with a bucket or container, which is no folder."""
+        """Return the path without its first "/", because it begins with a bucket or container, which is no folder."""
         return super()._path(key).lstrip("/")
 
     def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
@@ -184,7 +184,7 @@ class SingleWriterStorage(FileSystemStorage):
         return True
 
     def _entries(self, files: Any, prefix: str) -> Iterator[dict[str, Any]]:
-        """Folder by folder: ``find`` passes over folders that could not be listed, as if they were empty."""
+        """List folder by folder, because ``find`` treats folders that cannot be listed as empty."""
         yield from _files(files, self._path(prefix).rstrip("/") or "/", top=not prefix)
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
@@ -201,7 +201,7 @@ class SingleWriterStorage(FileSystemStorage):
 
 
 def _exists(files: Any, path: str) -> bool:
-    """Not by ``exists``, for which every failure means no."""
+    """Return whether a path exists; ``exists`` of fsspec takes every failure for "no"."""
     try:
         files.info(path)
     except FileNotFoundError:
@@ -210,7 +210,7 @@ def _exists(files: Any, path: str) -> bool:
 
 
 def _write_in_folder(files: Any, path: str, body: bytes) -> None:
-    """Makes the folder only when it is missing: once in a pipeline's life."""
+    """Write a file, and create its folder only if it is missing, which happens once in a pipeline's life."""
     try:
         files.pipe_file(path, body)
     except FileNotFoundError:
@@ -219,11 +219,13 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
 
 
 def _move(files: Any, temporary: str, path: str) -> None:
-    """A claim sweeps what older engines have unfinished, also that of one that is alive: it must begin again, and hears
-    then that it was replaced.
+    """Move a file to its name.
+
+    A claim sweeps the unfinished files of older engines, even of one that is alive. That engine has to write its file
+    again, and then learns that it was replaced.
 
     Raises:
-        StorageUnavailableError: ``temporary`` is not there any more.
+        StorageUnavailableError: ``temporary`` does not exist any more.
     """
     try:
         files.mv(temporary, path)
@@ -235,7 +237,7 @@ def _move(files: Any, temporary: str, path: str) -> None:
 
 
 def _files(files: Any, folder: str, *, top: bool, hidden: bool = False) -> Iterator[dict[str, Any]]:
-    """``hidden`` shows what is unfinished too."""
+    """List the files below a folder; ``hidden`` includes unfinished ones."""
     for entry in _listed(files, folder):
         name = str(entry["name"]).rstrip("/").rpartition("/")[2]
         if entry["type"] != "directory":

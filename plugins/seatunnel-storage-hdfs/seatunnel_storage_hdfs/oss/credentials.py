@@ -27,10 +27,10 @@ _VARIABLES = ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN")
 
 
 def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
-    """The first of the named providers that has credentials; without a name, the keys of the configuration.
+    """Return the first of the named providers that has credentials; without a name, the keys of the configuration.
 
     Raises:
-        StorageConfigurationError: a name is unknown, or none of the providers has what it needs.
+        StorageConfigurationError: A name is unknown, or none of the providers has what it needs.
     """
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
@@ -49,7 +49,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
-    """Packages differ between Hadoop, the SDK and EMR; the classes' own names do not."""
+    """Return what makes a provider, by the name of its class: packages differ between Hadoop, the SDK and EMR."""
     make = _PROVIDERS.get(name.rpartition(".")[2])
     issuer = load_provider(name) if make is None else None
     if issuer is not None:
@@ -97,10 +97,10 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
         self._provider = EcsRamRoleCredentialsProvider(metadata, max_retries=1, timeout=2)
 
     def get_credentials(self) -> Credentials:
-        """The keys of now.
+        """Return the current keys.
 
         Raises:
-            StorageUnavailableError: the metadata service does not give any.
+            StorageUnavailableError: The metadata service does not return any.
         """
         try:
             return self._provider.get_credentials()
@@ -127,10 +127,10 @@ class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
         self._issued = issued
 
     def get_credentials(self) -> Credentials:
-        """The keys of now.
+        """Return the current keys.
 
         Raises:
-            StorageUnavailableError: they ended, and no newer ones could be had.
+            StorageUnavailableError: They expired, and the provider does not return newer ones.
         """
         with self._turn:
             if _left(self._issued) < _RENEWED_BEFORE:

@@ -1,4 +1,4 @@
-"""What OSS answers, sorted into what may pass and what stays until a person changes something.
+"""The errors of OSS, sorted into those that may pass and those that stay until somebody changes something.
 
 By the server's error code, not by the client's classes: only some codes have one.
 """
@@ -35,11 +35,11 @@ _REMEDIES = {
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raises the storage's errors for the client's, with what the server said and what to do.
+    """Turn the client's errors into the storage's, with the server's message and a remedy.
 
     Raises:
-        StorageUnavailableError: it may pass by itself.
-        StorageAccessError: it will not.
+        StorageUnavailableError: The failure may pass by itself.
+        StorageAccessError: The failure will not pass.
     """
     try:
         yield
@@ -51,7 +51,7 @@ def translated() -> Iterator[None]:
 
 
 def forget_secrets(error: OssError) -> None:
-    """Keeps what helps. OSS answers a wrong signature with all that was signed, the security token included."""
+    """Keep the harmless details only: OSS answers a wrong signature with all that was signed, tokens included."""
     error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
     if error.details:
         error.body = b""

@@ -67,7 +67,7 @@ class OssStorage(BlobStorage):
         return self._put(key, body) is not None
 
     def _put(self, key: str, body: bytes) -> Mapping[str, str] | None:
-        """The headers of the answer; ``None`` if the key was there."""
+        """Return the headers of the answer, or ``None`` if the key exists."""
         md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {"x-oss-forbid-overwrite": "true", "Content-MD5": md5, "Content-Type": "application/octet-stream"}
         with translated():
@@ -118,11 +118,11 @@ class OssStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Does once, with one fixed key, what every checkpoint will need.
+        """Put, read, list and delete one fixed key, as every checkpoint will.
 
         Raises:
-            StorageAccessError: something is refused, or a put overwrites.
-            StorageUnavailableError: the server does not answer.
+            StorageAccessError: One of these is refused, or a put overwrites.
+            StorageUnavailableError: The server does not answer.
         """
         probe(self, self._require_put_if_absent)
 
@@ -144,12 +144,12 @@ class OssStorage(BlobStorage):
 
 
 def create(configuration: Mapping[str, str]) -> OssStorage:
-    """A storage in a bucket that was seen to work.
+    """Return a storage in a bucket, after a test of it.
 
     Raises:
-        StorageConfigurationError: a key is missing or wrong.
-        StorageAccessError: the bucket is not there, not allowed, or cannot keep checkpoints.
-        StorageUnavailableError: the endpoint does not answer.
+        StorageConfigurationError: A key is missing or wrong.
+        StorageAccessError: The bucket does not exist, is not allowed, or cannot keep checkpoints.
+        StorageUnavailableError: The endpoint does not answer.
     """
     storage = OssStorage(
         connect(configuration),
@@ -163,10 +163,10 @@ def create(configuration: Mapping[str, str]) -> OssStorage:
 
 
 def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
-    """The client, which has not sent anything yet. It never retries: ``BlobStorage`` does.
+    """Return a client that has sent nothing yet and never retries, because ``BlobStorage`` does.
 
     Raises:
-        StorageConfigurationError: a key is missing or wrong.
+        StorageConfigurationError: A key is missing or wrong.
     """
     name = _bucket_name(configuration)
     endpoint = _endpoint(configuration, name)
@@ -206,7 +206,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
 
 
 def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
-    """With its scheme: https, unless it says otherwise."""
+    """Return the endpoint with its scheme, which is https unless it is written."""
     written = (configuration.get(ENDPOINT) or "").rstrip("/")
     if not written and configuration.get(REGION):
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
@@ -231,7 +231,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
 
 
 def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
-    """Of the signature: as written, or as the endpoint tells; ``None`` means the older signature, which names none."""
+    """Return the region that is written or part of the endpoint; ``None`` selects the older signature."""
     written = configuration.get(REGION)
     if written:
         return written.removeprefix("oss-")
@@ -240,7 +240,7 @@ def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
 
 
 def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:
-    """Of a key in milliseconds, as in Hadoop."""
+    """Return a key's value in seconds; it is written in milliseconds, as in Hadoop."""
     written = configuration.get(key) or f"{default_s * 1_000:.0f}"
     if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
         raise StorageConfigurationError(

@@ -25,12 +25,12 @@ _LONGEST_NAMESPACE = 700
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:
-    """A storage in a bucket where listing, putting, reading and deleting were seen to work.
+    """Return a storage in a bucket, after a test of listing, putting, reading and deleting.
 
     Raises:
-        StorageConfigurationError: a key is missing or wrong, or there are no credentials.
-        StorageAccessError: the server refuses: no such bucket, wrong credentials, a permission that lacks.
-        StorageUnavailableError: it does not answer.
+        StorageConfigurationError: A key is missing or wrong, or there are no credentials.
+        StorageAccessError: The server refuses: no such bucket, wrong credentials, or a permission is missing.
+        StorageUnavailableError: The server does not answer.
     """
     name, namespace, max_retained = bucket(configuration), _namespace(configuration), shared.max_retained(configuration)
     try:
@@ -51,10 +51,10 @@ def _client(configuration: Mapping[str, str]) -> Any:
 
 
 def bucket(configuration: Mapping[str, str]) -> str:
-    """The name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
+    """Return the name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
 
     Raises:
-        StorageConfigurationError: it is missing, or no name of a bucket.
+        StorageConfigurationError: It is missing, or not the name of a bucket.
     """
     written = configuration.get(BUCKET) or ""
     match = _BUCKET.fullmatch(written)

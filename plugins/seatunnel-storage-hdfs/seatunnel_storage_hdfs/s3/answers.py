@@ -47,7 +47,7 @@ REFUSALS: Mapping[str, str] = {
     ),
     "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
 }
-"""By the code of the answer: what is wrong, and what to do. These stay until a person changes something."""
+"""What is wrong and what to do, by the code of the answer, for failures that do not pass."""
 
 _SAME = {
     "ExpiredTokenException": "ExpiredToken",
@@ -83,7 +83,7 @@ _PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
 
 @contextlib.contextmanager
 def sorted_out() -> Iterator[None]:
-    """Turns whatever boto3 raises inside into ``StorageUnavailableError`` or ``StorageAccessError``."""
+    """Turn every error of boto3 into ``StorageUnavailableError`` or ``StorageAccessError``."""
     try:
         yield
     except ClientError as error:
@@ -99,18 +99,20 @@ def sorted_out() -> Iterator[None]:
 
 
 def code_of(error: ClientError) -> str:
+    """Return the error code of an answer."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def status_of(error: ClientError) -> int:
+    """Return the HTTP status of an answer, 0 if there is none."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def require_deleted(answer: Mapping[str, Any]) -> None:
-    """A batch of deletions is answered with 200, whatever became of each key.
+    """Check each key of a batch of deletions, which is answered with status 200 in any case.
 
     Raises:
-        StorageFailureError: one that is there could not be deleted.
+        StorageFailureError: An object that exists could not be deleted.
     """
     for error in answer.get("Errors", ()):
         if error["Code"] != "NoSuchKey":  # from versitygw, where somebody else deletes the same key at once
@@ -118,11 +120,12 @@ def require_deleted(answer: Mapping[str, Any]) -> None:
 
 
 def refusal(code: str, status: int, operation: str) -> StorageFailureError:
-    """The error for an answer that was no success.
+    """Return the error for an answer that reports a failure.
 
     Args:
-        status: of HTTP; 0 where the answer to a batch says it of one key.
-        operation: as boto3 calls it, such as ``PutObject``.
+        code: The error code of the answer.
+        status: The HTTP status; 0 for one key of a batch.
+        operation: boto3's name of the operation, such as ``PutObject``.
     """
     known = _SAME.get(code, code)
     words = [str(status)] if status else []
@@ -141,14 +144,14 @@ def refusal(code: str, status: int, operation: str) -> StorageFailureError:
 
 
 def _on(action: str) -> str:
-    """What a policy must name besides."""
+    """Return the resource that a policy must name for an action."""
     if action == "s3:ListBucket":
         return " on the bucket itself (arn:aws:s3:::<bucket>)"
     return " on all keys of the namespace (arn:aws:s3:::<bucket>/<namespace>*)" if action.startswith("s3:") else ""
 
 
 def _disconnection(error: BotoCoreError) -> StorageFailureError:
-    """The error for a request that got no answer. Messages of boto3 may hold URLs with passwords: none is shown."""
+    """Return the error for a request without an answer; boto3's messages are left out, as URLs may hold passwords."""
     if isinstance(error, botocore_errors.SSLError):
         return _without_tls(error)
     if isinstance(error, botocore_errors.ProxyConnectionError):

@@ -50,10 +50,17 @@ def open_client(
     endpoint: str | None,
     region: str | None,
 ) -> Any:
-    """A client of boto3. It tries each request once: who calls it knows better what a second try would mean.
+    """Return a client of boto3 that tries each request once: its caller knows which ones to repeat.
+
+    Args:
+        service: boto3's name of the service, ``s3`` or ``sts``.
+        credentials: What signs the requests, or ``UNSIGNED``.
+        configuration: The plugin's keys.
+        endpoint: The URL of the server; ``None`` for Amazon's.
+        region: The region of the signature; ``None`` if unknown.
 
     Raises:
-        StorageConfigurationError: a key has a value that it cannot have.
+        StorageConfigurationError: A key has a wrong value.
     """
     _keep_out_of_logs()
     session = new_session()
@@ -87,7 +94,7 @@ def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
 
 
 def new_session() -> Session:
-    """A session of botocore. All share what is read from its JSON files, which takes longer than all else."""
+    """Return a session of botocore; all share what is read from its JSON files, which takes most of the time."""
     session = Session()
     session.register_component("data_loader", _loader())
     return session
@@ -109,17 +116,17 @@ class _Fixed:
 
 
 def _keep_out_of_logs() -> None:
-    """At DEBUG, botocore logs headers with session tokens. Who wants that sets the level of its logger himself."""
+    """Raise the level of botocore's logger, which logs session tokens at DEBUG, unless the user has set one."""
     logger = logging.getLogger("botocore")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
 
 
 def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | None:
-    """The URL under a key, which may be written without a scheme; ``None`` means Amazon's own.
+    """Return the URL under a key, which may be written without a scheme; ``None`` for Amazon's own.
 
     Raises:
-        StorageConfigurationError: it is no URL of a host.
+        StorageConfigurationError: It is no URL with a host.
     """
     written = (configuration.get(key) or "").strip()
     if not written:
@@ -140,7 +147,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
 
 
 def region_of(configuration: Mapping[str, str]) -> str | None:
-    """The region that is named, or that Amazon's host names; ``None`` if neither."""
+    """Return the configured region, or the one in the name of Amazon's host; ``None`` if neither exists."""
     host = urlsplit(endpoint_of(configuration) or "").hostname or ""
     named = _AMAZON.fullmatch(host)
     return configuration.get(REGION) or (named[1] if named else None)
@@ -153,7 +160,7 @@ def _addressing(configuration: Mapping[str, str]) -> str:
 
 
 def _authorities(configuration: Mapping[str, str]) -> str | None:
-    """The PEM file to trust; ``None`` means those of botocore (or of ``AWS_CA_BUNDLE``)."""
+    """Return the PEM file to trust; ``None`` for botocore's own, or that of ``AWS_CA_BUNDLE``."""
     path = configuration.get(CA_FILE)
     if path and not os.path.isfile(path):
         raise StorageConfigurationError(

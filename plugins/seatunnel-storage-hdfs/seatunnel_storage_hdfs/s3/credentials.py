@@ -29,7 +29,7 @@ DEFAULT_PROVIDERS = "TemporaryAWSCredentialsProvider, SimpleAWSCredentialsProvid
 """The keys of the configuration if it has them, else whatever boto3 finds by itself."""
 
 DEFAULT_ROLE_PROVIDERS = "SimpleAWSCredentialsProvider, EnvironmentVariableCredentialsProvider"
-"""Hadoop's, for who may take a role on."""
+"""Hadoop's default providers of the credentials that assume the role."""
 
 _PACKAGES = frozenset(
     {
@@ -60,11 +60,11 @@ class Provider:
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
-    """The credentials to sign with, or ``UNSIGNED``.
+    """Return the credentials that sign requests, or ``UNSIGNED``.
 
     Raises:
-        StorageConfigurationError: a provider is not known, or none of those that are named has credentials.
-        StorageFailureError: a provider failed.
+        StorageConfigurationError: A provider is unknown, or none of the named ones has credentials.
+        StorageFailureError: A provider failed.
     """
     _refuse_keystores(configuration)
     _refuse_parts(configuration)
@@ -116,10 +116,11 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
 
 
 def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
-    """Credentials that are handed out again before they expire; ``None`` if there are none.
+    """Return credentials that are requested again before they expire, or ``None`` if there are none.
 
     Args:
-        method: how botocore calls the origin of the credentials.
+        provide: Returns the current credentials, or ``None``.
+        method: botocore's name for the origin of the credentials.
     """
     first = provide()
     if first is None:
@@ -150,7 +151,7 @@ def _life_s(expires_at: datetime.datetime, method: str) -> float:
 
 
 def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
-    """As botocore wants it."""
+    """Return credentials in botocore's form."""
     if handed is None or handed.expires_at is None:
         raise StorageConfigurationError(
             f"{method} handed out credentials that expire, and now none that do. Let it stay with one kind"
@@ -165,7 +166,7 @@ def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
 
 
 def _simple(configuration: Mapping[str, str]) -> Credentials | None:
-    """As in Hadoop, it takes the two keys and leaves the token."""
+    """Return credentials from the two keys; as in Hadoop, a session token is ignored."""
     if configuration.get(PROVIDERS) and configuration.get(SESSION_TOKEN):
         logger.warning(
             "%s has no effect with SimpleAWSCredentialsProvider: name TemporaryAWSCredentialsProvider", SESSION_TOKEN
@@ -196,7 +197,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
-    """Asks some of boto3's own providers, by its names for them; without names, all of them."""
+    """Return a provider that asks boto3's own providers of these names; without names, all of them."""
 
     def ask(_: Mapping[str, str]) -> Credentials | None:
         chain = new_session().get_component("credential_provider")

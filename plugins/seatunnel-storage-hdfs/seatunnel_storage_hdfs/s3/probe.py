@@ -13,12 +13,13 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def probe(storage: S3Storage) -> None:
-    """Lists, puts twice, reads and deletes; warns of a bucket that keeps what is deleted. One that is only read is
-    listed and no more.
+    """Test a storage by a listing, two puts, a read and a deletion; list only if it is read-only.
+
+    Warns of a bucket that keeps deleted objects.
 
     Raises:
-        StorageAccessError: something is not allowed, is not there, or the server overwrites.
-        StorageUnavailableError: the server does not answer, or not well.
+        StorageAccessError: One of these is not allowed, the bucket does not exist, or the server overwrites.
+        StorageUnavailableError: The server does not answer, or answers with a failure.
     """
     _list(storage)
     if storage.read_only:
@@ -48,7 +49,7 @@ def _require_put_if_absent(storage: S3Storage) -> None:
 
 
 def _delete(storage: S3Storage) -> bool:
-    """Whether the bucket keeps what is deleted."""
+    """Delete the test object, and return whether the bucket keeps what is deleted."""
     objects = {"Objects": [{"Key": storage.object_key(KEY)}]}
     with sorted_out():
         answer = storage.client.delete_objects(Bucket=storage.bucket, Delete=objects)
@@ -57,7 +58,7 @@ def _delete(storage: S3Storage) -> bool:
 
 
 def _expires_old_versions(storage: S3Storage) -> bool:
-    """Whether such a rule is there already; ``False`` where that may not be read."""
+    """Return whether a rule of the bucket expires old versions; ``False`` if the rules may not be read."""
     try:
         rules = storage.client.get_bucket_lifecycle_configuration(Bucket=storage.bucket)["Rules"]
     except ClientError:

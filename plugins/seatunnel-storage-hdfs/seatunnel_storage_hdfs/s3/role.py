@@ -25,10 +25,10 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def taker(configuration: Mapping[str, str], source: Credentials) -> Callable[[], Handed]:
-    """A function that takes the role on, each time anew, as the one whom ``source`` names.
+    """Return a function that assumes the role anew at each call, with the credentials of ``source``.
 
     Raises:
-        StorageConfigurationError: a key is missing or wrong.
+        StorageConfigurationError: A key is missing or wrong.
     """
     wanted = _request(configuration)
     client = open_client(

@@ -89,7 +89,7 @@ class S3Storage(BlobStorage):
         super().close()
 
     def object_key(self, key: str) -> str:
-        """What the server calls a key below the namespace."""
+        """Return the server's name of a key below the namespace."""
         return self._folder + key
 
     def locate(self, key: str) -> str:

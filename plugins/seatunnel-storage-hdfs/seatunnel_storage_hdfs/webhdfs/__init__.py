@@ -27,15 +27,15 @@ _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 
 
 def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
-    """A storage in a folder that was seen to work.
+    """Return a storage in a folder, after a test of it.
 
-    A cluster that is not there is told of after a few tries: somebody waits for the answer. The storage itself is
-    patient, see ``FAILOVER``.
+    An unreachable cluster is reported after a few tries, because a user waits for the result. The storage itself
+    retries for longer, see ``FAILOVER``.
 
     Raises:
-        StorageConfigurationError: the cluster cannot be found in the configuration.
-        StorageAccessError: the cluster refuses.
-        StorageUnavailableError: it does not answer, is in safe mode, has no active NameNode or no DataNode.
+        StorageConfigurationError: The configuration does not describe the cluster.
+        StorageAccessError: The cluster refuses.
+        StorageUnavailableError: It does not answer, is in safe mode, has no active NameNode or no DataNode.
     """
     namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
     address, webhdfs = address_of(configuration).name, connect(configuration)
@@ -48,21 +48,21 @@ def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
 
 
 def address_of(configuration: Mapping[str, str]) -> Cluster:
-    """The cluster that a configuration names. Nothing is asked.
+    """Return the cluster that a configuration names, without a request.
 
     Raises:
-        StorageConfigurationError: it cannot be found in the configuration.
+        StorageConfigurationError: The configuration does not describe the cluster.
     """
     return cluster(configuration[DEFAULT_FS], properties(configuration))
 
 
 def connect(configuration: Mapping[str, str]) -> WebHdfs:
-    """The client of a cluster, which has asked nothing yet but for a ticket of Kerberos. Connectors have it, too.
+    """Return a client of a cluster, for storages and connectors; it has requested a Kerberos ticket at most.
 
     Raises:
-        StorageConfigurationError: the cluster cannot be found in the configuration, or a keytab does not do.
-        StorageAccessError: the KDC refuses.
-        StorageUnavailableError: no KDC answers.
+        StorageConfigurationError: The configuration does not describe the cluster, or a keytab does not work.
+        StorageAccessError: The KDC refuses.
+        StorageUnavailableError: No KDC answers.
     """
     known = properties(configuration)
     return WebHdfs(
@@ -74,7 +74,7 @@ def connect(configuration: Mapping[str, str]) -> WebHdfs:
 
 
 def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requests.Session:
-    """With a principal, Kerberos; without, a name that a cluster without security believes."""
+    """Return a session with Kerberos if a principal is configured, else with a user name, which is not verified."""
     secured = _kerberos(configuration) if any(configuration.get(key) for key in _KERBEROS) else None
     if secured is not None:
         return secured

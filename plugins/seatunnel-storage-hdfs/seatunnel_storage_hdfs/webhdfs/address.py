@@ -20,21 +20,21 @@ class Cluster:
     """A file system of HDFS."""
 
     name: str
-    """As a person writes it: ``hdfs://host:port`` or ``hdfs://nameservice``."""
+    """As it is configured: ``hdfs://host:port`` or ``hdfs://nameservice``."""
 
     urls: tuple[str, ...]
     """Of each NameNode's web server, without a path; more than one for a highly available pair."""
 
 
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
-    """The cluster that ``fs.defaultFS`` names.
+    """Return the cluster that ``fs.defaultFS`` names.
 
-    Its web addresses are, in this order: those of ``dfs.namenode.http-address`` (several are separated by ";"); those
-    that the properties have for the nameservice; the hosts of ``fs.defaultFS`` with the port that Hadoop takes when
-    nothing is said. They are https where ``dfs.http.policy`` is ``HTTPS_ONLY``.
+    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (several are separated
+    by ";"); those that the properties have for the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default
+    port. They are https if ``dfs.http.policy`` is ``HTTPS_ONLY``.
 
     Raises:
-        StorageConfigurationError: the address cannot be read, or the nameservice is not described.
+        StorageConfigurationError: The address cannot be read, or the nameservice is not described.
     """
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):
@@ -94,7 +94,7 @@ def _host(authority: str) -> str:
 
 
 def _somewhere(address: str, rpc_host: str) -> str:
-    """A server that listens on every address is found where its RPC is."""
+    """Return the address of a web server, with the host of its RPC server if it listens on every address."""
     host, colon, port = address.strip().rpartition(":")
     return f"{rpc_host}:{port}" if colon and host in _ANY_HOST and rpc_host else address.strip()
 

@@ -57,11 +57,11 @@ class WebHdfs:
         self._lost = _LostDataNodes()
 
     def create(self, path: str, body: bytes | BinaryIO) -> None:
-        """Writes a new file, and the folders above it; its bytes are on the disks of the DataNodes when this returns.
-        Those of a file object go out as they are read, from where it is.
+        """Write a new file and the folders above it, durable on the DataNodes' disks when the call returns.
 
-        Anybody may see it half written; the path is one that nobody used before. Two requests: the NameNode's answer
-        says which DataNode takes the bytes.
+        A file object is sent from its current position, as it is read. Readers may see a part of the file; the path
+        must be one that nobody used before. Takes two requests, since the NameNode's answer names the DataNode that
+        takes the bytes.
         """
         with self._sorted_out():
             answer = self._namenodes._create(
@@ -74,11 +74,11 @@ class WebHdfs:
                 raise _unwritten(written)
 
     def rename(self, source: str, target: str) -> bool:
-        """Moves a file, in one step, unless there is something at ``target``.
+        """Move a file atomically unless ``target`` exists.
 
         Returns:
-            ``False`` if there is, or if there is no ``source``: a request that was repeated, by us or on the way, may
-            meet its own success.
+            ``False`` if it does, or if ``source`` does not exist: a request that was repeated, by this client or on the
+            way, may meet its own success.
         """
         with self._sorted_out(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename cannot tell why nothing was moved, and moves into a folder that it finds at the target.
@@ -88,7 +88,7 @@ class WebHdfs:
         return done.is_set
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
-        """The bytes of a file from one place on, so many or all; ``None`` if there is none."""
+        """Return ``length`` bytes of a file, or all, from ``start`` on; ``None`` if the file does not exist."""
         wanted = {"offset": str(start), "length": str(length)} if length is not None else {}
         with self._sorted_out(), _unless(_ABSENT):
             with self._namenodes._open(path, **wanted, **self._lost.parameters()) as answer:
@@ -97,7 +97,7 @@ class WebHdfs:
         return None
 
     def status(self, path: str) -> dict[str, Any] | None:
-        """The status of a file or a folder; ``None`` if there is none."""
+        """Return the status of a file or a folder, or ``None`` if it does not exist."""
         with self._sorted_out(), _unless(_ABSENT):
             answer = self._namenodes._get_file_status(path)
             with _webhdfs(answer):
@@ -106,7 +106,7 @@ class WebHdfs:
         return None
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
-        """The file statuses of what lies in a folder, by one request; none if there is no such folder."""
+        """Return the status of everything directly in a folder, by one request; empty if the folder does not exist."""
         statuses: list[dict[str, Any]] = []
         with self._sorted_out(), _unless(_ABSENT):
             answer = self._namenodes._list_status(folder)
@@ -115,15 +115,15 @@ class WebHdfs:
         return [status for status in statuses if status["pathSuffix"]]  # a file lists itself, without a name
 
     def make_folder(self, path: str) -> None:
-        """Makes a folder and those above it; one that is there is no error."""
+        """Create a folder and those above it; an existing one is no error."""
         with self._sorted_out():
             _boolean(self._namenodes._mkdirs(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Removes a file or a folder, an empty one unless ``recursive``; an absent one is no error.
+        """Remove a file or an empty folder, or with ``recursive`` any folder; an absent one is no error.
 
         Returns:
-            Whether there was something.
+            Whether it existed.
         """
         with self._sorted_out():
             return _boolean(self._namenodes._delete(path, recursive=recursive))
@@ -147,7 +147,7 @@ class WebHdfs:
             raise self._of_all(silence(error, place), place.role == "NameNode") from root(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
-        """Of two NameNodes the error is that of the one that was asked last."""
+        """Return the error to raise after all NameNodes failed: of two, that of the one that was asked last."""
         names = self._namenodes.names
         if not of_namenode or len(names) == 1:
             return failure
@@ -171,7 +171,7 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
         return urlsplit(url).netloc in self.names
 
     def resolve(self, hdfs_path: str) -> str:
-        """The path as it is. The package would put another file's name for ``#LATEST`` in a path."""
+        """Return the path unchanged, because the package would replace ``#LATEST`` in it by another file's name."""
         return hdfs_path
 
     def _request(self, method: str, url: str, **more: Any) -> requests.Response:
@@ -209,7 +209,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Ends quietly, and not done, on one of Java's exceptions."""
+    """Yield a result that stays "not done" if one of these Java exceptions is raised inside, and suppress it."""
     done = _Done()
     try:
         yield done
@@ -221,7 +221,7 @@ def _unless(*names: str) -> Iterator[_Done]:
 
 @contextlib.contextmanager
 def _webhdfs(answer: requests.Response) -> Iterator[None]:
-    """While an answer is read: one of another shape comes from somebody else."""
+    """Raise ``NotWebHdfs`` if reading the answer fails: an answer of another form comes from another server."""
     try:
         yield
     except (ValueError, KeyError, TypeError) as cause:
@@ -239,13 +239,13 @@ class _LostDataNodes:
     _until: dict[str, float] = field(factory=dict)
 
     def add(self, place: Place) -> None:
-        """Hosts are named by address: another name tells the NameNode nothing."""
+        """Remember a failed DataNode by its address, the only name that the NameNode accepts."""
         with contextlib.suppress(OSError):
             address = socket.gethostbyname(place.address.rpartition(":")[0])
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """No DataNode was left: better one that failed than none."""
+        """Forget all failed DataNodes once no other is left, since one that failed is better than none."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the cluster's answers, and their absence, mean: which may pass, which will not, and what a person can do.
+"""The meaning of a cluster's answers, and of no answer: which failures may pass, which do not, and what to do.
 
 A message of Java ends with its first line; what follows is a stack. A message of ``requests`` is not shown at all: it
 holds the URL, and that of a DataNode holds a delegation token.
@@ -36,7 +36,7 @@ _FINAL = {
     "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be a NameNode's",
     "UnsupportedOperationException": "Check the version of the cluster: Hadoop 3 is expected",
 }
-"""By the name of Java's exception: what stays until a person changes something."""
+"""The remedy by the name of Java's exception, for failures that do not pass."""
 
 _PASSING = {
     "StandbyException": "Make one active (hdfs haadmin -getAllServiceState tells), and let the configuration name all "
@@ -64,7 +64,7 @@ class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
 
 @frozen
 class Place:
-    """Who did not answer."""
+    """A server of the cluster."""
 
     role: str
     url: str
@@ -75,12 +75,12 @@ class Place:
 
 
 def no_datanode(error: HdfsError) -> bool:
-    """Whether the NameNode had none to send us to."""
+    """Return whether the NameNode had no DataNode to redirect to."""
     return any(words in str(error) for words in _NO_DATANODE)
 
 
 def refusal(error: HdfsError) -> StorageFailureError:
-    """What a NameNode or a DataNode answered."""
+    """Return the error for an answer with which a NameNode or a DataNode refuses."""
     name = error.exception or "an error"
     said = f"{name}: {str(error).partition(chr(10))[0].rstrip(' .')}"
     if name in _FINAL:
@@ -90,7 +90,7 @@ def refusal(error: HdfsError) -> StorageFailureError:
 
 
 def silence(error: requests.RequestException, place: Place) -> StorageFailureError:
-    """What is known when nothing, or nothing sensible, was answered."""
+    """Return the error for a request without an answer, or without one of WebHDFS."""
     who = f"the {place.role} at {place.address}"
     if isinstance(error, NotWebHdfs):
         return _nonsense(error, who)
@@ -141,7 +141,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def root(error: BaseException) -> BaseException:
-    """The innermost cause: the only one whose words are sure to hold no URL."""
+    """Return the innermost cause, the only one whose message is sure to hold no URL."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:
@@ -152,6 +152,6 @@ def root(error: BaseException) -> BaseException:
 
 
 def words(error: BaseException) -> str:
-    """What an error says, without its number, and without what no terminal should get."""
+    """Return an error's message without its number and without control characters, 200 characters at most."""
     said = re.sub(r"^\[[^\]]*\] ?", "", str(error)).rstrip(" .")[:200]
     return re.sub(r"[^ -~]+", "?", said) or type(error).__name__

@@ -20,10 +20,10 @@ _MOST_EXPANSIONS = 20
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """All that is known of the cluster. A later source outweighs an earlier one: files, prefixed keys, plain keys.
+    """Return the properties of the cluster; files come first, then prefixed keys, then plain keys, and the last wins.
 
     Raises:
-        StorageConfigurationError: ``hdfs_site_path`` cannot be read as what it should be.
+        StorageConfigurationError: ``hdfs_site_path`` cannot be read as configuration of Hadoop.
     """
     found = _of_files(configuration.get(SITE_PATH) or "")
     found |= {key.removeprefix(PREFIX): value for key, value in configuration.items() if key.startswith(PREFIX)}
@@ -32,7 +32,7 @@ def properties(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_files(written: str) -> dict[str, str]:
-    """``hdfs_site_path`` is a file, or a folder such as ``/etc/hadoop/conf`` with ``core-site.xml`` beside it."""
+    """Return the properties in a file, or in a folder's ``hdfs-site.xml`` and, if it exists, ``core-site.xml``."""
     if not written:
         return {}
     path = Path(written)
@@ -57,7 +57,7 @@ def _of_file(file: Path) -> dict[str, str]:
 
 
 def _expanded(value: str, among: Mapping[str, str]) -> str:
-    """Puts in what ``${name}`` refers to. What is not known stays as it is."""
+    """Replace ``${name}`` by the property of this name; an unknown one stays as it is."""
     for _ in range(_MOST_EXPANSIONS):
         expanded = _REFERENCE.sub(lambda match: among.get(match[1], match[0]), value)
         if expanded == value:

@@ -48,7 +48,7 @@ class WebHdfsStorage(BlobStorage):
         return self._webhdfs.read(self._path(key))
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
-        """One request for a pipeline, which is seen as it was at one moment; one for each folder of a job or of all."""
+        """List a pipeline by one request, a consistent view, and a job or all jobs by one for each folder."""
         return self._files(prefix)
 
     def unfinished(self, prefix: str) -> Iterator[Blob]:
@@ -72,11 +72,11 @@ class WebHdfsStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Does once what every store will do, in files that no listing takes for ours. What is only read is listed.
+        """Do once what every store does, under names that no listing returns; list only if the storage is read-only.
 
         Raises:
-            StorageAccessError: the cluster refuses.
-            StorageUnavailableError: it does not answer, or not now.
+            StorageAccessError: The cluster refuses.
+            StorageUnavailableError: It does not answer, or is not ready.
         """
         self._attempt("use", "", self._list_it if self.read_only else self._try_everything)
 
@@ -97,7 +97,7 @@ class WebHdfsStorage(BlobStorage):
         self._webhdfs.delete(second)
 
     def _files(self, prefix: str, *, hidden: bool = False) -> Iterator[Blob]:
-        """``hidden`` shows what is unfinished too."""
+        """List the files below ``prefix``; ``hidden`` includes unfinished ones."""
         for entry in self._webhdfs.entries(self._path(prefix)):
             name = entry["pathSuffix"]
             if entry["type"] != "DIRECTORY":
