@@ -11,21 +11,15 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from attrs import field, frozen
 
-from seatunnel_core.cli.control_arguments import ControlArguments, add_control, control_arguments, job_id
+from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
+from seatunnel_core.cli.control_arguments import add_control, control_arguments, job_id
 from seatunnel_core.cli.restore_arguments import RestoreArguments, add_restore, restore_arguments
+from seatunnel_core.cli.subcommands import SUBCOMMANDS
 from seatunnel_core.config.master import no_master
 from seatunnel_core.errors import UsageError
-
-SUBCOMMANDS = {
-    "checkpoints": "look into checkpoint storages: list, show, diff, verify, export, copy, gc",
-    "help": "tell what a source, transform or sink does, with its options, or what the code of an error means",
-    "init": "write a configuration, a first job and bin/seatunnel.sh into a folder",
-    "plugins": "list the storages, sources, transforms and sinks that are installed",
-}
 
 _NO_SERVER = "a job runs in the process that you start (-m local), and there is no server to give it to"
 _LATER = {
@@ -42,7 +36,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 @frozen(kw_only=True)
-class RunArguments:
+class RunArguments(Command):
     """The arguments of ``seatunnel --config …``."""
 
     config: Path
@@ -77,9 +71,22 @@ class RunArguments:
     typed: tuple[str, ...] = field(repr=False)
     """The arguments as they were typed, for the command that resumes the job."""
 
+    def execute(self, *, last: bool) -> int:
+        if self.background:
+            from seatunnel_core.cli.background import run_in_background
+
+            return run_in_background(self)
+        if self.check:
+            from seatunnel_core.cli.check import check
+
+            return check(self)
+        from seatunnel_core.cli.run import run
+
+        return run(self, last=last)
+
 
 @frozen(kw_only=True)
-class ShadeArguments:
+class ShadeArguments(Command):
     """The arguments of ``seatunnel --encrypt --config …``, or ``--decrypt``."""
 
     config: Path
@@ -89,57 +96,14 @@ class ShadeArguments:
     encrypt: bool
     """Otherwise decrypt."""
 
+    def execute(self, *, last: bool) -> int:
+        from seatunnel_core.cli.shade import shade
 
-@frozen(kw_only=True)
-class InitArguments:
-    """The arguments of ``seatunnel init DIR``."""
-
-    folder: Path
-
-
-@frozen(kw_only=True)
-class PluginsArguments:
-    """The arguments of ``seatunnel plugins``: none."""
+        shade(self)
+        return DONE
 
 
-@frozen(kw_only=True)
-class HelpArguments:
-    """The arguments of ``seatunnel help``: ``[source|transform|sink] [NAME]``, ``CODE`` or ``--json-schema``."""
-
-    kind: str | None
-    name: str | None
-    """Of a plugin, or an error's code; ``None`` lists what there is."""
-
-    json_schema: bool
-
-
-@frozen(kw_only=True)
-class CheckpointsCommand:
-    """The unparsed arguments of ``seatunnel checkpoints VERB …``."""
-
-    argv: tuple[str, ...] = field(repr=False)
-    """The arguments after ``checkpoints``, for ``parse_checkpoints``, which imports more; may hold secrets."""
-
-
-Arguments = (
-    RunArguments
-    | ControlArguments
-    | ShadeArguments
-    | InitArguments
-    | PluginsArguments
-    | HelpArguments
-    | CheckpointsCommand
-)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Raises instead of leaving, so that one place decides about exit codes."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
-
-
-def parse(argv: Sequence[str], version: str) -> Arguments:
+def parse(argv: Sequence[str], version: str) -> Command:
     """Parse the command line.
 
     Raises:
@@ -147,7 +111,7 @@ def parse(argv: Sequence[str], version: str) -> Arguments:
         SystemExit: With code 0, after ``--help`` or ``--version`` printed their text.
     """
     if argv and argv[0] in SUBCOMMANDS:
-        return _parse_subcommand(argv[0], argv[1:])
+        return _parse_subcommand(SUBCOMMANDS[argv[0]], argv[1:])
     _refuse_what_comes_later(argv)
     parser = _run_parser(version)
     if not argv:
@@ -159,9 +123,17 @@ def parse(argv: Sequence[str], version: str) -> Arguments:
     if unknown:
         raise UsageError(_unknown(unknown[0], parser))
     restoring = restore_arguments(values)
-    control = control_arguments(values)
-    if control is not None:
-        return control
+    return control_arguments(values) or _of_job_file(values, restoring, tuple(argv))
+
+
+def _parse_subcommand(subcommand: Subcommand, argv: Sequence[str]) -> Command:
+    parser = Parser(
+        prog=f"seatunnel {subcommand.name}", description=f"{subcommand.summary.capitalize()}.", allow_abbrev=False
+    )
+    return subcommand.parse(parser, argv)
+
+
+def _of_job_file(values: argparse.Namespace, restoring: RestoreArguments, typed: tuple[str, ...]) -> Command:
     if values.config is None:
         raise UsageError("No job file: write --config FILE. See: seatunnel --help")
     _refuse_background_of_nothing(values)
@@ -183,13 +155,31 @@ def parse(argv: Sequence[str], version: str) -> Arguments:
         log_level=values.log_level or ("INFO" if values.log_format == "json" else "WARNING"),
         log_format=values.log_format,
         jvm_options=" ".join(values.jvm_option),
-        typed=tuple(argv),
+        typed=typed,
     )
 
 
-def _run_parser(version: str) -> _Parser:
-    commands = "\n".join(f"  {name:<22}{text}" for name, text in SUBCOMMANDS.items())
-    parser = _Parser(
+def _refuse_background_of_nothing(values: argparse.Namespace) -> None:
+    for flag in ("check", "encrypt", "decrypt"):
+        if getattr(values, "async") and getattr(values, flag):
+            raise UsageError(f"--async leaves a job that runs to the background, and --{flag} runs none: leave one out")
+
+
+def _run_parser(version: str) -> Parser:
+    parser = _empty_parser()
+    _add_job(parser)
+    add_restore(parser)
+    _add_where(parser)
+    add_control(parser)
+    _add_instead(parser)
+    _add_engine(parser)
+    parser.add_argument("--version", action="version", version=f"seatunnel-core {version}")
+    return parser
+
+
+def _empty_parser() -> Parser:
+    commands = "\n".join(f"  {each.name:<22}{each.summary}" for each in SUBCOMMANDS.values())
+    return Parser(
         prog="seatunnel",
         usage="\n       ".join(
             (
@@ -208,6 +198,9 @@ def _run_parser(version: str) -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def _add_job(parser: Parser) -> None:
     add = parser.add_argument
     add("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
     add("-i", "--variable", metavar="NAME=VALUE", action="append", default=[], type=_variable, help="replaces ${NAME}")
@@ -216,17 +209,20 @@ def _run_parser(version: str) -> _Parser:
     of_job = partial(which.add_argument, metavar="ID", type=job_id)
     of_job("--set-job-id", help="start the job under this id, which must be new")
     of_job("-r", "--restore", help="go on with this job where it stopped or was killed")
-    add_restore(parser)
+
+
+def _add_where(parser: Parser) -> None:
     for flags in (("-m", "--master"), ("-e", "--deploy-mode")):
-        add(*flags, dest="master", metavar="WHERE", type=_master, help=_MASTER_HELP[flags[0]])
+        parser.add_argument(*flags, dest="master", metavar="WHERE", type=_master, help=_MASTER_HELP[flags[0]])
     ending = parser.add_mutually_exclusive_group()
     ending.add_argument("--async", action="store_true", help="leave the job to a process in the background")
     ending.add_argument("-cj", "--close-job", action="store_true", help="the job ends with this command, as it always "
                         "does without --async")  # fmt: skip
-    add("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
-    add_control(parser)
-    instead = parser.add_mutually_exclusive_group()
-    flag = partial(instead.add_argument, action="store_true")
+    parser.add_argument("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
+
+
+def _add_instead(parser: Parser) -> None:
+    flag = partial(parser.add_mutually_exclusive_group().add_argument, action="store_true")
     flag(
         "-d",
         "--check",
@@ -235,58 +231,19 @@ def _run_parser(version: str) -> _Parser:
     )
     flag("--encrypt", help="print the job file with its secrets encrypted, as shade.identifier in its env says")
     flag("--decrypt", help="print the job file with its secrets in the clear")
+
+
+def _add_engine(parser: Parser) -> None:
+    add = parser.add_argument
     add("--strict", action="store_true", help="unknown keys in connectors' blocks are errors, not warnings")
     add("--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found")
     add("--log-level", metavar="LEVEL", type=_log_level, help=", ".join(LOG_LEVELS))
     add("--log-format", choices=("text", "json"), default="text", help="json: one object per line, for machines")
     add("-D", dest="jvm_option", metavar="JvmOption=…", action="append", default=[], type=_jvm_option,
         help='options of Spark\'s driver: -DJvmOption="-Xmx4G"')  # fmt: skip
-    add("--version", action="version", version=f"seatunnel-core {version}")
-    return parser
-
-
-def _refuse_background_of_nothing(values: argparse.Namespace) -> None:
-    for flag in ("check", "encrypt", "decrypt"):
-        if getattr(values, "async") and getattr(values, flag):
-            raise UsageError(f"--async leaves a job that runs to the background, and --{flag} runs none: leave one out")
 
 
 _MASTER_HELP = {"-m": "local (all cores), local[N] or spark://HOST:PORT", "-e": "the same as --master"}
-
-
-def _parse_subcommand(name: str, argv: Sequence[str]) -> Arguments:
-    if name == "checkpoints":
-        return CheckpointsCommand(argv=tuple(argv))
-    parser = _Parser(prog=f"seatunnel {name}", description=SUBCOMMANDS[name].capitalize() + ".", allow_abbrev=False)
-    if name == "plugins":
-        parser.parse_args(argv)
-        return PluginsArguments()
-    if name == "help":
-        return _help_arguments(parser, argv)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="is made when it is not there; nothing is overwritten")
-    return InitArguments(folder=parser.parse_args(argv).folder)
-
-
-_KINDS = ("source", "transform", "sink")
-
-
-def _help_arguments(parser: _Parser, argv: Sequence[str]) -> HelpArguments:
-    parser.usage = (
-        "seatunnel help [source|transform|sink] [NAME]\n       seatunnel help CODE\n       seatunnel help --json-schema"
-    )
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="NAME",
-        help="of a source, transform or sink, or the code of an error; without, a list",
-    )
-    parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
-    values = parser.parse_args(argv)
-    words: list[str] = values.words
-    kind = words.pop(0).lower() if words and words[0].lower() in _KINDS else None
-    if len(words) > 1 or (values.json_schema and values.words):
-        parser.error(f"one name is told about at a time, not {' '.join(argv)!r}")
-    return HelpArguments(kind=kind, name=words[0] if words else None, json_schema=values.json_schema)
 
 
 def _refuse_what_comes_later(argv: Sequence[str]) -> None:
@@ -306,7 +263,9 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
         return f"{argument} is a file and no command: to run it as a job, write seatunnel -c {shlex.quote(argument)}"
     if argument in _RUN:
         return f"There is no command {argument!r}: a job is run with seatunnel -c FILE. See: seatunnel --help"
-    words = {each.removeprefix("--"): each for each in known if each.startswith("--")} | {s: s for s in SUBCOMMANDS}
+    words = {each.removeprefix("--"): each for each in known if each.startswith("--")} | {
+        name: name for name in SUBCOMMANDS
+    }
     return f"Unknown command {argument!r}{_did_you_mean(argument, words)} See: seatunnel --help"
 
 

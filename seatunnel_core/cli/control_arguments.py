@@ -6,6 +6,7 @@ from functools import partial
 
 from attrs import frozen
 
+from seatunnel_core.cli.command import DONE, Command
 from seatunnel_core.errors import UsageError
 
 
@@ -19,7 +20,7 @@ class ControlVerb(enum.Enum):
 
 
 @frozen(kw_only=True)
-class ControlArguments:
+class ControlArguments(Command):
     """The arguments of ``seatunnel --list``, ``--savepoint ID`` and the others that ask running jobs."""
 
     verb: ControlVerb
@@ -31,6 +32,12 @@ class ControlArguments:
     drain: bool
     at_once: bool
     open_metrics: bool
+
+    def execute(self, *, last: bool) -> int:
+        from seatunnel_core.cli.control import control
+
+        control(self)
+        return DONE
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:

@@ -16,23 +16,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from seatunnel_core.cli.arguments import (
-    CheckpointsCommand,
-    HelpArguments,
-    InitArguments,
-    PluginsArguments,
-    RunArguments,
-    ShadeArguments,
-    parse,
-)
-from seatunnel_core.cli.control_arguments import ControlArguments
+from seatunnel_core.cli.arguments import parse
+from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE
 from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.errors import SeaTunnelError, UsageError
-
-DONE = 0
-FAILED = 1
-WRONG_USAGE = 2
-STOPPED = 130
 
 _GARBAGE = (20_000, 20, 20)
 """After how many new objects Python looks for garbage among the young ones, and how often among older ones. A job of
@@ -75,55 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: Sequence[str], *, last: bool) -> int:
-    arguments = parse(argv, version="" if "--version" not in argv else _version())
-    match arguments:
-        case InitArguments():
-            from seatunnel_core.cli.init import init
-
-            init(arguments.folder)
-            return DONE
-        case PluginsArguments():
-            from seatunnel_core.cli.help.plugins import list_plugins
-
-            return DONE if list_plugins() else FAILED
-        case HelpArguments(json_schema=True):
-            import json
-
-            from seatunnel_core.cli.help.job_schema import job_schema
-
-            print(json.dumps(job_schema(), indent=1, ensure_ascii=False))
-            return DONE
-        case HelpArguments():
-            from seatunnel_core.cli.help.plugin import print_help
-
-            return DONE if print_help(arguments.kind, arguments.name) else FAILED
-        case CheckpointsCommand():
-            from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
-            from seatunnel_core.cli.checkpoints.command import checkpoints
-
-            return checkpoints(parse_checkpoints(arguments.argv))
-        case ControlArguments():
-            from seatunnel_core.cli.control import control
-
-            control(arguments)
-            return DONE
-        case ShadeArguments():
-            from seatunnel_core.cli.shade import shade
-
-            shade(arguments)
-            return DONE
-        case RunArguments(background=True):
-            from seatunnel_core.cli.background import run_in_background
-
-            return run_in_background(arguments)
-        case RunArguments(check=True):
-            from seatunnel_core.cli.check import check
-
-            return check(arguments)
-        case RunArguments():
-            from seatunnel_core.cli.run import run
-
-            return run(arguments, last=last)
+    return parse(argv, version="" if "--version" not in argv else _version()).execute(last=last)
 
 
 def _version() -> str:

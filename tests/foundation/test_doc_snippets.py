@@ -18,8 +18,9 @@ import pytest
 import yaml
 from seatunnel_storage_mapstore import map_config
 
-from seatunnel_core.cli.arguments import CheckpointsCommand, parse
+from seatunnel_core.cli.arguments import parse
 from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
+from seatunnel_core.cli.checkpoints.subcommand import CheckpointsCommand
 from seatunnel_core.config import file
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.problem import Problems

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.cli.arguments import SUBCOMMANDS
 from seatunnel_core.cli.init import init
+from seatunnel_core.cli.subcommands import SUBCOMMANDS
 from seatunnel_core.config.job_file import load_job
 from tests.figures import Figure
 from tests.foundation.clone import ROOT, clone

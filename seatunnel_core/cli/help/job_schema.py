@@ -4,6 +4,7 @@ Editors complete and check JSON and YAML with it. It is as strict as ``--check -
 lead nowhere, types of columns and whatever options say to each other are told by ``--check`` alone.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,11 @@ from seatunnel_core.transforms.tables import with_tables
 
 _FREE_IN_ENV = ("spark", "flink", "execution")
 """Blocks of ``env`` that hold what other programs understand."""
+
+
+def print_job_schema() -> None:
+    """Print the JSON Schema of job files."""
+    print(json.dumps(job_schema(), indent=1, ensure_ascii=False))
 
 
 def job_schema() -> dict[str, Any]:

@@ -1,0 +1,32 @@
+"""The subcommand ``seatunnel checkpoints``, whose arguments are parsed when it is executed."""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+
+from seatunnel_core.cli.command import Command, Parser, Subcommand
+
+
+@frozen(kw_only=True)
+class CheckpointsCommand(Command):
+    """The unparsed arguments of ``seatunnel checkpoints VERB …``."""
+
+    argv: tuple[str, ...] = field(repr=False)
+    """For ``parse_checkpoints``, which imports the inspector; may hold secrets."""
+
+    def execute(self, *, last: bool) -> int:
+        from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
+        from seatunnel_core.cli.checkpoints.command import checkpoints
+
+        return checkpoints(parse_checkpoints(self.argv))
+
+
+def _parse(_parser: Parser, argv: Sequence[str]) -> CheckpointsCommand:
+    return CheckpointsCommand(argv=tuple(argv))
+
+
+CHECKPOINTS = Subcommand(
+    name="checkpoints",
+    summary="look into checkpoint storages: list, show, diff, verify, export, copy, gc",
+    parse=_parse,
+)

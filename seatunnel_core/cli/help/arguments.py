@@ -1,0 +1,76 @@
+"""The arguments of ``seatunnel help`` and ``seatunnel plugins``."""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from seatunnel_core.cli.command import DONE, FAILED, Command, Parser, Subcommand
+
+_KINDS = ("source", "transform", "sink")
+
+
+@frozen(kw_only=True)
+class PluginsArguments(Command):
+    """The arguments of ``seatunnel plugins``: none."""
+
+    def execute(self, *, last: bool) -> int:
+        from seatunnel_core.cli.help.plugins import list_plugins
+
+        return DONE if list_plugins() else FAILED
+
+
+@frozen(kw_only=True)
+class HelpArguments(Command):
+    """The arguments of ``seatunnel help``: ``[source|transform|sink] [NAME]``, ``CODE`` or ``--json-schema``."""
+
+    kind: str | None
+    name: str | None
+    """Of a plugin, or an error's code; ``None`` lists what there is."""
+
+    json_schema: bool
+
+    def execute(self, *, last: bool) -> int:
+        if self.json_schema:
+            from seatunnel_core.cli.help.job_schema import print_job_schema
+
+            print_job_schema()
+            return DONE
+        from seatunnel_core.cli.help.plugin import print_help
+
+        return DONE if print_help(self.kind, self.name) else FAILED
+
+
+def _parse_plugins(parser: Parser, argv: Sequence[str]) -> PluginsArguments:
+    parser.parse_args(argv)
+    return PluginsArguments()
+
+
+def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
+    parser.usage = (
+        "seatunnel help [source|transform|sink] [NAME]\n       seatunnel help CODE\n       seatunnel help --json-schema"
+    )
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="NAME",
+        help="of a source, transform or sink, or the code of an error; without, a list",
+    )
+    parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
+    values = parser.parse_args(argv)
+    words: list[str] = values.words
+    kind = words.pop(0).lower() if words and words[0].lower() in _KINDS else None
+    if len(words) > 1 or (values.json_schema and values.words):
+        parser.error(f"one name is told about at a time, not {' '.join(argv)!r}")
+    return HelpArguments(kind=kind, name=words[0] if words else None, json_schema=values.json_schema)
+
+
+HELP = Subcommand(
+    name="help",
+    summary="tell what a source, transform or sink does, with its options, or what the code of an error means",
+    parse=_parse_help,
+)
+PLUGINS = Subcommand(
+    name="plugins",
+    summary="list the storages, sources, transforms and sinks that are installed",
+    parse=_parse_plugins,
+)

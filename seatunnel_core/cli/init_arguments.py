@@ -1,0 +1,31 @@
+"""The arguments of ``seatunnel init``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
+
+
+@frozen(kw_only=True)
+class InitArguments(Command):
+    """The arguments of ``seatunnel init DIR``."""
+
+    folder: Path
+
+    def execute(self, *, last: bool) -> int:
+        from seatunnel_core.cli.init import init
+
+        init(self.folder)
+        return DONE
+
+
+def _parse(parser: Parser, argv: Sequence[str]) -> InitArguments:
+    parser.add_argument("folder", metavar="DIR", type=Path, help="is made when it is not there; nothing is overwritten")
+    return InitArguments(folder=parser.parse_args(argv).folder)
+
+
+INIT = Subcommand(
+    name="init", summary="write a configuration, a first job and bin/seatunnel.sh into a folder", parse=_parse
+)

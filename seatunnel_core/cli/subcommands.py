@@ -1,0 +1,10 @@
+"""The subcommands of ``seatunnel``, by name, in the order of ``seatunnel --help``."""
+
+from collections.abc import Mapping
+
+from seatunnel_core.cli.checkpoints.subcommand import CHECKPOINTS
+from seatunnel_core.cli.command import Subcommand
+from seatunnel_core.cli.help.arguments import HELP, PLUGINS
+from seatunnel_core.cli.init_arguments import INIT
+
+SUBCOMMANDS: Mapping[str, Subcommand] = {each.name: each for each in (CHECKPOINTS, HELP, INIT, PLUGINS)}
