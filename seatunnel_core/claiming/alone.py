@@ -6,7 +6,7 @@ from os import getpid
 from seatunnel_core import stored
 from seatunnel_core.control import client
 from seatunnel_core.errors import SeaTunnelError, UsageError
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.reference import title
 from seatunnel_storage_api.storage import CheckpointStorage
 
 

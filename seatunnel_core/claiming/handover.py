@@ -21,7 +21,7 @@ from seatunnel_core.connectors.sink import FrameSink
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.archive import ENDING
 from seatunnel_core.inspector.content import attachments_of
-from seatunnel_core.inspector.place import Place, title
+from seatunnel_core.inspector.reference import StorageReference, title
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import SavepointName
 from seatunnel_core.job.savepoint import JobSavepoint
@@ -73,18 +73,18 @@ def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterato
     if begin_with.storage is None:
         yield storage
     else:
-        with _opened(Place(storage=begin_with.storage)) as opened:
+        with _opened(StorageReference(storage=begin_with.storage)) as opened:
             yield opened
 
 
-def _opened(place: Place) -> CheckpointStorage:
+def _opened(reference: StorageReference) -> CheckpointStorage:
     """To mark the old job as moved, where that may be written."""
-    if (place.storage or "").endswith(ENDING):
-        return place.open()
+    if (reference.storage or "").endswith(ENDING):
+        return reference.open()
     try:
-        return place.open(to_remove=True)
+        return reference.open(to_remove=True)
     except StorageAccessError:
-        return place.open()
+        return reference.open()
 
 
 class _Moving:

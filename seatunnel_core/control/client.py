@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.control.place import control_folder, sockets
+from seatunnel_core.control.sockets import control_folder, sockets
 from seatunnel_core.errors import StoredValueError, UsageError
 
 _CONNECT_S = 5

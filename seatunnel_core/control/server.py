@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_core import stored
-from seatunnel_core.control.place import control_folder, socket_of
+from seatunnel_core.control.sockets import control_folder, socket_of
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 
 LONGEST_REQUEST = 64 * 1024

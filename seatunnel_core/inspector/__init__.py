@@ -4,7 +4,7 @@
 
     from seatunnel_core import inspector
 
-    with inspector.Place(storage="config/seatunnel.yaml").open() as storage:
+    with inspector.StorageReference(storage="config/seatunnel.yaml").open() as storage:
         for job in inspector.survey(storage):
             print(job.job_id, job.state.value, len(job.checkpoints), inspector.verify(storage, [job]).sound)
 
@@ -18,9 +18,10 @@ from seatunnel_core.inspector.content import CheckpointContent, Part, VertexCont
 from seatunnel_core.inspector.copy import Copied, copy_job, seems_to_run
 from seatunnel_core.inspector.diff import Change, changes
 from seatunnel_core.inspector.garbage import Findings, Garbage, find_garbage, remove
-from seatunnel_core.inspector.place import Place
+from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey, survey_job
 from seatunnel_core.inspector.verify import Damage, Verdict, Verification, verify
+from seatunnel_core.moved import renamed
 
 __all__ = [
     "ArchiveStorage",
@@ -35,7 +36,7 @@ __all__ = [
     "JobSurvey",
     "Part",
     "PipelineSurvey",
-    "Place",
+    "StorageReference",
     "Verdict",
     "Verification",
     "VertexContent",
@@ -50,3 +51,5 @@ __all__ = [
     "survey_job",
     "verify",
 ]
+
+__getattr__ = renamed(__name__, {"Place": "StorageReference"})

@@ -14,7 +14,7 @@ from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.errors import CopyError, UsageError
 from seatunnel_core.inspector.content import attachments_of
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.reference import title
 from seatunnel_core.inspector.survey import JobState, JobSurvey, PipelineSurvey, survey_job
 from seatunnel_storage_api.errors import (
     AttachmentNotFoundError,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from seatunnel_core.inspector.archive import ArchiveStorage
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.reference import title
 from seatunnel_core.inspector.survey import inventory_of
 from seatunnel_core.quantity import pick
 from seatunnel_storage_api import layout

@@ -18,7 +18,7 @@ from seatunnel_core.config.job_file import RawJob
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.server import ControlServer
 from seatunnel_core.errors import UsageError
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.reference import title
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.job.savepoint import JobSavepoint

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 from seatunnel_core import stored
 from seatunnel_core.control.cluster import ClusterClient
-from seatunnel_core.control.place import control_folder
 from seatunnel_core.control.signing import SECRET_FILE
+from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node import run_node
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.checkpoint.state import codec
-from seatunnel_core.inspector.place import Place
+from seatunnel_core.inspector.reference import StorageReference
 from tests.runtime.command import Command
 
 STORED = Path(__file__).parent / "stored_before"
@@ -27,7 +27,7 @@ sink { LocalFile { plugin_input = ids, path = "%s/out", file_format_type = json 
 
 def test_each_checkpoint_is_read_and_would_be_written_as_it_is(tmp_path: Path) -> None:
     shutil.copytree(STORED, tmp_path / "state")
-    with Place(storage=f"{tmp_path}/state/").open() as storage:
+    with StorageReference(storage=f"{tmp_path}/state/").open() as storage:
         states = [stored.states for stored in storage.get_all_checkpoints("nightly", 1)]
     assert len(states) == 3
     assert [codec.encode(codec.decode(state)) for state in states] == states

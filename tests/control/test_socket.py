@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from seatunnel_core.control import client
-from seatunnel_core.control.place import control_folder, socket_of, sockets
 from seatunnel_core.control.server import ControlServer, answer
+from seatunnel_core.control.sockets import control_folder, socket_of, sockets
 from seatunnel_core.errors import PlatformError, UsageError
 
 JOB = "a-job"

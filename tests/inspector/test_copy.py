@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.errors import UsageError
-from seatunnel_core.inspector import ArchiveStorage, Copied, CopyError, Place, copy_job, seems_to_run, survey, verify
+from seatunnel_core.inspector import (
+    ArchiveStorage,
+    Copied,
+    CopyError,
+    StorageReference,
+    copy_job,
+    seems_to_run,
+    survey,
+    verify,
+)
 from seatunnel_core.inspector.survey import survey_job
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError, StorageUnavailableError
@@ -18,7 +27,7 @@ from tests.inspector.made import JOB, Made, everything, local
 
 @pytest.fixture
 def destination(tmp_path: Path) -> Iterator[BlobStorage]:
-    with Place(storage=f"{tmp_path}/copy/").open(to_write=True) as storage:
+    with StorageReference(storage=f"{tmp_path}/copy/").open(to_write=True) as storage:
         assert isinstance(storage, BlobStorage)
         yield storage
 
@@ -49,7 +58,7 @@ def test_epochs_ids_bases_and_bytes_are_kept_and_void_ones_stay_behind(made: Mad
 
 
 def test_nothing_is_pruned_whatever_the_destination_retains(made: Made, tmp_path: Path) -> None:
-    place = Place(storage="hdfs", properties={"namespace": f"{tmp_path}/one/", "max-retained": "1"})
+    place = StorageReference(storage="hdfs", properties={"namespace": f"{tmp_path}/one/", "max-retained": "1"})
     with place.open(to_write=True) as storage:
         assert copy_job(made.storage, storage, JOB).checkpoints == 5
         assert len(storage.list_checkpoints(JOB, 1)) == 5
@@ -305,7 +314,7 @@ def test_a_damaged_archive_is_damage(made: Made, tmp_path: Path) -> None:
 
 def test_an_archive_takes_no_properties() -> None:
     with pytest.raises(UsageError, match="no properties"):
-        Place(storage="a.zip", namespace="/b/").open()
+        StorageReference(storage="a.zip", namespace="/b/").open()
 
 
 def test_between_two_kinds_of_storage(made: Made, tmp_path: Path) -> None:

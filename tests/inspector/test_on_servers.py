@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.cli.main import main
-from seatunnel_core.inspector import Place, find_garbage, remove, survey, survey_job, verify
+from seatunnel_core.inspector import StorageReference, find_garbage, remove, survey, survey_job, verify
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
 from tests.inspector.made import JOB, Made
@@ -42,7 +42,7 @@ def on_s3(server: S3Server, tmp_path: Path) -> Path:
 
 
 def latest(place: str) -> object:
-    with Place(storage=place).open() as storage:
+    with StorageReference(storage=place).open() as storage:
         assert verify(storage, survey(storage)).sound
         return storage.get_latest_checkpoints(JOB), storage.get_manifest(JOB)
 
@@ -69,7 +69,7 @@ def test_by_way_of_a_map(made: Made, tmp_path: Path) -> None:
 def test_a_bucket_is_looked_after(made: Made, on_s3: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A void checkpoint goes, a damaged object is found, and where one is nothing goes any more."""
     main(["checkpoints", "copy", "--from", made.storage.namespace, "--to", str(on_s3)])
-    with Place(storage=str(on_s3), properties={"max-retained": "99"}).open(to_remove=True) as storage:
+    with StorageReference(storage=str(on_s3), properties={"max-retained": "99"}).open(to_remove=True) as storage:
         assert isinstance(storage, BlobStorage)
         on_bucket = Made(storage=storage, target=made.target, attachments=made.attachments)
         on_bucket.store(200_000, 7, base=(100_000, 2))
@@ -88,7 +88,7 @@ def test_a_bucket_is_looked_after(made: Made, on_s3: Path, capsys: pytest.Captur
     assert "The newest that can is 200000-6" in capsys.readouterr().out
     assert main(["checkpoints", "gc", "--from", str(on_s3), "--older-than", "0"]) == 1
     assert "nothing of job job-1 is removed" in capsys.readouterr().out
-    with Place(storage=str(on_s3)).open() as storage:
+    with StorageReference(storage=str(on_s3)).open() as storage:
         assert survey_job(storage, JOB).pipeline(1).latest is not None
         assert not storage.get_checkpoint(JOB, 1, 7), CheckpointRef(200_000, 7)
 

@@ -36,15 +36,15 @@ def test_a_job_that_was_moved_goes_on_where_it_was_moved_to(killed: Command) -> 
     folder = killed.folder
     archive = folder / "move.zip"
     with (
-        inspector.Place(storage=f"{folder}/state/").open(to_remove=True) as old,
+        inspector.StorageReference(storage=f"{folder}/state/").open(to_remove=True) as old,
         inspector.ArchiveStorage.create(archive) as packed,
     ):
         inspector.remove(old, inspector.find_garbage(old, inspector.survey(old), older_than_s=0).garbage)
         inspector.copy_job(old, packed, killed.job_id)
         packed.publish()
     (folder / "state").rename(folder / "gone")
-    new = inspector.Place(storage=f"{folder}/moved/")
-    with inspector.Place(storage=str(archive)).open() as packed, new.open(to_write=True) as storage:
+    new = inspector.StorageReference(storage=f"{folder}/moved/")
+    with inspector.StorageReference(storage=str(archive)).open() as packed, new.open(to_write=True) as storage:
         inspector.copy_job(packed, storage, killed.job_id)
     engine_file = folder / "seatunnel.yaml"
     engine_file.write_text(engine_file.read_text().replace(f"{folder}/state/", f"{folder}/moved/"))
@@ -56,7 +56,7 @@ def test_a_job_that_was_moved_goes_on_where_it_was_moved_to(killed: Command) -> 
     the_late_file_of_an_old_executor_is_collected(killed, new)
 
 
-def the_late_file_of_an_old_executor_is_collected(killed: Command, place: inspector.Place) -> None:
+def the_late_file_of_an_old_executor_is_collected(killed: Command, place: inspector.StorageReference) -> None:
     late = Path(staging_folder(str(killed.folder / "out" / "flights"), killed.job_id, 1, 100_000), "late")
     late = late.with_name(f"{killed.job_id}-p1-s0-o0-e100000-u9-a1-9-0.parquet")
     late.parent.mkdir(parents=True)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_core import inspector
 from seatunnel_core.errors import UsageError
-from seatunnel_core.inspector import JobState, Place, survey, survey_job
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector import JobState, StorageReference, survey, survey_job
+from seatunnel_core.inspector.reference import title
 from seatunnel_core.inspector.survey import inventory_of
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.state import CheckpointRef
@@ -110,11 +111,11 @@ def engine_file(folder: Path, namespace: Path) -> Path:
 def test_a_storage_may_be_named_in_several_ways(made: Made, tmp_path: Path, form: str) -> None:
     namespace = Path(made.storage.namespace)
     places = {
-        "file": Place(storage=str(engine_file(tmp_path, namespace))),
-        "named file": Place(engine_file=engine_file(tmp_path, namespace)),
-        "folder": Place(storage=str(namespace)),
-        "type": Place(storage="hdfs", properties={"storage.type": "local", "namespace": f"{namespace}/"}),
-        "namespace": Place(engine_file=engine_file(tmp_path, tmp_path / "other"), namespace=f"{namespace}/"),
+        "file": StorageReference(storage=str(engine_file(tmp_path, namespace))),
+        "named file": StorageReference(engine_file=engine_file(tmp_path, namespace)),
+        "folder": StorageReference(storage=str(namespace)),
+        "type": StorageReference(storage="hdfs", properties={"storage.type": "local", "namespace": f"{namespace}/"}),
+        "namespace": StorageReference(engine_file=engine_file(tmp_path, tmp_path / "other"), namespace=f"{namespace}/"),
     }
     with places[form].open() as storage:
         assert title(storage) == f"{namespace}/ (hdfs on local files)"
@@ -123,9 +124,16 @@ def test_a_storage_may_be_named_in_several_ways(made: Made, tmp_path: Path, form
 
 def test_a_folder_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
-        Place(storage=f"{tmp_path}/typo/").open()
+        StorageReference(storage=f"{tmp_path}/typo/").open()
     assert not (tmp_path / "typo").exists()
 
 
 def test_what_a_place_is_told_is_not_shown() -> None:
-    assert "hunter2" not in repr(Place(storage="hdfs", properties={"fs.s3a.secret.key": "hunter2"}))
+    assert "hunter2" not in repr(StorageReference(storage="hdfs", properties={"fs.s3a.secret.key": "hunter2"}))
+
+
+def test_the_name_of_the_version_before_works_and_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="Place is StorageReference now; the old name goes with the next ver"):
+        assert inspector.Place is StorageReference  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'Palace'"):
+        inspector.Palace  # type: ignore[attr-defined]  # noqa: B018

@@ -9,7 +9,7 @@ from typing import NoReturn
 from attrs import field, frozen
 
 from seatunnel_core.errors import UsageError
-from seatunnel_core.inspector.place import Place
+from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_storage_api.state import CheckpointRef
 
 VERBS = {
@@ -49,7 +49,7 @@ class CheckpointsArguments:
     """The arguments of ``seatunnel checkpoints VERB …``."""
 
     verb: str
-    place: Place
+    storage: StorageReference
     jobs: tuple[str, ...] = ()
     """Empty: all of them."""
 
@@ -57,7 +57,7 @@ class CheckpointsArguments:
     refs: tuple[CheckpointRef | int, ...] = ()
     """``EPOCH-ID``, or an id alone."""
 
-    destination: Place | None = None
+    destination: StorageReference | None = None
     dry_run: bool = False
     ended_jobs: bool = False
     older_than_s: float = 86_400
@@ -94,7 +94,7 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
     values = _verb_parser(verb).parse_args(argv[1:])
     return CheckpointsArguments(
         verb=verb,
-        place=_place(values),
+        storage=_storage(values),
         jobs=tuple(getattr(values, "jobs", None) or ([values.job] if hasattr(values, "job") else [])),
         pipeline=getattr(values, "pipeline", None),
         refs=tuple(getattr(values, "refs", ())),
@@ -188,10 +188,10 @@ _OWN: dict[str, Callable[[_Parser], None]] = {
 }
 
 
-def _place(values: argparse.Namespace) -> Place:
+def _storage(values: argparse.Namespace) -> StorageReference:
     if len(getattr(values, "refs", ())) > getattr(values, "most_refs", 2):
         raise UsageError(f"Too many checkpoints: at most {values.most_refs}. See: seatunnel checkpoints --help")
-    return Place(
+    return StorageReference(
         storage=values.storage,
         engine_file=values.engine_config,
         properties=dict(values.property),
@@ -199,12 +199,12 @@ def _place(values: argparse.Namespace) -> Place:
     )
 
 
-def _destination(values: argparse.Namespace) -> Place | None:
+def _destination(values: argparse.Namespace) -> StorageReference | None:
     if not hasattr(values, "to"):
         return None
     if not hasattr(values, "to_property") and not values.to.endswith(".zip"):
         raise UsageError(f"export writes one file: {values.to}.zip; to write into another storage, use copy --to")
-    return Place(
+    return StorageReference(
         storage=values.to,
         properties=dict(getattr(values, "to_property", ())),
         namespace=getattr(values, "to_namespace", None),

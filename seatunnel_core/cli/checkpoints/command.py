@@ -20,7 +20,7 @@ from seatunnel_core.inspector.copy import copy_job
 from seatunnel_core.inspector.diff import changes
 from seatunnel_core.inspector.garbage import find_garbage, remove
 from seatunnel_core.inspector.misplaced import misplaced
-from seatunnel_core.inspector.place import title
+from seatunnel_core.inspector.reference import title
 from seatunnel_core.inspector.survey import JobSurvey, PipelineSurvey, survey, survey_job
 from seatunnel_core.inspector.verify import verify
 from seatunnel_storage_api.errors import (
@@ -61,7 +61,7 @@ def checkpoints(arguments: CheckpointsArguments) -> int:
 
 
 def _opened(arguments: CheckpointsArguments) -> CheckpointStorage:
-    return arguments.place.open(to_remove=arguments.verb == "gc" and not arguments.dry_run)
+    return arguments.storage.open(to_remove=arguments.verb == "gc" and not arguments.dry_run)
 
 
 def _list(arguments: CheckpointsArguments, storage: CheckpointStorage) -> int:

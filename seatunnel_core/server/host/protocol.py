@@ -22,7 +22,7 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.control.place import control_folder
+from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.server.state.records import JobState
 
 _SOCKET = re.compile(r"[0-9a-f]{10}-(\d+)\.sock", re.ASCII)

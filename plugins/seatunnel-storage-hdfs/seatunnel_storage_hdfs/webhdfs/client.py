@@ -16,7 +16,7 @@ from requests.adapters import HTTPAdapter
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 from seatunnel_storage_hdfs.framing import require_whole
-from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Place, no_datanode, refusal, root, silence
+from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Server, no_datanode, refusal, root, silence
 
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0
@@ -140,11 +140,11 @@ class WebHdfs:
                 self._lost.forget()
             raise self._of_all(refusal(error), error.exception == "StandbyException") from error
         except requests.RequestException as error:
-            place = self._place(error)
-            if place.role == "DataNode":
-                self._lost.add(place)
+            server = self._server_of(error)
+            if server.role == "DataNode":
+                self._lost.add(server)
             # Not chained to the error itself: its words hold the URL, and that may hold a token.
-            raise self._of_all(silence(error, place), place.role == "NameNode") from root(error)
+            raise self._of_all(silence(error, server), server.role == "NameNode") from root(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
         """Return the error to raise after all NameNodes failed: of two, that of the one that was asked last."""
@@ -153,9 +153,9 @@ class WebHdfs:
             return failure
         return type(failure)(f"none of the NameNodes {' and '.join(names)} serves us; the last one asked: {failure}")
 
-    def _place(self, error: requests.RequestException) -> Place:
+    def _server_of(self, error: requests.RequestException) -> Server:
         url = (error.request.url if error.request is not None else None) or self._namenodes.urls[0]
-        return Place("NameNode" if self._namenodes.is_one(url) else "DataNode", url)
+        return Server("NameNode" if self._namenodes.is_one(url) else "DataNode", url)
 
 
 class _NameNodes(hdfs.Client):  # type: ignore[misc]
@@ -238,10 +238,10 @@ class _LostDataNodes:
 
     _until: dict[str, float] = field(factory=dict)
 
-    def add(self, place: Place) -> None:
+    def add(self, server: Server) -> None:
         """Remember a failed DataNode by its address, the only name that the NameNode accepts."""
         with contextlib.suppress(OSError):
-            address = socket.gethostbyname(place.address.rpartition(":")[0])
+            address = socket.gethostbyname(server.address.rpartition(":")[0])
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:

@@ -63,14 +63,18 @@ class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
 
 
 @frozen
-class Place:
-    """A server of the cluster."""
+class Server:
+    """A server of the cluster, to which a request went."""
 
     role: str
+    """``NameNode`` or ``DataNode``."""
+
     url: str
+    """The URL of the request."""
 
     @property
     def address(self) -> str:
+        """Host and port."""
         return urlsplit(self.url).netloc
 
 
@@ -89,9 +93,9 @@ def refusal(error: HdfsError) -> StorageFailureError:
     return StorageUnavailableError(f"{said}. {remedy}")
 
 
-def silence(error: requests.RequestException, place: Place) -> StorageFailureError:
+def silence(error: requests.RequestException, server: Server) -> StorageFailureError:
     """Return the error for a request without an answer, or without one of WebHDFS."""
-    who = f"the {place.role} at {place.address}"
+    who = f"the {server.role} at {server.address}"
     if isinstance(error, NotWebHdfs):
         return _nonsense(error, who)
     said = words(root(error))
@@ -100,15 +104,15 @@ def silence(error: requests.RequestException, place: Place) -> StorageFailureErr
             f"no TLS with {who}: {said}. Name the authority's certificate in the environment variable "
             "REQUESTS_CA_BUNDLE; if the cluster has no TLS, correct dfs.http.policy"
         )
-    if place.role == "DataNode":
+    if server.role == "DataNode":
         return StorageUnavailableError(
             f"{who}, to which the NameNode sent us, cannot be reached: {said}. Check that it is up (hdfs "
             "dfsadmin -report), and that this machine knows its name and may connect to its HTTP port"
         )
-    return _no_namenode(root(error), place, who)
+    return _no_namenode(root(error), server, who)
 
 
-def _no_namenode(cause: BaseException, place: Place, who: str) -> StorageFailureError:
+def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailureError:
     if isinstance(cause, socket.gaierror):
         return StorageUnavailableError(
             f"nobody knows the host of {who}. Correct fs.defaultFS or {HTTP_ADDRESS}; if that is the name of a "
@@ -116,8 +120,8 @@ def _no_namenode(cause: BaseException, place: Place, who: str) -> StorageFailure
         )
     if isinstance(cause, ConnectionRefusedError):
         return StorageUnavailableError(
-            f"nobody listens at {place.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the address of "
-            "its web server, which hdfs getconf -confKey dfs.namenode.http-address tells"
+            f"nobody listens at {server.address}. Start the NameNode; if it is up, set {HTTP_ADDRESS} to the address "
+            "of its web server, which hdfs getconf -confKey dfs.namenode.http-address tells"
         )
     if "org.apache.hadoop.ipc" in str(cause):
         return StorageAccessError(

@@ -1,4 +1,4 @@
-"""Which storage is meant: an engine file, a folder, an archive, or a plugin by its name."""
+"""How a user names a storage: by an engine file, a folder, an archive, or a plugin."""
 
 import stat
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 @frozen(kw_only=True)
-class Place:
-    """A storage, as a person names it."""
+class StorageReference:
+    """A checkpoint storage as a user names it, which may not exist."""
 
     storage: str | None = None
     """One of four: ``FILE.yaml``, the engine's file that names it; ``FILE.zip``, an archive; a path with a ``/``, the
@@ -32,6 +32,7 @@ class Place:
     """Keys of ``plugin-config``, besides and instead of those that are found. May hold secrets."""
 
     namespace: str | None = None
+    """Instead of the configured one."""
 
     def open(self, *, to_write: bool = False, to_remove: bool = False) -> CheckpointStorage:
         """Open the storage, which the caller closes; by default for reading only, without a test write.

@@ -1,4 +1,4 @@
-"""Where running jobs listen: a socket per process and job, in a folder that belongs to the user alone."""
+"""The sockets of running jobs: one per process and job, in a folder that belongs to the user alone."""
 
 import hashlib
 import os
