@@ -6,8 +6,7 @@ These are ``--list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cance
 import contextlib
 import json
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from seatunnel_core import stored
 from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
@@ -80,7 +79,7 @@ def _savepoint(job_id: str, arguments: ControlArguments) -> None:
     print(f"Savepoint {taken['name']} of job {job_id} is complete: pipeline {parts}. {ending}.")
 
 
-def _table(jobs: Sequence[Mapping[str, Any]]) -> str:
+def _table(jobs: Sequence[client.Status]) -> str:
     rows = [_HEADINGS, *(_row(job) for job in jobs)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -88,7 +87,7 @@ def _table(jobs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _row(job: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(job: client.Status) -> tuple[str, ...]:
     views = job["pipelines"]
     ages = [view["last_checkpoint_age_ms"] for view in views]
     age = f"{duration(max(ages) / 1000)} ago" if ages and None not in ages else "none yet"

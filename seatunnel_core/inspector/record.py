@@ -1,6 +1,6 @@
 """The inspector's results for programs, as JSON values.
 
-The keys are documented in ``docs/inspector.md`` and stay; new ones may be added. Times are seconds since 1970, sizes
+The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may be added. Times are seconds since 1970, sizes
 bytes, checkpoints ``EPOCH-ID``.
 """
 

@@ -4,10 +4,10 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from attrs import field, frozen
 
+from seatunnel_core.cli.command import Parser
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_storage_api.state import CheckpointRef
@@ -66,11 +66,6 @@ class CheckpointsArguments:
     json: bool = False
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
-
-
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
     """Parse the arguments of ``seatunnel checkpoints``.
 
@@ -79,7 +74,7 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
         SystemExit: With code 0, after ``--help`` printed its text.
     """
     lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
-    parser = _Parser(
+    parser = Parser(
         prog="seatunnel checkpoints",
         usage="seatunnel checkpoints VERB [options]",
         description=f"Looks into checkpoint storages and after them. Needs no Spark and no running job.\n\n{lines}",
@@ -108,8 +103,8 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
     )
 
 
-def _verb_parser(verb: str) -> _Parser:
-    parser = _Parser(
+def _verb_parser(verb: str) -> Parser:
+    parser = Parser(
         prog=f"seatunnel checkpoints {verb}",
         description=f"{VERBS[verb].capitalize()}.",
         epilog=f"example:\n  {_EXAMPLES[verb]}\n\n{_STORAGES}",
@@ -127,13 +122,13 @@ def _verb_parser(verb: str) -> _Parser:
     return parser
 
 
-def _jobs(parser: _Parser) -> None:
+def _jobs(parser: Parser) -> None:
     parser.add_argument(
         "-j", "--job-id", dest="jobs", metavar="JOB", action="append", default=[], help="this job only; may be repeated"
     )
 
 
-def _one(parser: _Parser, refs: int, help: str) -> None:
+def _one(parser: Parser, refs: int, help: str) -> None:
     parser.add_argument("job", metavar="JOB", help="the job's id")
     parser.add_argument("pipeline", metavar="PIPELINE", nargs="?", type=_number, help="its number; all when left out")
     parser.add_argument(
@@ -142,15 +137,15 @@ def _one(parser: _Parser, refs: int, help: str) -> None:
     parser.set_defaults(most_refs=refs)
 
 
-def _show(parser: _Parser) -> None:
+def _show(parser: Parser) -> None:
     _one(parser, 1, "the checkpoint; the latest when left out")
 
 
-def _diff(parser: _Parser) -> None:
+def _diff(parser: Parser) -> None:
     _one(parser, 2, "the older and the newer one; the last two live ones when left out, or one and the latest")
 
 
-def _copy(parser: _Parser) -> None:
+def _copy(parser: Parser) -> None:
     _jobs(parser)
     parser.add_argument("--to", metavar="STORAGE", required=True, help="where to; see below")
     parser.add_argument(
@@ -159,14 +154,14 @@ def _copy(parser: _Parser) -> None:
     parser.add_argument("--to-namespace", metavar="PATH/", help="the destination's, instead of the one configured")
 
 
-def _export(parser: _Parser) -> None:
+def _export(parser: Parser) -> None:
     parser.add_argument(
         "to", metavar="FILE.zip", help="a new file; `copy --from FILE.zip --to STORAGE` is the way back"
     )
     _jobs(parser)
 
 
-def _gc(parser: _Parser) -> None:
+def _gc(parser: Parser) -> None:
     _jobs(parser)
     add = parser.add_argument
     add("--dry-run", action="store_true", help="remove nothing, and say what would go")
@@ -179,7 +174,7 @@ def _gc(parser: _Parser) -> None:
     add("--paths", action="store_true", help="every path, not only how many")
 
 
-_OWN: dict[str, Callable[[_Parser], None]] = {
+_OWN: dict[str, Callable[[Parser], None]] = {
     "show": _show,
     "diff": _diff,
     "copy": _copy,

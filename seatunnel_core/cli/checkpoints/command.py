@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.cli.checkpoints import tables as tables
@@ -226,7 +225,7 @@ def _pair(pipeline: PipelineSurvey, arguments: CheckpointsArguments) -> tuple[Ch
     return (infos[0], infos[1]) if len(infos) > 1 else None
 
 
-def _print(arguments: CheckpointsArguments, text: Callable[[], str], found: dict[str, Any]) -> None:
+def _print(arguments: CheckpointsArguments, text: Callable[[], str], found: record.Record) -> None:
     print(json.dumps(found, indent=2) if arguments.json else _CONTROLS.sub("?", text()))
 
 

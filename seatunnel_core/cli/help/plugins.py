@@ -14,15 +14,17 @@ _Line = tuple[str, str, str]
 
 def list_plugins() -> bool:
     """Print every plugin, and return whether all of them can be used."""
-    sound = True
-    for heading, lines in _groups():
+    groups = dict(_groups())
+    every = [line for lines in groups.values() for line in lines]
+    name_width = max((len(name) for name, _, _ in every), default=0)
+    package_width = max((len(package) for _, package, _ in every), default=0)
+    for heading, lines in groups.items():
         print(f"{heading}:")
         if not lines:
             print("  none is installed")
         for name, package, state in lines:
-            sound = sound and state.startswith(_USABLE)
-            print(f"  {name:<20} {package:<32} {state}")
-    return sound
+            print(f"  {name:<{name_width}}  {package:<{package_width}}  {state}")
+    return all(state.startswith(_USABLE) for _, _, state in every)
 
 
 def _groups() -> Iterator[tuple[str, list[_Line]]]:
