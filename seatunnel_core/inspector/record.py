@@ -1,7 +1,7 @@
 """The inspector's results for programs, as JSON values.
 
-The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may be added. Times are seconds since 1970, sizes
-bytes, checkpoints ``EPOCH-ID``.
+The keys are documented in ``docs/guides/inspector.md`` and stay; new ones may be added. Times are seconds since 1970,
+sizes bytes, checkpoints ``EPOCH-ID``.
 """
 
 from typing import Any
