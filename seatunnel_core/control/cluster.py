@@ -82,8 +82,9 @@ class ClusterClient:
         return answer.json()
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Return the answer of the first node that can be reached, whatever its status; one that has no leader counts
-        only when all others have none either.
+        """Return the answer of the first node that can be reached, whatever its status.
+
+        The answer of a node that has no leader counts only if all others have none either.
 
         Raises:
             PlatformError: no node can be reached.
