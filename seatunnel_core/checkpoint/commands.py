@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.retraction import Retraction
@@ -40,6 +41,10 @@ class StoreCheckpoint:
     """Store, and look whether the epoch still is the newest (R5). Answer: ``CheckpointStored`` or ``FenceLost``."""
 
     state: PipelineState
+    """The checkpoint as it is stored."""
+
+    content: VertexStates = field(repr=False)
+    """What its bytes contain."""
 
 
 @frozen(kw_only=True)
@@ -76,8 +81,8 @@ class Enumerate:
 
 
 @frozen(kw_only=True)
-class Look:
-    """Find out what an unbounded source has more than it remembers (R12). Answer: ``Found`` or ``LookFailed``."""
+class Poll:
+    """Find out what an unbounded source has more than it remembers (R12). Answer: ``Found`` or ``PollFailed``."""
 
     source: str
     memory: Mapping[str, Any] = field(repr=False)
@@ -279,7 +284,7 @@ Command = (
     | CancelTimer
     | PrepareSinks
     | Enumerate
-    | Look
+    | Poll
     | RunUnit
     | CancelUnits
     | Commit

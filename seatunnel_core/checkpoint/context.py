@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from seatunnel_core.checkpoint.commands import StoreCheckpoint, Sweep
 from seatunnel_core.checkpoint.decisions.base import Base
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.transitions import NEXT, Phase
 from seatunnel_core.checkpoint.vertices.messages import Completed, ToSink, ToSource
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
@@ -66,8 +68,15 @@ class PipelineContext:
         for channel in self.sinks.values():
             channel.send(message)
 
-    def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, encoded: bytes) -> None:
-        """The base of the epoch travels in every checkpoint, so that a zombie's late one stays void (R4)."""
+    def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
+        """Have the states stored as a checkpoint, and return the size of its state in bytes.
+
+        The base of the epoch travels in every checkpoint, so that a zombie's late one stays void (R4).
+
+        Raises:
+            StateFormatError: A split or a committable carries something that is not JSON; nothing is stored.
+        """
+        encoded = codec.encode(states)
         state = PipelineState(
             job_id=self._job_id,
             pipeline_id=self._pipeline_id,
@@ -77,7 +86,8 @@ class PipelineContext:
             states=encoded,
             base=self.base.ref,
         )
-        self.wiring.do(StoreCheckpoint(state=state))
+        self.wiring.do(StoreCheckpoint(state=state, content=states))
+        return len(encoded)
 
     def mark_completed(self, checkpoint_id: int) -> None:
         self.last_completed_id = checkpoint_id

@@ -28,7 +28,6 @@ from seatunnel_core.checkpoint.pending import PendingCheckpoint
 from seatunnel_core.checkpoint.publishing import Publishing
 from seatunnel_core.checkpoint.savepoint import Savepoints
 from seatunnel_core.checkpoint.start import Start
-from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
 from seatunnel_core.checkpoint.transitions import BEFORE_RUNNING, Phase
 from seatunnel_core.checkpoint.vertices.messages import (
@@ -190,7 +189,7 @@ class Coordinator:
         if self._context.phase is Phase.STOPPING:
             self._wiring.do(CancelUnits())
         try:
-            encoded = codec.encode(pending.states())
+            state_bytes = self._context.store(pending.checkpoint_id, pending.checkpoint_type, pending.states())
         except StateFormatError as error:
             self._close(pending)
             self._notice_abort(pending, AbortKind.UNWRITABLE, str(error))
@@ -198,8 +197,7 @@ class Coordinator:
             self._end(Outcome.FAILED, Failure(kind=FailureKind.BUG, message=unwritten))
             return
         pending.storing_since_ms = self._wiring.now_ms
-        pending.state_bytes = len(encoded)
-        self._context.store(pending.checkpoint_id, pending.checkpoint_type, encoded)
+        pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
         """R5: stored, looked, and still the newest epoch. Only now is the checkpoint completed."""

@@ -110,7 +110,7 @@ class Found:
 
 
 @frozen(kw_only=True)
-class LookFailed:
+class PollFailed:
     now_ms: int
     source: str
     failure: Failure
@@ -215,7 +215,7 @@ Event = (
     | SinksPrepared
     | Enumerated
     | Found
-    | LookFailed
+    | PollFailed
     | UnitFinished
     | UnitFailed
     | CommitSucceeded

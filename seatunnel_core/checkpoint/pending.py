@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
-from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState, VertexState, VertexStates
+from seatunnel_core.checkpoint.state.vertex_state import VertexState, VertexStates
 from seatunnel_storage_api.state import CheckpointType
 
 
@@ -50,15 +50,4 @@ class PendingCheckpoint:
 
     def states(self) -> VertexStates:
         """The states of all vertices, once nothing is missing."""
-        sources: dict[str, SourceState] = {}
-        tasks: dict[str, TaskState] = {}
-        sinks: dict[str, SinkState] = {}
-        for vertex, state in self._states.items():
-            match state:
-                case SourceState():
-                    sources[vertex.name] = state
-                case TaskState():
-                    tasks[vertex.name] = state
-                case _:
-                    sinks[vertex.name] = state
-        return VertexStates(sources=sources, tasks=tasks, sinks=sinks)
+        return VertexStates.of(self._states)

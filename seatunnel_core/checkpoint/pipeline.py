@@ -154,7 +154,7 @@ class PipelineProtocol:
             events.TimerFired: lambda event: self._wiring.fire(event.key),
             events.Enumerated: lambda event: self._sources[event.source].enumerated(event),
             events.Found: lambda event: self._sources[event.source].found(event),
-            events.LookFailed: lambda event: self._sources[event.source].look_failed(event),
+            events.PollFailed: lambda event: self._sources[event.source].poll_failed(event),
             events.UnitFinished: lambda event: self._tasks[event.task].finished(event),
             events.UnitFailed: lambda event: self._tasks[event.task].failed(event),
             events.CommitSucceeded: lambda event: self._sinks[event.sink].succeeded(event),
@@ -172,8 +172,8 @@ class PipelineProtocol:
                 self._known(self._sinks, sink, "sink").require_in_flight(event)
             case events.Enumerated(source=source):
                 self._known(self._sources, source, "source").require_awaited(event)
-            case events.Found(source=source) | events.LookFailed(source=source):
-                self._known(self._sources, source, "source").require_looking(event)
+            case events.Found(source=source) | events.PollFailed(source=source):
+                self._known(self._sources, source, "source").require_polling(event)
             case events.EpochClaimed():
                 self._coordinator.start.require_large_enough(event)
             case events.CheckpointLoaded():

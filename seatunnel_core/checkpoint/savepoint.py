@@ -12,7 +12,6 @@ from attrs import define
 
 from seatunnel_core.checkpoint.commands import SavepointCompleted, SavepointFailed
 from seatunnel_core.checkpoint.context import PipelineContext
-from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
@@ -79,8 +78,7 @@ class Savepoints:
             return
         taking.unsettled.discard(sink)
         if not taking.unsettled:
-            encoded = codec.encode(taking.states.without_staged())
-            self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, encoded)
+            self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, taking.states.without_staged())
 
     def stored(self, ref: CheckpointRef) -> None:
         """If ``ref`` is a savepoint of ours, it is over."""

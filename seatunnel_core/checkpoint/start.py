@@ -160,7 +160,7 @@ class Start:
         self._context.enter(Phase.RESTORING)
         self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
         kind = CheckpointType.COMPLETED_POINT if self._context.base_is_final else CheckpointType.RESTORE_POINT
-        self._context.store(self._context.base.restore_point_id, kind, codec.encode(states))
+        self._context.store(self._context.base.restore_point_id, kind, states)
 
     def _restore_point_expired(self) -> None:
         message = f"the restore point was not stored within {self._timeout_ms} ms"

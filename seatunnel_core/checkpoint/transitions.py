@@ -134,7 +134,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     ),
     # What an unbounded source finds while it runs; an answer that comes after the last barrier changes nothing (R12).
     *_on(events.Found, _stay(_P.RUNNING, _P.STOPPING)),
-    *_on(events.LookFailed, {_P.RUNNING: (_P.RUNNING, _P.ENDED), _P.STOPPING: (_P.STOPPING, _P.ENDED)}),
+    *_on(events.PollFailed, {_P.RUNNING: (_P.RUNNING, _P.ENDED), _P.STOPPING: (_P.STOPPING, _P.ENDED)}),
     # Results of units are claims (R14): those of another epoch may arrive at any time and change nothing.
     *_on(events.UnitFinished, {**_stay(*_STARTED), _P.RUNNING: (_P.RUNNING, _P.STOPPING)}),
     *_on(

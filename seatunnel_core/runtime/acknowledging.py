@@ -4,10 +4,9 @@ import logging
 import threading
 from collections.abc import Collection, Sequence
 
-from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.work.split import Split
-from seatunnel_storage_api.state import PipelineState
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ class Acknowledgements:
         self._lock = threading.Lock()
         """Guards what follows."""
 
-        self._states: dict[int, bytes] = {}
+        self._states: dict[int, VertexStates] = {}
         """Of the checkpoints that may be told of, by their ids."""
 
         self._published = 0
@@ -53,10 +52,11 @@ class Acknowledgements:
         """The splits of these sources are one work unit of the first."""
         self._first |= dict.fromkeys(sources, first)
 
-    def stored(self, state: PipelineState) -> None:
+    def stored(self, checkpoint_id: int, content: VertexStates) -> None:
+        """Keep what a stored checkpoint contains until its rows are published."""
         if self:
             with self._lock:
-                self._states[state.ref.checkpoint_id] = state.states
+                self._states[checkpoint_id] = content
 
     def published(self, checkpoint_id: int) -> None:
         """All rows of a checkpoint are published: the sources are told, now or by the thread that tells already. What
@@ -80,17 +80,15 @@ class Acknowledgements:
 
     def _tell(self, checkpoint_id: int) -> None:
         with self._lock:
-            encoded = self._states.get(checkpoint_id)
+            states = self._states.get(checkpoint_id)
             self._states = {each: state for each, state in self._states.items() if each > checkpoint_id}
-        if encoded is None:
+        if states is None:
             return
-        states = codec.decode(encoded)
         for source in self._sources:
-            state, planned = states.sources[source.name], self._splits.get(source.name, ())
-            held = [split for unit in states.tasks[source.name].units for split in unit.unit.splits]
-            unread = (*held, *planned[state.cursor :], *state.waiting)
+            enumerated = self._splits.get(source.name, ())
             first = self._first.get(source.name)
-            if first is not None:
-                ended = states.sources[first].cursor and not states.tasks[first].units
-                unread = () if ended else tuple(planned)
-            source.source.acknowledge(planned, unread, state.memory or {})
+            if first is None:
+                unread = states.unread(source.name, enumerated)
+            else:
+                unread = () if states.has_emitted_and_finished(first) else tuple(enumerated)
+            source.source.acknowledge(enumerated, unread, states.sources[source.name].memory or {})

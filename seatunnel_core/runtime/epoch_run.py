@@ -77,6 +77,7 @@ class EpochRun:
         self._heard = False
         """Whether an event has come since the last sample: without one, nothing has moved."""
         self._programs: dict[str, Program] = {}
+        polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(work, shared, lambda: self._epoch, self._take_programs, self.deliver, self._when_spark_runs)
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
@@ -91,7 +92,7 @@ class EpochRun:
             commands.CancelTimer: self._cancel_timer,
             commands.PrepareSinks: self._prepare_sinks,
             commands.Enumerate: planner.enumerate,
-            commands.Look: self._looks(work, shared).look,
+            commands.Poll: polling.poll,
             commands.RunUnit: self._run_unit,
             commands.CancelUnits: self._cancel_units,
             commands.Commit: self._commit,
@@ -197,7 +198,7 @@ class EpochRun:
         ref = command.state.ref
         self._ask(
             self._shared.storage_pool,
-            lambda: self._work.store(command.state),
+            lambda: self._work.store(command.state, command.content),
             lambda now, _none: events.CheckpointStored(now_ms=now, ref=ref),
             partial(self._fenced_or_failed, ref=ref),
         )
@@ -255,9 +256,6 @@ class EpochRun:
 
     def _take_programs(self, programs: Mapping[str, Program]) -> None:
         self._programs |= programs
-
-    def _looks(self, work: PipelineIO, shared: SharedResources) -> SourcePolling:
-        return SourcePolling(work, shared, self.notices, self.deliver, self._when_spark_runs)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
         """Do it then, without a thread that waits; also when Spark could not be started, to tell why."""

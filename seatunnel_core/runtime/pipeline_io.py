@@ -7,24 +7,25 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.progress import PipelineProgress
 from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, claim_epoch
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
-from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
+from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import UsageError
-from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink
 from seatunnel_core.planning.programs import emitted_splits, program_of, programs_of
 from seatunnel_core.planning.settings import topology_of
 from seatunnel_core.quantity import pick
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
-from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.work.committable import Committable
@@ -68,11 +69,17 @@ class PipelineIO:
     """Whether a save mode waits for its tables to be known."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
+    """Told how far the rows are published."""
+
+    sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
     """Of the checkpoints that this process has stored."""
 
     def __attrs_post_init__(self) -> None:
         self.upstream = Acknowledgements(self.planned)
+        self.sources = SourceIO(
+            job_id=self.job_id, planned=self.planned, storage=self.storage, plane=self.plane, upstream=self.upstream
+        )
 
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
@@ -110,7 +117,7 @@ class PipelineIO:
             raise CheckpointStorageError(f"checkpoint {ref} of pipeline {self.planned.id} was listed and is gone")
         if ref.epoch >= self.settled_below:
             return state
-        return evolve(state, states=codec.encode(codec.decode(state.states).without_staged()))
+        return codec.without_staged(state)
 
     def newest_intact(self) -> CheckpointRef | None:
         """Of the live ones; ``None`` when all of them are damaged."""
@@ -120,21 +127,22 @@ class PipelineIO:
             return None
         return state.ref if state is not None else None
 
-    def store(self, state: PipelineState) -> None:
+    def store(self, state: PipelineState, content: VertexStates) -> None:
+        """Store a checkpoint; ``content`` is what its bytes contain."""
         if self.requires_known and self._newest is None:
-            self._require_known(state)
+            self._require_known(state, content)
         self.storage.store_checkpoint(state)
         self._newest = max(state.ref, self._newest or state.ref)
-        self.upstream.stored(state)
+        self.upstream.stored(state.checkpoint_id, content)
 
-    def _require_known(self, restore_point: PipelineState) -> None:
+    def _require_known(self, restore_point: PipelineState, states: VertexStates) -> None:
         """Before a restored pipeline stores anything: what its targets show to be published has to be known to its
         base. Else newer checkpoints were there, and are gone: their rows would come twice.
 
         Raises:
             UsageError: says what was found, and which commands go on.
         """
-        states, base = codec.decode(restore_point.states), restore_point.base
+        base = restore_point.base
         if states.retracting is not None or restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT:
             return
         epoch, base_epoch = restore_point.epoch, 0 if base is None else base.epoch
@@ -203,12 +211,7 @@ class PipelineIO:
         alive = lineage.live(infos)
         try:
             states = [self.storage.load(info) for info in infos if info.ref in alive]
-            return frozenset(
-                committable.id
-                for state in states
-                if state is not None
-                for committable in codec.decode(state.states).committables()
-            )
+            return codec.committable_ids(state for state in states if state is not None)
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
             logger.warning("what was staged before is not swept now: %s", error, extra={"job": self.job_id})
             return None
@@ -230,75 +233,12 @@ class PipelineIO:
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
-    # -- sources --------------------------------------------------------------------------------------------------
+    # -- programs -------------------------------------------------------------------------------------------------
 
     @property
     def on_frames(self) -> bool:
         """Whether a source, a transform or a sink is planned by Spark."""
         return self.planned.on_frames
-
-    def is_limited(self, source_name: str) -> bool:
-        """Whether a speed limit holds for the source."""
-        source = self.planned.source(source_name)
-        return source.rows_per_second is not None or source.bytes_per_second is not None
-
-    def discover(self, source_name: str) -> Sequence[Item]:
-        """What tasks have to look into before the source can be enumerated."""
-        source = self.planned.source(source_name)
-        return source.source.discover(_planning(source))
-
-    def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
-        """The frozen enumeration of a source, and the name of the attachment that holds it (R12).
-
-        Needs Spark when there are discovered ``items``.
-        """
-        source = self.planned.source(source_name)
-        if attachment is not None:
-            enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
-            self.upstream.enumerated(source_name, enumeration.splits)
-            return enumeration, attachment
-        planning = _planning(source)
-        inspected = self.plane.inspect(source.source, items, planning) if items else ()
-        if isinstance(source.source, FrameSource):
-            enumeration = _one_split(self.plane.source_schema(source.source))
-        else:
-            enumeration = source.source.enumerate(inspected, planning)
-        self.upstream.enumerated(source_name, enumeration.splits)
-        return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
-
-    def open_source(self, source_name: str, *, restored: bool) -> None:
-        """Let a source take hold of what its tasks share."""
-        self.planned.source(source_name).source.open(restored=restored)
-
-    @property
-    def holds_sources(self) -> bool:
-        """Whether a source has something to let go of."""
-        return any(type(each.source).close is not Source.close for each in self.planned.sources)
-
-    def close_sources(self) -> None:
-        """The pipeline has ended, however it did."""
-        for source in self.planned.sources:
-            source.source.close()
-
-    def look(self, source_name: str, memory: Item) -> PollResult:
-        """What an unbounded source has more than it remembers."""
-        source = self.planned.source(source_name)
-        return source.source.poll(memory, _planning(source))
-
-    def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
-        """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
-        if not news.items:
-            return ()
-        source = self.planned.source(source_name)
-        planning = _planning(source)
-        items = self.plane.inspect(source.source, news.items, planning) if news.inspect else news.items
-        found = source.source.enumerate(items, planning).splits
-        return tuple(evolve(split, index=next_index + split.index) for split in found)
-
-    @property
-    def sources(self) -> int:
-        """How many there are."""
-        return len(self.planned.sources)
 
     @property
     def plans_together(self) -> bool:
@@ -400,17 +340,4 @@ def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]
         f"source {source!r} began with {frozen} splits and would go on with {len(splits)}: a transform that looks "
         "across rows, and so reads all splits in one query, was added, changed or taken away. Put the transforms back "
         "as they were, or begin a new job"
-    )
-
-
-def _one_split(schema: TableSchema) -> Enumeration:
-    """Of a source that Spark reads."""
-    return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
-
-
-def _planning(source: PlannedSource) -> Planning:
-    return Planning(
-        parallelism=source.parallelism,
-        rows_per_second=source.rows_per_second,
-        bytes_per_second=source.bytes_per_second,
     )

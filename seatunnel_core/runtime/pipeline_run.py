@@ -323,7 +323,7 @@ class PipelineRun:
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
-        if self._work.holds_sources:
-            self._shared.place_pool.submit(self._work.close_sources)
+        if self._work.sources.need_closing:
+            self._shared.place_pool.submit(self._work.sources.close)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

@@ -7,8 +7,8 @@ from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connectors.source import PollResult
 from seatunnel_core.reporting.notices import Notices
-from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.failure import failure_of
 
 
@@ -17,23 +17,23 @@ class SourcePolling:
 
     def __init__(
         self,
-        work: PipelineIO,
+        sources: SourceIO,
         shared: SharedResources,
         notices: Notices,
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
         """``deliver`` takes the answer, on the loop, as a function of the time."""
-        self._work = work
+        self._sources = sources
         self._shared = shared
         self._notices = notices
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
 
-    def look(self, command: commands.Look) -> None:
+    def poll(self, command: commands.Poll) -> None:
         self._in_pool(command, lambda: self._news(command))
 
-    def _in_pool(self, command: commands.Look, work: Callable[[], Callable[[], None]]) -> None:
+    def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
         """Do the work in a thread, and what it returns on the loop; what it raises is the answer."""
 
         def run() -> None:
@@ -45,17 +45,17 @@ class SourcePolling:
 
         self._shared.place_pool.submit(run)
 
-    def _news(self, command: commands.Look) -> Callable[[], None]:
-        news = self._work.look(command.source, command.memory)
+    def _news(self, command: commands.Poll) -> Callable[[], None]:
+        news = self._sources.poll(command.source, command.memory)
         if not news.inspect:
             return self._cut(command, news)
         cut = partial(self._in_pool, command, lambda: self._cut(command, news))
         return lambda: self._when_spark_runs(cut)
 
-    def _cut(self, command: commands.Look, news: PollResult) -> Callable[[], None]:
+    def _cut(self, command: commands.Poll, news: PollResult) -> Callable[[], None]:
         if news.inspect:
             self._shared.spark.result()
-        splits = self._work.splits_of(command.source, news, command.next_index)
+        splits = self._sources.splits_of(command.source, news, command.next_index)
 
         def found() -> None:
             self._notices.warned(command.source, news.warnings)
@@ -67,8 +67,8 @@ class SourcePolling:
 
         return found
 
-    def _failed(self, command: commands.Look, error: Exception) -> None:
+    def _failed(self, command: commands.Poll, error: Exception) -> None:
         failure = failure_of(error)
         if failure.retryable:  # any other ends the pipeline, which tells why
             self._notices.warned(command.source, (failure.message,))
-        self._deliver(lambda now: events.LookFailed(now_ms=now, source=command.source, failure=failure))
+        self._deliver(lambda now: events.PollFailed(now_ms=now, source=command.source, failure=failure))

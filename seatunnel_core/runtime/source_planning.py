@@ -67,18 +67,18 @@ class Planner:
         self._in_pool(partial(self._discover, command))
 
     def _discover(self, command: commands.Enumerate) -> Then:
-        items = self._work.discover(command.source) if command.attachment is None else ()
+        items = self._work.sources.discover(command.source) if command.attachment is None else ()
         if items or self._work.on_frames:
             return partial(self._on_spark, partial(self._plan, command, items))
         tell = self._plan(command, items)
-        if self._work.is_limited(command.source):  # what flowed while Spark starts would be read at once when it runs
+        if self._work.sources.is_limited(command.source):  # else its splits would be read at once when Spark runs
             return partial(self._when_spark_runs, tell)
         return tell
 
     def _plan(self, command: commands.Enumerate, items: Sequence[Item]) -> Then:
         source, attachment = command.source, command.attachment
-        enumeration, stored = self._work.enumerate(source, attachment, items)
-        self._work.open_source(source, restored=attachment is not None)
+        enumeration, stored = self._work.sources.enumerate(source, attachment, items)
+        self._work.sources.open(source, restored=attachment is not None)
         done = _Enumerated(command, enumeration, stored)
         if self._work.on_frames and self._work.plans_together:
             return partial(self._wait_for_others, done)
@@ -88,7 +88,7 @@ class Planner:
 
     def _wait_for_others(self, done: _Enumerated) -> None:
         self._waiting[done.command.source] = done
-        if len(self._waiting) == self._work.sources:
+        if len(self._waiting) == len(self._work.sources):
             every, self._waiting = self._waiting, {}
             self._on_spark(partial(self._plan_together, every))
 

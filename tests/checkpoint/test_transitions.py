@@ -103,7 +103,7 @@ class TestEveryRow:
         ref = stores[-1].state.ref if stores else CheckpointRef(2, 8)
         fixed: dict[type[Any], Any] = {
             events.Found: events.Found(now_ms=0, source="in", splits=(), memory={}, again_ms=None),
-            events.LookFailed: events.LookFailed(now_ms=0, source="in", failure=LASTING),
+            events.PollFailed: events.PollFailed(now_ms=0, source="in", failure=LASTING),
             events.EpochClaimed: events.EpochClaimed(now_ms=0, epoch=2),
             events.CheckpointsListed: events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2),
             events.CheckpointLoaded: events.CheckpointLoaded(now_ms=0, state=self.BASE),
@@ -137,7 +137,7 @@ class TestEveryRow:
 
     @pytest.mark.parametrize("row", TRANSITIONS, ids=lambda row: f"{row.phase.value}-{row.event.__name__}")
     def test_leads_where_it_says(self, row: Transition) -> None:
-        looking = row.event in (events.Found, events.LookFailed)
+        looking = row.event in (events.Found, events.PollFailed)
         played = self.arrange_looking(row.phase) if looking else self.arrange(row.phase)
         played.tell(self.event(row.event, played))
         assert played.protocol.phase in row.to

@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore
 from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.reporting.report import JobOutcome
@@ -164,7 +165,7 @@ def test_a_restart_in_the_same_process_misses_what_it_has_stored_itself(tmp_path
     )
     assert work.claim_epoch(1) == 1
     for number in (1, 2):
-        work.store(evolve(checkpoint(1, number), job_id=OLD))
+        work.store(evolve(checkpoint(1, number), job_id=OLD), VertexStates())
     work.storage.delete_checkpoint(OLD, 1, 2)
     with pytest.raises(CheckpointStorageError, match="checkpoint 1-2 of pipeline 1, which this process has stored, is"):
         work.list_checkpoints()

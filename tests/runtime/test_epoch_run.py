@@ -40,6 +40,7 @@ class WorkOnCluster:
     """What asks a Spark that is not there."""
 
     shares_disk = False
+    sources = None
 
     def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
         raise PlatformError("Spark is not running")
@@ -80,6 +81,7 @@ class WorkWithASource:
 
     def __init__(self, limited: bool) -> None:
         self.limited = limited
+        self.sources = self
 
     def discover(self, source_name: str) -> tuple[()]:
         return ()
@@ -87,7 +89,7 @@ class WorkWithASource:
     def enumerate(self, source_name: str, attachment: str | None, items: Any) -> tuple[Enumeration, str]:
         return Enumeration(schemas=(), splits=()), "frozen"
 
-    def open_source(self, source_name: str, *, restored: bool) -> None:
+    def open(self, source_name: str, *, restored: bool) -> None:
         """It holds nothing."""
 
     def program(self, source_name: str, schemas: Any, epoch: int) -> None:
@@ -146,7 +148,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     spark.set_result(dispatcher)
     run = EpochRun(
         protocol=protocol,  # type: ignore[arg-type]
-        work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7)),  # type: ignore[arg-type]
+        work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7), sources=None),  # type: ignore[arg-type]
         shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
         log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),

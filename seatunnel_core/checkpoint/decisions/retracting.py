@@ -1,10 +1,9 @@
 """Derive from a base what each sink has to take back (protocol rule R10)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.state.vertex_state import TaskState, VertexStates
-from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 
 
@@ -17,7 +16,7 @@ def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_ep
             base_epoch=base_epoch,
             next_units={ordinal: task.next_unit for ordinal, task in tasks.items()},
             in_flight={ordinal: _running_again(task) for ordinal, task in tasks.items()},
-            named=frozenset(committable.id for committable in _named(states, sink.name)),
+            named=frozenset(committable.id for committable in states.committables_for(sink.name)),
         )
         for sink in topology.sinks
     }
@@ -25,11 +24,3 @@ def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_ep
 
 def _running_again(task: TaskState) -> frozenset[int]:
     return frozenset(held.unit.number for held in task.units if held.committables is None)
-
-
-def _named(states: VertexStates, sink: str) -> Iterator[Committable]:
-    yield from states.sinks[sink].uncommitted
-    for task in states.tasks.values():
-        for held in task.units:
-            if held.committables is not None and sink in held.committables:
-                yield held.committables[sink]

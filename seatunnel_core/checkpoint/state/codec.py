@@ -12,21 +12,28 @@ A restore point that takes back what was published after its base also names tha
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, evolve
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
-from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, SourceState, TaskState, VertexStates
+from seatunnel_core.checkpoint.state.vertex_state import (
+    HeldUnit,
+    SinkState,
+    SourceState,
+    TaskState,
+    VertexState,
+    VertexStates,
+)
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.work.committable import committable_json, read_committable, read_table_rows, table_rows_json
 from seatunnel_core.work.split import read_split, split_json
 from seatunnel_core.work.unit import WorkUnit
-from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.state import CheckpointRef, PipelineState
 
 FORMAT = 1
 VERTEX_VERSION = 1
@@ -64,20 +71,33 @@ def decode(encoded: bytes) -> VertexStates:
     try:
         document = stored.parse(encoded)
         _require_version(document, "format", FORMAT, "the state")
-        states: dict[VertexKind, dict[str, Any]] = {kind: {} for kind in VertexKind}
+        states: dict[VertexId, VertexState] = {}
         retracting = _read_ref(stored.member(document, "retracting")) if "retracting" in document else None
         for text, versioned in stored.below(document, "vertices").items():
             vertex = _vertex(text)
             _require_version(versioned, "version", VERTEX_VERSION, f"the state of {ascii(text)[:60]}")
-            states[vertex.kind][vertex.name] = _READERS[vertex.kind](stored.member(versioned, "state"))
+            states[vertex] = _READERS[vertex.kind](stored.member(versioned, "state"))
     except StoredValueError as error:
         raise StateFormatError(f"the stored state is not one that this version wrote ({error})") from error
-    return VertexStates(
-        sources=states[VertexKind.SOURCE],
-        tasks=states[VertexKind.TASK],
-        sinks=states[VertexKind.SINK],
-        retracting=retracting,
-    )
+    return VertexStates.of(states, retracting=retracting)
+
+
+def without_staged(state: PipelineState) -> PipelineState:
+    """Return a checkpoint whose committables are all published, without naming anything that is staged.
+
+    Raises:
+        StateFormatError: The bytes are not a state, or one of a newer version.
+    """
+    return evolve(state, states=encode(decode(state.states).without_staged()))
+
+
+def committable_ids(states: Iterable[PipelineState]) -> frozenset[str]:
+    """Return the ids of all committables that some checkpoints name as staged.
+
+    Raises:
+        StateFormatError: The bytes of one are not a state, or one of a newer version.
+    """
+    return frozenset(each.id for state in states for each in decode(state.states).committables())
 
 
 def _vertex(text: str) -> VertexId:
@@ -207,7 +227,7 @@ def _read_sink(state: Json) -> SinkState:
     )
 
 
-_READERS: Mapping[VertexKind, Callable[[Json], Any]] = {
+_READERS: Mapping[VertexKind, Callable[[Json], VertexState]] = {
     VertexKind.SOURCE: _read_source,
     VertexKind.TASK: _read_task,
     VertexKind.SINK: _read_sink,

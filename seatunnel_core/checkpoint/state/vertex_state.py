@@ -1,11 +1,12 @@
 """What each vertex remembers in a checkpoint."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
 from seatunnel_core.work.committable import Committable, added
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
@@ -99,6 +100,35 @@ class VertexStates:
             tasks={source.name: TaskState() for source in topology.sources},
             sinks={sink.name: SinkState() for sink in topology.sinks},
         )
+
+    @classmethod
+    def of(cls, states: Mapping[VertexId, VertexState], *, retracting: CheckpointRef | None = None) -> "VertexStates":
+        """Return the states by the names of their vertices; the kind of a vertex is the kind of its state."""
+
+        def of_kind(kind: VertexKind) -> Any:
+            return {vertex.name: state for vertex, state in states.items() if vertex.kind is kind}
+
+        return cls(
+            sources=of_kind(VertexKind.SOURCE),
+            tasks=of_kind(VertexKind.TASK),
+            sinks=of_kind(VertexKind.SINK),
+            retracting=retracting,
+        )
+
+    def unread(self, source: str, enumerated: Sequence[Split]) -> tuple[Split, ...]:
+        """Return the splits of a source whose rows this cut does not contain: in flight, or not emitted yet.
+
+        Args:
+            source: The name of the source.
+            enumerated: Its frozen enumeration.
+        """
+        state = self.sources[source]
+        in_flight = [split for held in self.tasks[source].units for split in held.unit.splits]
+        return (*in_flight, *enumerated[state.cursor :], *state.waiting)
+
+    def has_emitted_and_finished(self, source: str) -> bool:
+        """Return whether a source has emitted something, and nothing of it is in flight."""
+        return self.sources[source].cursor > 0 and not self.tasks[source].units
 
     def committables(self) -> Iterator[Committable]:
         """All that is named as staged, published since or not."""

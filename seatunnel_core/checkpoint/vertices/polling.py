@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from seatunnel_core.checkpoint.commands import Look
+from seatunnel_core.checkpoint.commands import Poll
 from seatunnel_core.checkpoint.events import Found
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
@@ -23,11 +23,11 @@ class Polling:
         self._resting = False
         self._failures = 0
 
-    def look(self, next_index: int) -> None:
+    def poll(self, next_index: int) -> None:
         """Look, unless that is being done or its time has not come; ``next_index`` is for what is found."""
         if not self.is_under_way and not self._resting:
             self.is_under_way = True
-            self._wiring.do(Look(source=self._source, memory=self.memory, next_index=next_index))
+            self._wiring.do(Poll(source=self._source, memory=self.memory, next_index=next_index))
 
     def found(self, event: Found, go_on: Callable[[], None]) -> None:
         """Remember; ``go_on`` is called when it is time to look again."""
@@ -51,4 +51,4 @@ class Polling:
 
         self._resting = pause_ms > 0
         if self._resting:
-            self._wiring.set_timer(f"look:{self._source}", self._wiring.now_ms + pause_ms, over)
+            self._wiring.set_timer(f"poll:{self._source}", self._wiring.now_ms + pause_ms, over)

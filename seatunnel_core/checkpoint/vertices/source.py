@@ -7,7 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint.commands import Enumerate
 from seatunnel_core.checkpoint.errors import IllegalEventError
-from seatunnel_core.checkpoint.events import Enumerated, Found, LookFailed
+from seatunnel_core.checkpoint.events import Enumerated, Found, PollFailed
 from seatunnel_core.checkpoint.state.topology import SourceSpec
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
 from seatunnel_core.checkpoint.state.vertex_state import SourceState
@@ -52,7 +52,7 @@ class SourceVertex:
         self._credits = 0
         self._running = False
         self._awaiting_enumeration = False
-        self._looking = None if spec.bounded else Polling(spec.name, limits, wiring)
+        self._polling = None if spec.bounded else Polling(spec.name, limits, wiring)
         self._limited = spec.rows_per_second is not None or spec.bytes_per_second is not None
         self._rows_bucket: TokenBucket | None = None
         self._bytes_bucket: TokenBucket | None = None
@@ -77,8 +77,8 @@ class SourceVertex:
             case RestoreSource(state=state):
                 self.state = state
                 self._cursor = state.cursor
-                if self._looking is not None:
-                    self._looking.memory = state.memory or {}
+                if self._polling is not None:
+                    self._polling.memory = state.memory or {}
             case Plan():
                 self._plan()
             case Begin():
@@ -108,13 +108,13 @@ class SourceVertex:
     def enumerated(self, event: Enumerated) -> None:
         self._awaiting_enumeration = False
         self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
-        memory = None if self._looking is None else self._looking.memory
+        memory = None if self._polling is None else self._polling.memory
         self.state = evolve(self.state, attachment=event.attachment, total=len(event.splits), memory=memory)
         self._ready()
 
-    def require_looking(self, event: Found | LookFailed) -> None:
+    def require_polling(self, event: Found | PollFailed) -> None:
         """Raise ``IllegalEventError`` unless ``event`` answers a look, with splits that go on without a gap."""
-        if self._looking is None or not self._looking.is_under_way:
+        if self._polling is None or not self._polling.is_under_way:
             raise IllegalEventError(f"source {event.source!r} was not asked for more, and is told of it")
         found = event.splits if isinstance(event, Found) else ()
         first = self._next_index
@@ -123,31 +123,31 @@ class SourceVertex:
 
     def found(self, event: Found) -> None:
         """What was found after the last barrier, or after the end, is found again by the next start."""
-        assert self._looking is not None
+        assert self._polling is not None
         if not self._running:
             return
         self._splits.extend(event.splits)
-        self._looking.found(event, self._go_on)
+        self._polling.found(event, self._go_on)
         self._go_on()
 
-    def look_failed(self, event: LookFailed) -> None:
-        assert self._looking is not None
+    def poll_failed(self, event: PollFailed) -> None:
+        assert self._polling is not None
         if not self._running:
             return
         if event.failure.retryable:
-            self._looking.failed(self._go_on)
+            self._polling.failed(self._go_on)
         else:
             self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
         """What it does, for a person, and since when in milliseconds."""
-        of_all = "" if self._looking is not None else f" of {self.state.total}"
+        of_all = "" if self._polling is not None else f" of {self.state.total}"
         return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 
     @property
     def splits_total(self) -> int | None:
         """``None`` until it is enumerated, and always for an unbounded source."""
-        return None if self._looking is not None else self.state.total
+        return None if self._polling is not None else self.state.total
 
     @property
     def _next_index(self) -> int:
@@ -194,10 +194,10 @@ class SourceVertex:
     def _when_empty(self) -> None:
         if self._splits or not self._running:
             return
-        if self._looking is None:
+        if self._polling is None:
             self._halt()
         else:
-            self._looking.look(self._next_index)
+            self._polling.poll(self._next_index)
 
     def _halt(self) -> None:
         if not self.ended:
@@ -207,8 +207,8 @@ class SourceVertex:
 
     def _pass_barrier(self, barrier: Barrier, checkpoint_id: int) -> None:
         self.state = evolve(self.state, cursor=self._cursor)
-        if self._looking is not None:
-            self.state = evolve(self.state, waiting=self._found_and_waiting(), memory=self._looking.memory)
+        if self._polling is not None:
+            self.state = evolve(self.state, waiting=self._found_and_waiting(), memory=self._polling.memory)
         self._coordinator.send(Acknowledge(VertexId.source(self.spec.name), checkpoint_id, self.state))
         self._task.send(barrier)
         if barrier.last:

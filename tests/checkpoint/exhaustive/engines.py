@@ -101,7 +101,7 @@ class Engines:
             case commands.Enumerate():
                 event = events.Enumerated(now_ms=0, source="in", splits=self._frozen, attachment="frozen")
                 news.append((event, "enumerated"))
-            case commands.Look(memory=memory, next_index=next_index):
+            case commands.Poll(memory=memory, next_index=next_index):
                 under_way.append(("look for more", memory.get("given", 0), next_index))
             case commands.RunUnit(attempt=UnitAttempt(unit=unit)):
                 under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))

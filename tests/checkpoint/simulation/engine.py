@@ -154,7 +154,7 @@ class Engine:
                 self._prepare(command)
             case commands.Enumerate():
                 self._enumerate(command)
-            case commands.Look():
+            case commands.Poll():
                 self._look(command)
             case commands.RunUnit():
                 self._run(command)
@@ -283,14 +283,14 @@ class Engine:
 
         self.later(plan)
 
-    def _look(self, command: commands.Look) -> None:
+    def _look(self, command: commands.Poll) -> None:
         """A source that never ends finds some more of its splits, behind those that it remembers."""
         source, attachment = command.source, self._frozen[command.source]
 
         def look() -> None:
             if self.chance(self.world.scenario.faults.place_fails):
                 failure = self._broken("a look")
-                self.answer(lambda now_ms: events.LookFailed(now_ms=now_ms, source=source, failure=failure))
+                self.answer(lambda now_ms: events.PollFailed(now_ms=now_ms, source=source, failure=failure))
                 return
             splits = self.world.storage.attachments[attachment]
             given = command.memory.get("given", len(self.world.at_first(source, attachment)))

@@ -363,7 +363,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         SourceVertex, "_pass_barrier", _forget_in_acknowledgement(waiting=()))),
     Mutation("R12", "forget what was seen", replace(SourceVertex, "_pass_barrier", forget_what_was_seen)),
     Mutation("R12", "remember what is found before it is part of the state", replace(
-        Polling, "look", _remember_too_early)),
+        Polling, "poll", _remember_too_early)),
     Mutation("R13", "hand on as results come", replace(TaskVertex, "_hand_on_in_order", _hand_on_as_it_comes)),
     Mutation("R14", "believe every result", replace(
         TaskVertex, "_claimed", lambda _original: lambda self, attempt: self._flights.get(attempt.unit))),
@@ -386,7 +386,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("timers", "a commit that failed is not tried again", without_timer("commit:")),
     Mutation("timers", "a unit that failed is not tried again", without_timer("retry:")),
     Mutation("timers", "nobody looks again after a failed checkpoint", without_timer("trigger")),
-    Mutation("timers", "nobody looks for more again", without_timer("look:")),
+    Mutation("timers", "nobody looks for more again", without_timer("poll:")),
     Mutation("timers", "the speed limit is never lifted", without_timer("emit:")),
     Mutation("checkpoints", "no timeout", replace(
         Coordinator, "_expire", lambda _original: lambda self, pending: None)),

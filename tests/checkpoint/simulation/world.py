@@ -10,8 +10,8 @@ from attrs import evolve
 from seatunnel_core.checkpoint.commands import (
     CheckpointTriggered,
     Command,
-    Look,
     Outcome,
+    Poll,
     SavepointCompleted,
     StoreCheckpoint,
 )
@@ -354,7 +354,7 @@ class World:
         bounded = next(spec.bounded for spec in self.scenario.topology.sources if spec.name == source)
         return splits if bounded else splits[: len(splits) // 3]
 
-    def looked(self, command: Look, given: int) -> None:
+    def looked(self, command: Poll, given: int) -> None:
         """R12: what was found and what is remembered of it are of one cut, or something is left out or read twice."""
         if command.next_index != given:
             raise ViolationError(

@@ -37,8 +37,8 @@ class Endless(Played):
         self.tell(event)
 
     @property
-    def look(self) -> commands.Look:
-        return self.only(commands.Look)
+    def look(self) -> commands.Poll:
+        return self.only(commands.Poll)
 
 
 def source(state: PipelineState) -> SourceState:
@@ -49,19 +49,19 @@ class TestPolling:
     def test_it_looks_when_nothing_is_left_to_emit_and_numbers_what_it_finds_on(self) -> None:
         played = Endless()
         played.run(0)
-        assert played.look == commands.Look(source="in", memory={}, next_index=0)
+        assert played.look == commands.Poll(source="in", memory={}, next_index=0)
         played.found(2)
         assert played.running == [1, 2]
-        assert not played.get(commands.Look), "its pause is not over"
-        played.at(100).fire("look:in")
-        assert played.look == commands.Look(source="in", memory={"look": 1}, next_index=2)
+        assert not played.get(commands.Poll), "its pause is not over"
+        played.at(100).fire("poll:in")
+        assert played.look == commands.Poll(source="in", memory={"look": 1}, next_index=2)
         assert played.protocol.progress().splits_total is None
 
     def test_what_was_frozen_is_emitted_first(self) -> None:
         played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
         played.run(2)
         assert played.running == [1]
-        assert not played.get(commands.Look)
+        assert not played.get(commands.Poll)
         played.finish(1)
         assert played.look.next_index == 2
 
@@ -69,8 +69,8 @@ class TestPolling:
         played = Endless(limits=Limits(target_unit_rows=1, credits_per_source=1))
         played.run(0)
         played.found(2)
-        played.at(100).fire("look:in")
-        assert not played.get(commands.Look)
+        played.at(100).fire("poll:in")
+        assert not played.get(commands.Poll)
         played.finish(1)
         assert played.look.next_index == 2
 
@@ -85,7 +85,7 @@ class TestPolling:
         played = Endless()
         played.run(0)
         played.found(1, again_ms=None)
-        assert not played.get(commands.Look)
+        assert not played.get(commands.Poll)
         assert not played.get(commands.SetTimer)
         assert played.checkpoint()
 
@@ -93,18 +93,18 @@ class TestPolling:
         played = Endless()
         played.run(0)
         for pause_ms in (500, 1_000, 2_000):
-            played.tell(events.LookFailed(now_ms=0, source="in", failure=PASSING))
-            assert played.only(commands.SetTimer) == commands.SetTimer(key="look:in", at_ms=played.now_ms + pause_ms)
-            played.at(played.now_ms + pause_ms).fire("look:in")
+            played.tell(events.PollFailed(now_ms=0, source="in", failure=PASSING))
+            assert played.only(commands.SetTimer) == commands.SetTimer(key="poll:in", at_ms=played.now_ms + pause_ms)
+            played.at(played.now_ms + pause_ms).fire("poll:in")
             assert played.look.memory == {}
         played.found(0, again_ms=0)
-        played.tell(events.LookFailed(now_ms=0, source="in", failure=PASSING))
+        played.tell(events.PollFailed(now_ms=0, source="in", failure=PASSING))
         assert played.only(commands.SetTimer).at_ms == played.now_ms + 500
 
     def test_a_look_that_cannot_work_fails_the_pipeline(self) -> None:
         played = Endless()
         played.run(0)
-        played.tell(events.LookFailed(now_ms=0, source="in", failure=LASTING))
+        played.tell(events.PollFailed(now_ms=0, source="in", failure=LASTING))
         assert played.only(commands.EndPipeline) == commands.EndPipeline(outcome=Outcome.FAILED, failure=LASTING)
 
     def test_who_asks_what_it_does_hears_no_total(self) -> None:
@@ -134,7 +134,7 @@ class TestState:
         again = Endless(limits=Limits(target_unit_rows=1, credits_per_source=2), epoch=2)
         again.run(1, stored=state)
         assert [command.attempt.unit.splits[0].index for command in again.ever(commands.RunUnit)] == [1, 2]
-        assert again.look == commands.Look(source="in", memory={"look": 1}, next_index=3)
+        assert again.look == commands.Poll(source="in", memory={"look": 1}, next_index=3)
 
     def test_what_is_found_after_the_last_barrier_is_found_again_by_the_next_start(self) -> None:
         played = Endless()
@@ -145,13 +145,13 @@ class TestState:
         assert played.said == ()
         again = Endless(epoch=2)
         again.run(0, stored=state)
-        assert again.look == commands.Look(source="in", memory={}, next_index=0)
+        assert again.look == commands.Poll(source="in", memory={}, next_index=0)
 
     def test_a_look_that_fails_after_the_last_barrier_changes_nothing(self) -> None:
         played = Endless()
         played.run(0)
         played.tell(events.StopRequested(now_ms=0))
-        played.tell(events.LookFailed(now_ms=0, source="in", failure=LASTING))
+        played.tell(events.PollFailed(now_ms=0, source="in", failure=LASTING))
         assert played.said == ()
 
     def test_a_drain_stops_looking_and_keeps_what_waits_for_the_next_start(self) -> None:
@@ -159,8 +159,8 @@ class TestState:
         played.run(0)
         played.found(2)
         played.tell(events.SavepointRequested(now_ms=0, name="end", drain=True))
-        played.at(100).fire("look:in")
-        assert not played.get(commands.Look)
+        played.at(100).fire("poll:in")
+        assert not played.get(commands.Poll)
         played.finish(1)
         last = played.only(commands.StoreCheckpoint).state
         assert played.protocol.phase is Phase.STOPPING

@@ -1,0 +1,108 @@
+"""Carry out what is asked of the sources of a pipeline: discover, enumerate, poll, open and close.
+
+Each method blocks; it is called from a thread of a pool, returns plain values and raises what went wrong.
+"""
+
+from collections.abc import Sequence
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connectors.source import Enumeration, FrameSource, Item, Planning, PollResult, Source
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.runtime.acknowledging import Acknowledgements
+from seatunnel_core.runtime.enumeration import freeze, thaw
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.work.split import Split
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+@frozen(kw_only=True)
+class SourceIO:
+    """The blocking side of the sources of one pipeline."""
+
+    job_id: str
+    planned: PlannedPipeline
+    storage: CheckpointStorage = field(repr=False)
+    """Keeps frozen enumerations, as attachments."""
+
+    plane: SparkPlane = field(repr=False)
+    upstream: Acknowledgements = field(repr=False)
+    """Hears what is enumerated."""
+
+    def __len__(self) -> int:
+        return len(self.planned.sources)
+
+    def _source(self, name: str) -> PlannedSource:
+        return self.planned.source(name)
+
+    def is_limited(self, source_name: str) -> bool:
+        """Whether a speed limit holds for the source."""
+        source = self._source(source_name)
+        return source.rows_per_second is not None or source.bytes_per_second is not None
+
+    def discover(self, source_name: str) -> Sequence[Item]:
+        """What tasks have to look into before the source can be enumerated."""
+        source = self._source(source_name)
+        return source.source.discover(_planning(source))
+
+    def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
+        """The frozen enumeration of a source, and the name of the attachment that holds it (R12).
+
+        Needs Spark when there are discovered ``items``.
+        """
+        source = self._source(source_name)
+        if attachment is not None:
+            enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
+            self.upstream.enumerated(source_name, enumeration.splits)
+            return enumeration, attachment
+        planning = _planning(source)
+        inspected = self.plane.inspect(source.source, items, planning) if items else ()
+        if isinstance(source.source, FrameSource):
+            enumeration = _one_split(self.plane.source_schema(source.source))
+        else:
+            enumeration = source.source.enumerate(inspected, planning)
+        self.upstream.enumerated(source_name, enumeration.splits)
+        return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
+
+    def open(self, source_name: str, *, restored: bool) -> None:
+        """Let a source take hold of what its tasks share."""
+        self._source(source_name).source.open(restored=restored)
+
+    @property
+    def need_closing(self) -> bool:
+        """Whether a source has something to let go of."""
+        return any(type(each.source).close is not Source.close for each in self.planned.sources)
+
+    def close(self) -> None:
+        """The pipeline has ended, however it did."""
+        for source in self.planned.sources:
+            source.source.close()
+
+    def poll(self, source_name: str, memory: Item) -> PollResult:
+        """Return what an unbounded source has more than it remembers."""
+        source = self._source(source_name)
+        return source.source.poll(memory, _planning(source))
+
+    def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
+        """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
+        if not news.items:
+            return ()
+        source = self._source(source_name)
+        planning = _planning(source)
+        items = self.plane.inspect(source.source, news.items, planning) if news.inspect else news.items
+        found = source.source.enumerate(items, planning).splits
+        return tuple(evolve(split, index=next_index + split.index) for split in found)
+
+
+def _one_split(schema: TableSchema) -> Enumeration:
+    """Of a source that Spark reads."""
+    return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
+
+
+def _planning(source: PlannedSource) -> Planning:
+    return Planning(
+        parallelism=source.parallelism,
+        rows_per_second=source.rows_per_second,
+        bytes_per_second=source.bytes_per_second,
+    )
