@@ -79,7 +79,7 @@ def keep_the_credit(original: Any) -> Any:
 
 def keep_the_slot(original: Any) -> Any:
     def failed(self: Any, event: Any) -> None:
-        claimed = self._claimed(event) is not None
+        claimed = self._claimed(event.attempt) is not None
         original(self, event)
         self.units_running += claimed
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from attrs import evolve, frozen
 
+from seatunnel_core.checkpoint import context as context_module
 from seatunnel_core.checkpoint import start as start_module
 from seatunnel_core.checkpoint.commands import Retract
 from seatunnel_core.checkpoint.decisions import base as base_module
@@ -64,11 +66,7 @@ def _not_recorded() -> AbstractContextManager[Any]:
     def encode(states: VertexStates) -> bytes:
         return codec.encode(evolve(states, retracting=None))
 
-    class Forgetful:
-        decode = staticmethod(codec.decode)
-
-    Forgetful.encode = staticmethod(encode)  # type: ignore[attr-defined]
-    return patch.object(start_module, "codec", Forgetful)
+    return patch.object(context_module, "codec", SimpleNamespace(encode=encode))
 
 
 def _before_the_sweep() -> AbstractContextManager[Any]:
