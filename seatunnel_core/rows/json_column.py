@@ -36,35 +36,80 @@ _FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
-    """Return each row as an object.
+    """Return each row as an object. A decimal is a number with all its digits, but a text inside rows, arrays and maps.
 
-    A decimal is a number with all its digits, but a text inside rows, arrays and maps.
+    Raises:
+        RowError: a value cannot be written as JSON; names the column.
     """
-    texts = [_column_texts(column, array) for column, array in zip(rows.schema, rows.columns, strict=True)]
-    if not texts:
+    if not rows.num_columns:
         return _array(["{}" + line_end] * rows.num_rows)
-    return _object(rows.schema, texts, "}" + line_end)
+    line = _Object()
+    for number, (column, array) in enumerate(zip(rows.schema, rows.columns, strict=True)):
+        line.write(_name(column, number))
+        try:
+            if pa.types.is_decimal(column.type):
+                line.add(array.cast(pa.string()).fill_null(_NULL))
+            else:
+                line.add_value(array)
+        except ValueError as error:
+            raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+    line.write("}" + line_end)
+    return line.texts()
 
 
-def _column_texts(column: pa.Field, array: pa.Array) -> pa.Array:
-    try:
-        return array.cast(pa.string()).fill_null(_NULL) if pa.types.is_decimal(column.type) else _texts(array)
-    except ValueError as error:
-        raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
+class _Object:
+    """One object for each row, in the making: columns of texts, and what is written between them in all rows.
+
+    An object inside an object is not made by itself first, and quotes are part of what stands between: each character
+    is copied once.
+    """
+
+    def __init__(self) -> None:
+        self._between = [""]
+        self._columns: list[pa.Array] = []
+
+    def write(self, text: str) -> None:
+        """Add what is the same in all rows."""
+        self._between[-1] += text
+
+    def add(self, texts: pa.Array) -> None:
+        """Add a text for each row, without nulls."""
+        self._columns.append(texts)
+        self._between.append("")
+
+    def add_fields(self, array: pa.Array) -> None:
+        """Add an array of rows without nulls, as objects."""
+        for number, column in enumerate(array.type):
+            self.write(_name(column, number))
+            self.add_value(array.field(number))
+        self.write("}")
+
+    def add_value(self, array: pa.Array) -> None:
+        """Add an array as JSON."""
+        if array.null_count or not len(array):
+            self.add(_texts(array))
+        elif pa.types.is_struct(array.type) and array.type.num_fields:
+            self.add_fields(array)
+        elif (bare := _without_quotes(array)) is not None:
+            self.write('"')
+            self.add(bare)
+            self.write(_closing(array.type))
+        else:
+            self.add(_texts(array))
+
+    def texts(self) -> pa.Array:
+        """Return the texts of all rows."""
+        columns, rows = len(self._columns), len(self._columns[0])
+        order = np.empty((rows, 2 * columns + 1), np.int32)
+        order[:, ::2] = np.arange(columns + 1)
+        order[:, 1::2] = columns + 1 + np.arange(columns) * rows + np.arange(rows)[:, None]
+        begins = np.arange(rows + 1) * (2 * columns + 1)
+        return _in_order([_array(self._between), *self._columns], order.ravel(), begins)
 
 
-def _object(columns: Iterable[pa.Field], texts: Sequence[pa.Array], end: str) -> pa.Array:
-    names = [f"{',' if number else '{'}{_name(column)}:" for number, column in enumerate(columns)]
-    rows, width = len(texts[0]), 2 * len(texts) + 1
-    order = np.empty((rows, width), np.int64)
-    order[:, 0:-1:2] = np.arange(len(texts))
-    order[:, 1::2] = len(texts) + 1 + np.arange(len(texts)) * rows + np.arange(rows)[:, None]
-    order[:, -1] = len(texts)
-    return _in_order([_array([*names, end]), *texts], order.ravel(), np.arange(rows + 1) * width)
-
-
-def _name(column: pa.Field) -> str:
-    return json.dumps(column.name, ensure_ascii=False)
+def _name(column: pa.Field, number: int) -> str:
+    """Return what stands before the value of the column of this number."""
+    return f"{',' if number else '{'}{json.dumps(column.name, ensure_ascii=False)}:"
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
@@ -75,7 +120,7 @@ def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[An
         order: the numbers of the parts in the order of writing.
         begins: the index in ``order`` at which each text begins; the last one is the end of all.
     """
-    taken = pa.concat_arrays(parts).take(_integers(order))
+    taken = pa.concat_arrays(parts).take(pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)]))
     _, offsets, data = taken.buffers()
     ends = np.frombuffer(offsets, np.int32)[begins]
     return pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(ends), data)
@@ -103,15 +148,20 @@ def _in_quotes(texts: pa.Array, end: pa.Scalar = _QUOTE) -> pa.Array:
 def _floating(array: pa.Array) -> pa.Array:
     values = _numbers(array, f"f{array.type.bit_width // 8}", len(array))
     size = np.abs(values)
-    texts = array.cast(pa.string())
     whole = (values == np.trunc(values)) & (size < _MOST_WHOLE[array.type.bit_width]) & _bits(array.is_valid())
     whole &= (values != 0) | ~np.signbit(values)
+    if whole.all():
+        return _point_zero(values)
+    texts = array.cast(pa.string())
     if whole.any():  # Arrow writes 1 for 1.0, and 1e+14
-        integers = _integers(np.where(whole, values, 0).astype(np.int64)).cast(pa.string())
-        texts = pc.if_else(_mask(whole), pc.binary_join_element_wise(integers, _POINT_ZERO, _NOTHING), texts)
+        texts = pc.replace_with_mask(texts, _mask(whole), _point_zero(values[whole]))
     return _except(
         texts, array, ~(whole | ((size >= _LEAST) & (size < _MOST) & (values != np.trunc(values)))), _one_by_one
     )
+
+
+def _point_zero(whole: NDArray[Any]) -> pa.Array:
+    return pc.binary_join_element_wise(_integers(whole.astype(np.int64)).cast(pa.string()), _POINT_ZERO, _NOTHING)
 
 
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
@@ -165,25 +215,36 @@ def _may_need_escapes(array: pa.Array) -> bool:
     return bool((signs < 0x20).any() or (signs == 0x22).any() or (signs == 0x5C).any())
 
 
-def _decimal(array: pa.Array) -> pa.Array:
-    return _in_quotes(array.cast(pa.string()))
+def _without_quotes(array: pa.Array) -> pa.Array | None:
+    """Return what stands between the quotes; ``None`` for values that have none, or that need escapes."""
+    if pa.types.is_string(array.type):
+        return None if _may_need_escapes(array) else array
+    make = next((make for matches, make in _QUOTED if matches(array.type)), None)
+    return None if make is None else make(array)
+
+
+def _closing(kind: pa.DataType) -> str:
+    """Return what stands behind a value in quotes."""
+    return '+00:00"' if pa.types.is_timestamp(kind) and kind.tz else '"'
+
+
+def _quoted(array: pa.Array) -> pa.Array:
+    return _in_quotes(_without_quotes(array), _ZONE if _closing(array.type) != '"' else _QUOTE)
 
 
 def _date(array: pa.Array) -> pa.Array:
     _must_be_of_python(array)
-    return _in_quotes(array.cast(pa.string()))
+    return array.cast(pa.string())
 
 
 def _time(array: pa.Array) -> pa.Array:
-    return _in_quotes(_without_zeros(array, pa.time32("s")))
+    return _without_zeros(array, pa.time32("s"))
 
 
 def _timestamp(array: pa.Array) -> pa.Array:
-    zone = array.type.tz
     local = array.cast(pa.timestamp("us"))
     _must_be_of_python(local)
-    texts = pc.binary_replace_slice(_without_zeros(local, pa.timestamp("s")), 10, 11, "T")
-    return _in_quotes(texts, _ZONE if zone else _QUOTE)
+    return pc.binary_replace_slice(_without_zeros(local, pa.timestamp("s")), 10, 11, "T")
 
 
 def _must_be_of_python(array: pa.Array) -> None:
@@ -200,10 +261,11 @@ def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
 
 
 def _row(array: pa.Array) -> pa.Array:
-    fields = list(array.type)
-    if not fields or not len(array):
+    if not array.type.num_fields or not len(array):
         return _one_by_one(array)
-    texts = _object(fields, [_texts(array.field(number)) for number in range(len(fields))], "}")
+    rows = _Object()
+    rows.add_fields(array)
+    texts = rows.texts()
     return pc.if_else(array.is_valid(), texts, _NULL) if array.null_count else texts
 
 
@@ -243,7 +305,7 @@ def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.
     comma, opened, closed, empty, null = range(5)
     width, count, lists = len(elements) + 1, len(elements[0]), len(array)
     at = np.arange(count) * width + np.repeat(np.arange(lists), lengths)
-    order = np.empty(count * width + lists, np.int64)
+    order = np.empty(count * width + lists, np.int32)
     order[at] = comma
     order[at[begins[:-1][lengths > 0]]] = opened
     for number in range(len(elements)):
@@ -271,16 +333,23 @@ def _is_utc(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in (None, "UTC")
 
 
-_MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
+_Maker = tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]]
+
+_QUOTED: tuple[_Maker, ...] = (
+    (pa.types.is_decimal, _cast),
+    (pa.types.is_date32, _date),
+    (lambda kind: kind == pa.time64("us"), _time),
+    (_is_utc, _timestamp),
+)
+"""What stands in quotes and needs no escapes."""
+
+_MAKERS: tuple[_Maker, ...] = (
     (pa.types.is_string, _string),
     (pa.types.is_integer, _cast),
     (pa.types.is_boolean, _cast),
     (pa.types.is_float64, _floating),
     (pa.types.is_float32, _floating),
-    (pa.types.is_decimal, _decimal),
-    (pa.types.is_date32, _date),
-    (lambda kind: kind == pa.time64("us"), _time),
-    (_is_utc, _timestamp),
+    *((matches, _quoted) for matches, _ in _QUOTED),
     (pa.types.is_struct, _row),
     (pa.types.is_list, _list),
     (pa.types.is_map, _map),
