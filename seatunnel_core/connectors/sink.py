@@ -196,8 +196,8 @@ class Sink(ABC):
         """
         if type(self).apply_save_mode is Sink.apply_save_mode:
             return None
-        told = (f"{key}={value}" for key, value in sorted(self.bound_to.items()))
-        return SaveMode(target=", ".join(told), does="its save mode")
+        options = (f"{key}={value}" for key, value in sorted(self.bound_to.items()))
+        return SaveMode(target=", ".join(options), does="its save mode")
 
     @property
     def emptied_folder(self) -> str | None:

@@ -106,20 +106,20 @@ class SeveralTables(Source):
         self.identifier, self.replayable, self.ordered = first.identifier, first.replayable, first.ordered
         self.caveat = first.caveat
         self.task_modules = tuple(dict.fromkeys(name for each in sources.values() for name in each.task_modules))
-        self._check_ends()
-        self._look_who_waits()
+        self._set_bounded()
+        self._set_waits()
 
     def run_in(self, *, streaming: bool) -> None:
         for source in self._sources.values():
             source.run_in(streaming=streaming)
-        self._check_ends()
-        self._look_who_waits()
+        self._set_bounded()
+        self._set_waits()
 
-    def _look_who_waits(self) -> None:
+    def _set_waits(self) -> None:
         waits = {source.waits for source in self._sources.values()}
         self.waits = True if True in waits else None if None in waits else False
 
-    def _check_ends(self) -> None:
+    def _set_bounded(self) -> None:
         ends = {source.bounded for source in self._sources.values()}
         if len(ends) > 1:
             endless = [table for table, source in self._sources.items() if not source.bounded]
@@ -207,7 +207,7 @@ class SeveralTables(Source):
         return None if None in found else tuple(schema for schemas in found for schema in schemas or ())
 
     def planned_reading(self) -> Sequence[str]:
-        return [told for source in self._sources.values() for told in source.planned_reading()]
+        return [remark for source in self._sources.values() for remark in source.planned_reading()]
 
     def open(self, *, restored: bool) -> None:
         for source in self._sources.values():
@@ -239,7 +239,7 @@ class SeveralTables(Source):
         for split in splits:
             own = evolve(split, body=stored.below(split.body, "split"))
             by_table.setdefault(stored.text(split.body, "table"), []).append(own)
-        return [f"table {table}: {told}" for table, own in by_table.items() for told in self._of(table).describe(own)]
+        return [f"table {table}: {text}" for table, own in by_table.items() for text in self._of(table).describe(own)]
 
     def _of(self, table: str) -> Source:
         if table not in self._sources:

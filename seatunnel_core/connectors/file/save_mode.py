@@ -174,7 +174,7 @@ class Fence:
         try:
             self._files.move(entry.path, os.path.join(self._fence, str(number)))
         except FileNotFoundError:
-            self._require()  # else somebody else has removed it
+            self._require()  # if the fence is there, another program has removed the entry
         except OSError as error:
             if error.errno not in _OTHER_DISK:
                 raise

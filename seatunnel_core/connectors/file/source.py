@@ -175,8 +175,8 @@ class FileSource(Source):
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
         """Yield the body, bytes and rows of each split of one file."""
         body = version.body()
-        tells = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
-        if self._reading.declared is None and not tells:
+        declares = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
+        if self._reading.declared is None and not declares:
             body["columns"] = schema_to_text(columns)
         for place, weight, rows in self._format.pieces(version, examined, columns, planning):
             yield {**body, **place}, weight, rows

@@ -123,7 +123,12 @@ class FileSinkWriter(SinkWriter):
                 some = rows.slice(0, self._rows_per_file - file.rows)
                 file.writer.write(some)
             except UnicodeEncodeError as error:
-                raise SinkError(f"a name of a column cannot be written in the encoding {error.encoding}") from error
+                characters = error.object[error.start : error.end]
+                names = ", ".join(name for name in columns.names if characters in name)
+                raise SinkError(
+                    f"the column name {names} has {characters!r}, which {self._sink.style.encoding} cannot represent; "
+                    "rename the column with FieldMapper, or write encoding = UTF-8"
+                ) from error
             file.rows += some.num_rows
             rows = rows.slice(some.num_rows)
             if file.rows >= self._rows_per_file:

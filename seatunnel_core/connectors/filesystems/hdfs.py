@@ -191,7 +191,7 @@ class HdfsFileSystem(RemoteFileSystem):
             self._ask(target.rpartition("/")[0], lambda client, within: client.make_folder(within))
             if self._moved(staged, target, number):
                 return
-        if self._status(staged) is None:  # another process was faster, and somebody else after it
+        if self._status(staged) is None:  # another process was faster, and a third one after it
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
         raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
@@ -240,7 +240,7 @@ class _HdfsOpenFile(RemoteOpenFile):
             raise self._failed(error) from error
         if found is None:
             raise self.changed("it is not there any more")
-        if len(found) != end - start:  # cut short on the way, or so by somebody
+        if len(found) != end - start:  # cut short on the way, or the file itself was
             self.check()
             raise self._failed(OSError(errno.EIO, f"only {len(found)} of {end - start} bytes came"))
         return found

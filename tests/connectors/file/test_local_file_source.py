@@ -181,6 +181,13 @@ def test_a_header_gives_the_order_of_columns_file_by_file(tmp_path: Path) -> Non
         rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True))
 
 
+def test_a_header_that_names_a_column_twice_is_refused_with_a_way_to_read_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("# made by hand\nid,id\n1,a\n")
+    with pytest.raises(SourceError, match=r"a\.csv: its header names id more than once; .*skip_header_row_number = 2"):
+        rows(source(tmp_path, schema=FIELDS, csv_use_header_line=True, skip_header_row_number=1))
+    assert rows(source(tmp_path, schema=FIELDS, csv_use_header_line=False, skip_header_row_number=2)) == [(1, "a")]
+
+
 def test_folders_of_the_path_become_columns(tmp_path: Path) -> None:
     for year in (2012, 2013):
         folder = tmp_path / f"year={year}" / "city=New%20York"

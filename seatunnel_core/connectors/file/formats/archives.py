@@ -53,7 +53,7 @@ class Archived(SourceFormat):
         for member in self._members(file):
             if member.version.size:
                 return self._inner.infer(member)
-        raise SourceError(f"{file.version.path} has no member with anything in it from which to tell the columns")
+        raise SourceError(f"{file.version.path} has no member with content from which to infer the columns")
 
     def read(
         self, file: OpenFile, body: Mapping[str, Any], columns: pa.Schema, wanted: pa.Schema, context: ReadContext

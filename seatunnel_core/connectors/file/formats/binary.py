@@ -188,7 +188,8 @@ class BinarySinkWriter(SinkWriter):
         if {"", ".", ".."}.intersection(parts) or STAGING in parts[:1] or "\0" in (path or ""):
             raise RowError(f"{self._target.who}, column 'relativePath': {path!r} is not a path below the target")
         if max(len(part.encode()) for part in parts) > _LONGEST_NAME:
-            raise RowError(f"{self._target.who}, column 'relativePath': {path!r} has a name of over 255 bytes")
+            problem = f"{path!r} has a name of over {_LONGEST_NAME} bytes; shorten it"
+            raise RowError(f"{self._target.who}, column 'relativePath': {problem}")
         return "/".join(parts)
 
 

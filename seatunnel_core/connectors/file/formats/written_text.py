@@ -124,5 +124,5 @@ def require_encodable(rows: pa.RecordBatch, encoding: str) -> None:
             try:
                 str(value).encode(encoding)
             except UnicodeEncodeError:
-                said = f"column {name!r}: {str(value)[:60]!r} cannot be written in the encoding {encoding}"
-                raise RowError(said, column=name) from None
+                problem = f"{str(value)[:60]!r} cannot be written in the encoding {encoding}; write encoding = UTF-8"
+                raise RowError(f"column {name!r}: {problem}", column=name) from None

@@ -34,7 +34,7 @@ class Connection:
         """Mark the connection as lost, so that the next request opens another one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
-            connection.close()  # no server is told; else Python would, of a socket that nobody had closed
+            connection.close()  # without a word to the server; else Python would warn of an open socket
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:

@@ -178,7 +178,7 @@ class ObjectFileSystem(RemoteFileSystem):
         if there is None:
             try:
                 self._copy(staged, target, size)
-            except FileExistsError:  # the answer to a request was lost, or somebody came between
+            except FileExistsError:  # the answer to a request was lost, or another process was faster
                 there = self._is(staged, target, size)
                 if there is None:
                     raise OSError(errno.EIO, "there was an object, and there is none", target) from None

@@ -164,6 +164,6 @@ class S3Store(ObjectStore):
 
 
 def _found(key: str, size: int, answer: Mapping[str, Any], mark: str = "") -> Found:
-    # A listing may have parts of a second, and what tells of one object has none.
+    # A listing may have fractions of a second, the head of an object has none.
     modified_s = int(answer["LastModified"].timestamp())
     return Found(key=key, size=size, modified_s=modified_s, etag=answer["ETag"], mark=mark)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connectors.testing import plan, read
-from seatunnel_core.errors import RowError, SourceError, UsageError
+from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from tests.connectors.file import local_files
 
 TYPES = {"id": "int", "name": "string", "day": "date", "at": "timestamp", "clock": "time"}
@@ -53,6 +53,14 @@ def test_what_is_written_in_an_encoding_comes_back(tmp_path: Path, format: str, 
 def test_a_value_that_the_encoding_has_no_signs_for_is_an_error_of_its_row(tmp_path: Path, format: str) -> None:
     with pytest.raises(RowError, match="sink LocalFile, column 'name': '漢字 0' cannot be written in the encoding iso"):
         write(tmp_path, format, ROWS, encoding="ISO-8859-1")
+
+
+@pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
+def test_a_name_of_a_column_that_the_encoding_lacks_is_named(tmp_path: Path, format: str) -> None:
+    options = {"file_format_type": format, "encoding": "ISO-8859-1", "enable_header_write": True}
+    expected = "the column name 漢字 has '漢字', which iso8859-1 cannot represent; rename the column"
+    with pytest.raises(SinkError, match=expected):
+        local_files.write(tmp_path, {"id": "int", "漢字": "int"}, [{"id": 1, "漢字": 2}], **options)
 
 
 @pytest.mark.parametrize("format", ["csv", "text", "json", "xml", "excel"])

@@ -226,7 +226,11 @@ class Dialect:
             raise SourceError(f"{path}: its header line cannot be read: {error}") from error
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
-            raise SourceError(f"{path}: its header names {', '.join(doubled)} more than once")
+            raise SourceError(
+                f"{path}: its header names {', '.join(doubled)} more than once; rename them in the file, or "
+                "declare the columns in schema and skip the header: csv_use_header_line = false, "
+                f"skip_header_row_number = {self.skip_lines + 1}"
+            )
         return names
 
     def _values(self, line: bytes) -> list[str]:
