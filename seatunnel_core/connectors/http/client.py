@@ -1,6 +1,7 @@
-"""Sends requests: repeats those that may work when they are sent again, and says of the others what is wrong.
+"""Send requests: retry those that may succeed later, and raise errors that name the cause of the others.
 
-No message has a secret. What the package says of an error may have the whole url, so only its innermost reason is told.
+No message contains a secret. Messages of the package ``requests`` may contain the whole url, so only the innermost
+reason of an error is shown.
 """
 
 import json
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     import requests
 
 MODULES = ("requests",)
-"""What tasks import to send a request."""
+"""The modules that tasks import to send a request."""
 
 _PACKAGES = ("requests", "urllib3")
 _REPEATED = (429, 502, 503, 504)
 _LONGEST_WAIT_S = 300
-"""However long a service asks to wait."""
+"""The longest wait, even when a service asks for a longer one."""
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200
-"""Characters of an answer in a message."""
+"""The most characters of an answer that a message shows."""
 
 _SHORTEST_SECRET = 6
 _PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
@@ -49,7 +50,7 @@ _HINTS = {
 
 @frozen(kw_only=True)
 class Connection:
-    """How requests are sent."""
+    """The settings with which requests are sent."""
 
     retries: int
     backoff_ms: int
@@ -58,23 +59,32 @@ class Connection:
     socket_timeout_ms: int
     ca_file: str | None
     certificate: tuple[str, ...] = field(repr=False)
-    """A file with a certificate and its key, or one of each; none when there is none."""
+    """A file with a certificate and its key, or one of each; empty without a certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
-    """Texts that no message may have."""
+    """Texts that no message may contain."""
 
     credentials: str
-    """Which options say who asks, for messages."""
+    """The options that have the credentials, for messages."""
 
     url_option: str = opt.URL.key
-    """Which options say where requests go."""
+    """The options that have the url, for messages."""
 
     timeout_option: str = opt.SOCKET_TIMEOUT.key
-    """Which option says how long to wait for an answer."""
+    """The option that has the timeout for an answer, for messages."""
 
     @classmethod
     def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
-        """Raises ``UsageError`` when options do not go together."""
+        """Return the settings in the options of a source or a sink.
+
+        Args:
+            options: The options.
+            hidden: Texts that no message may contain.
+            credentials: The options that have the credentials, for messages.
+
+        Raises:
+            UsageError: Options contradict one another.
+        """
         certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
         if key and not certificate:
             raise UsageError("option 'tls_key_file': it belongs to tls_certificate_file, which is missing")
@@ -93,7 +103,7 @@ class Connection:
 
 @frozen(kw_only=True)
 class Answer:
-    """What a service said, with a status from 200 to 299."""
+    """The answer of a service, with a status from 200 to 299."""
 
     status: int
     content: bytes = field(repr=False)
@@ -102,17 +112,17 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The content, with the encoding that its headers name, else UTF-8."""
+        """The content as a text, in the encoding that its headers name, else in UTF-8."""
         if self.encoding and self.headers.get("Content-Type", "").lower().count("charset"):
             return self.content.decode(self.encoding, errors="replace")
         return self.content.decode("utf-8-sig", errors="replace")
 
 
 class Client:
-    """Sends requests one after the other, on connections that it keeps until it is closed."""
+    """A client that sends requests one after the other, on connections that it keeps until it is closed."""
 
     def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
-        """``failure`` makes the errors that are raised, of a message."""
+        """Create a client; ``failure`` makes the errors that are raised from a message."""
         self._connection = connection
         self._failure = failure
         self._session: requests.Session | None = None
@@ -124,17 +134,18 @@ class Client:
         self.close()
 
     def close(self) -> None:
+        """Close all connections."""
         if self._session is not None:
             self._session.close()
             self._session = None
 
     def send(self, request: Request) -> Answer:
-        """Ask, and read the whole answer.
+        """Send a request, and return the whole answer.
 
         Raises:
-            ConnectorError: there is no answer, or it refuses; ``retryable`` when the same may work later.
+            ConnectorError: There is no answer, or it has an error status; ``retryable`` when a retry may help.
         """
-        with self._told(request), self._opened(request) as response:
+        with self._errors_explained(request), self._opened(request) as response:
             return Answer(
                 status=response.status_code,
                 content=response.content,
@@ -143,8 +154,8 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """The content in pieces of ``size`` bytes, each with the headers; at least one. Raises as ``send``."""
-        with self._told(request), self._opened(request) as response:
+        """Yield the headers and the content in pieces of ``size`` bytes, at least one; errors are those of ``send``."""
+        with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False
             for block in response.iter_content(1 << 16):
@@ -157,16 +168,23 @@ class Client:
                 yield response.headers, bytes(held)
 
     def reach(self, request: Request) -> None:
-        """Find out whether the service can be reached, with its certificate, without asking for anything.
+        """Check with a HEAD request that the service can be reached and its certificate is accepted.
 
         Raises:
-            ConnectorError: it cannot; ``retryable`` when it may be later.
+            ConnectorError: It cannot be reached; ``retryable`` when a retry may help.
         """
-        with self._told(request):
+        with self._errors_explained(request):
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
 
     def refused(self, request: Request, status: int, reason: str, content: str) -> ConnectorError:
-        """The error for an answer that is none."""
+        """Return the error for an answer with an error status.
+
+        Args:
+            request: The request.
+            status: The status of the answer.
+            reason: The reason phrase of the answer.
+            content: The text of the answer.
+        """
         connection = self._connection
         hint = _HINTS.get(status, "").format(credentials=connection.credentials, url=connection.url_option)
         said = self.scrubbed(content, request)
@@ -179,7 +197,7 @@ class Client:
         return error
 
     def scrubbed(self, content: str, request: Request) -> str:
-        """The first of an answer on one line, without the secrets of its request."""
+        """Return the beginning of an answer on one line, with ``***`` in place of secrets of the request."""
         text = " ".join(content[: 20 * _SHOWN].split())
         for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
             if len(secret) >= _SHORTEST_SECRET:
@@ -210,7 +228,7 @@ class Client:
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 
     def _sent(self, request: Request) -> "requests.Response":
-        """One request, and its answer, whatever it is; 429 and the like are answered again and again."""
+        """Send one request and return its answer of any status; statuses such as 429 are retried."""
         return self._in_session().request(
             request.method,
             request.url,
@@ -264,12 +282,12 @@ class Client:
             raise_on_status=False,
         )
 
-    def _told(self, request: Request) -> "_Told":
-        return _Told(request, self._connection, self._failure)
+    def _errors_explained(self, request: Request) -> "_ErrorsExplained":
+        return _ErrorsExplained(request, self._connection, self._failure)
 
 
-class _Told:
-    """Says of what the package raises what it means."""
+class _ErrorsExplained:
+    """A context in which errors of ``requests`` become errors that name the cause and the option to correct."""
 
     def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
         self._request, self._connection, self._failure = request, connection, failure
@@ -285,7 +303,7 @@ class _Told:
         reason, retryable = self._reason(error)
         found = self._failure(f"{self._request.shown}: {reason}")
         found.retryable = retryable
-        raise found from None  # what is beneath may show the whole url
+        raise found from None  # the original error may show the whole url
 
     def _reason(self, error: BaseException) -> tuple[str, bool]:
         from requests import exceptions as of_requests
@@ -308,7 +326,7 @@ class _Told:
             return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False
-        # One of a file is not of the connection: it was being handled by somebody when this was raised.
+        # An error of a file is not one of the connection: it is only in the chain because it was being handled.
         systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
         system = next((each for each in systems if each.errno is not None), None)
         if system is None and str(error).startswith("Could not find"):
@@ -320,7 +338,7 @@ class _Told:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and all that are beneath it."""
+    """Yield an error, and all errors in its causes, contexts, reasons and arguments."""
     seen: list[BaseException] = []
     waiting: list[Any] = [error]
     while waiting:
@@ -350,7 +368,7 @@ def _of_usage(error: BaseException) -> str:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """User and password of the url, and never those of ~/.netrc, which would replace a header of the job."""
+    """Add the user and password of the url, and never those of ~/.netrc, which would replace a header of the job."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")
@@ -360,7 +378,7 @@ def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
 
 
 def _secrets_in(request: Request) -> Iterator[str]:
-    """What may be a secret in a request."""
+    """Yield the texts of a request that may be secrets."""
     parts = urlsplit(request.url)
     yield from (unquote(each) for each in (parts.username, parts.password) if each)
     yield from (value for _, value in parse_qsl(parts.query))

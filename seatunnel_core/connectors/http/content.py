@@ -20,19 +20,19 @@ from seatunnel_core.rows.values import row_converter
 BATCH_ROWS = 16_384
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
-"""As the format ``binary`` of files has it, so that their sinks put the pieces together again."""
+"""The columns of the file format ``binary``, so that file sinks can put the pieces together again."""
 
 _LINES = "the answer has several values of JSON: with enable_multi_lines = true each line stands for itself"
 
 
 @frozen(kw_only=True)
 class Content:
-    """How the rows lie in an answer, as the options say."""
+    """The format of an answer and the location of the rows in it, from the options."""
 
     format: str
     schema: TableSchema
     has_columns: bool
-    """Whether ``schema`` comes from the job; else there is one column, ``content``."""
+    """Whether the job declares ``schema``; else there is one column, ``content``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -41,7 +41,11 @@ class Content:
 
     @classmethod
     def of(cls, options: Options) -> "Content":
-        """Raises ``UsageError`` when options do not go together, or a path cannot be understood."""
+        """Return the content that the options describe.
+
+        Raises:
+            UsageError: Options contradict one another, or a JSONPath is not valid.
+        """
         block = named_block(options)
         try:
             declared = table_schema(block)
@@ -83,10 +87,14 @@ class Content:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """The JSON values of an answer: one, or one per line; none of an answer without content.
+        """Return the JSON values of an answer: one, or one per line; none for an empty answer.
+
+        Args:
+            text: The answer.
+            where: The request and page, for messages.
 
         Raises:
-            SourceError: it is not JSON; says where.
+            SourceError: It is not JSON.
         """
         lines = text.splitlines() if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # as SeaTunnel's parser of paths does
@@ -102,10 +110,10 @@ class Content:
         return documents
 
     def counted(self, text: str, where: str) -> int:
-        """How many rows an answer has that is taken as text: the elements of its JSON arrays, or its lines.
+        """Return the number of rows in an answer without declared columns: elements of JSON arrays, or lines.
 
         Raises:
-            SourceError: as ``texts``.
+            SourceError: As in ``texts``.
         """
         if self.path is not None:
             return sum(len(self._selected(document, where)) for document in self.documents(text, where))
@@ -118,13 +126,13 @@ class Content:
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
-        """How many rows a page counts: an object that stands for itself says nothing about further pages."""
+        """Return the number of rows that count for paging: a single object does not show whether pages follow."""
         if self.path is not None or self.fields or self.multi_lines:
             return rows
         return sum(len(document) for document in documents if isinstance(document, list))
 
     def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
-        """The rows of an answer when no columns are declared.
+        """Yield the rows of an answer when no columns are declared.
 
         Raises:
             SourceError: ``content_field`` finds nothing, or the answer is not JSON.
@@ -142,10 +150,10 @@ class Content:
             yield pa.RecordBatch.from_pydict({"content": rows[start : start + BATCH_ROWS]}, schema=CONTENT)
 
     def elements(self, documents: Sequence[Any], where: str) -> list[Any]:
-        """What becomes a row each: objects, or the values of ``json_field`` in the order of the columns.
+        """Return the JSON values that become a row each: those at ``content_field``, or objects of ``json_field``.
 
         Raises:
-            SourceError: a path finds nothing, or the answer has none of the columns.
+            SourceError: A path finds nothing, or the answer has none of the columns.
         """
         some = documents if self.path is None else [self._selected(document, where) for document in documents]
         if self.fields:
@@ -161,7 +169,7 @@ class Content:
         return elements
 
     def batches(self, elements: Sequence[Any], where: str, context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """The rows; those that are not what the schema says go to ``context.skip``."""
+        """Yield the rows of the elements; those that do not fit the schema go to ``context.skip``."""
         columns = self.schema.columns
         convert = row_converter(columns)
         for start in range(0, len(elements), BATCH_ROWS):
@@ -179,7 +187,7 @@ class Content:
                 yield pa.RecordBatch.from_pylist(rows, schema=columns)
 
     def _selected(self, document: Any, where: str) -> list[Any]:
-        """What ``content_field`` finds: the elements of an array, or all to which the path leads."""
+        """Return the values at ``content_field``: the elements of an array, or all values that the path matches."""
         assert self.path is not None
         holder, each, _ = divided(self.path)
         values = found(self.path, document)
@@ -193,8 +201,10 @@ class Content:
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
-        """A row for each of what stands up to the last ``[*]`` of the paths; a path without one gives each row the same
-        value."""
+        """Return a row for each match of the paths up to their last ``[*]``.
+
+        A path without ``[*]`` gives each row the same value.
+        """
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
         for name, path in self.fields.items():
@@ -219,7 +229,7 @@ class Content:
 
 
 def checked_path(option: str, path: str) -> None:
-    """Raise ``UsageError`` for a JSONPath that cannot be understood."""
+    """Raise ``UsageError`` for a JSONPath that is not valid."""
     try:
         compiled(path)
     except ValueError as error:

@@ -225,10 +225,10 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (URL, HEADERS, PARAMS, ARRAY_MODE, ARRAY
 
 
 def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[Option[Any], ...]:
-    """Those that a service takes, which has ways of its own for the others."""
+    """Return the options without some of them."""
     return tuple(option for option in options if option not in left_out)
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """What is required of a source with several tables stands in the entry of each."""
+    """Return the options with required ones optional beside ``tables_configs``, whose entries have them."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

@@ -1,4 +1,4 @@
-"""How the pages of an answer are asked for: by number, or by the cursor that the page before gives."""
+"""Request the pages of an answer by number, or by the cursor that the previous page contains."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,29 +20,33 @@ GUESSED_ROWS = 100
 
 @frozen(kw_only=True)
 class Paging:
-    """What the block ``pageing`` says."""
+    """The options in the block ``pageing``."""
 
     by_cursor: bool
     name: str
-    """Of the page's number or of the cursor, in the request."""
+    """The name of the page number or the cursor in the request."""
 
     start: int
     last: int
     """The number of the last page; 0 when it is not known."""
 
     rows: int | None
-    """Of a page; one with fewer is the last one."""
+    """The number of rows of a page; one with fewer is the last one."""
 
     cursor_path: str
     follows: bool
-    """Whether a cursor that is a url is asked for as it is."""
+    """Whether a cursor that is a url is requested as it is."""
 
     placeholder: bool
     as_param: bool
 
     @classmethod
     def of(cls, options: Options) -> "Paging | None":
-        """Raises ``UsageError`` when options do not go together."""
+        """Return the paging that the options describe; ``None`` without the block ``pageing``.
+
+        Raises:
+            UsageError: Options contradict one another.
+        """
         blocks: Sequence[Options] = options[opt.PAGEING] or ()
         if len(blocks) > 1:
             raise UsageError("option 'pageing': it is one block, not a list of several")
@@ -71,7 +75,7 @@ class Paging:
         )
 
     def check(self, request: Request) -> None:
-        """Raise ``UsageError`` unless the request says where the page's number or the cursor goes."""
+        """Raise ``UsageError`` when the request lacks the placeholder for the page number or the cursor."""
         if self.placeholder and not self.as_param and not request.has_placeholder(self.name):
             raise UsageError(
                 f"option 'pageing': with use_placeholder_replacement = true, ${{{self.name}}} has to stand in url, "
@@ -79,10 +83,14 @@ class Paging:
             )
 
     def request(self, request: Request, value: str | None) -> Request:
-        """The request for a page; ``None`` for the first one of those with cursors.
+        """Return the request for a page.
+
+        Args:
+            request: The request of the job.
+            value: The number of the page or its cursor; ``None`` for the first page with a cursor.
 
         Raises:
-            SourceError: the cursor is a url of another host.
+            SourceError: The cursor is a url of another host.
         """
         if self.follows and value is not None and value.startswith(("http://", "https://")):
             if not same_host(request.url, value):
@@ -96,7 +104,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: Planning) -> list[tuple[int, int | None]]:
-        """First and last page of each split; where the last page is not known, one that goes on to it."""
+        """Return the first and the last page of each split; one split without a last page when that is not known."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1
@@ -106,10 +114,10 @@ class Paging:
         return [(first, min(first + each - 1, self.last)) for first in range(self.start, self.last + 1, each)]
 
     def is_last(self, rows: int) -> bool:
-        """Whether a page with so many rows is the last one, where nobody knows how many there are."""
+        """Return whether a page with this number of rows is the last one, where the number of pages is not known."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:
-        """The cursor of the next page; ``None`` when there is none."""
+        """Return the cursor of the next page; ``None`` on the last page."""
         values = [value for document in documents for value in found(self.cursor_path, document)]
         return str(values[0]) if values and values[0] not in (None, "", False) else None

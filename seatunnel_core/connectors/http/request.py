@@ -1,4 +1,4 @@
-"""What is asked of a service: one request, and how names in it are given values."""
+"""A request to a service, and the ways to set the value of a parameter in it."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
 @frozen(kw_only=True)
 class Request:
-    """One request. Its parts may hold secrets, so only ``shown`` goes into messages."""
+    """A request. Its parts may contain secrets, so messages have only ``shown``."""
 
     method: str
     url: str = field(repr=False)
@@ -32,30 +32,31 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """The url for a message: without user, password and what stands behind ``?``."""
+        """The url for messages, without user, password and query."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{self.address}{'/…' if self.hides_path else parts.path}"
 
     @property
     def address(self) -> str:
-        """Host and port, as they are written."""
+        """Host and port, as they are written in the url."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def is_form(self) -> bool:
+        """Whether the header ``Content-Type`` is that of a form."""
         return self._header("content-type").partition(";")[0].strip().lower() == FORM_TYPE
 
     def _header(self, name: str) -> str:
         return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
     def sent_headers(self) -> dict[str, str]:
-        """The headers, with the type of the body."""
+        """Return the headers, with ``Content-Type`` for a body."""
         if self.body is None or self.as_form or self._header("content-type"):
             return dict(self.headers)
         return {**self.headers, "Content-Type": JSON_TYPE}
 
     def data(self) -> Any:
-        """The body as the client takes it: bytes, or the pairs of a form."""
+        """Return the body as ``requests`` takes it: bytes, the pairs of a form, or ``None``."""
         if self.as_form or (self.as_both and (self.is_form or not self._header("content-type"))):
             return dict(self.params)
         if self.body is None:
@@ -68,13 +69,15 @@ class Request:
     # -- pages ----------------------------------------------------------------------------------------------------
 
     def with_param(self, name: str, value: str | None) -> "Request":
-        """With this value among ``params``, or without any of that name."""
+        """Return the request with a value in ``params``, or without that parameter for ``None``."""
         others = {key: each for key, each in self.params.items() if key != name}
         return evolve(self, params=others if value is None else {**others, name: value})
 
     def with_key(self, name: str, value: str | None) -> "Request":
-        """With this value where the key of that name stands: in params, in the JSON of the body, or in headers; where
-        it stands nowhere, in params. ``None`` leaves everything as it is written."""
+        """Return the request with a value for a key in params, in the JSON of the body, or in the headers.
+
+        The first of these that has the key gets the value; params do when none has. ``None`` changes nothing.
+        """
         if value is None:
             return self
         body = _object_of(self.body)
@@ -86,7 +89,7 @@ class Request:
         return self.with_param(name, value)
 
     def with_placeholder(self, name: str, value: str | None) -> "Request":
-        """With this value in the place of each ``${name}``; ``None`` leaves out what consists of it."""
+        """Return the request with a value for each ``${name}``; ``None`` drops entries that consist of it."""
         mark = f"${{{name}}}"
 
         def kept(pairs: Mapping[str, str]) -> dict[str, str]:
@@ -108,13 +111,13 @@ class Request:
         )
 
     def has_placeholder(self, name: str) -> bool:
-        """Whether ``${name}`` stands anywhere in it."""
+        """Return whether any part of the request contains ``${name}``."""
         places = (self.url, self.body or "", *self.headers.values(), *self.params.values())
         return any(f"${{{name}}}" in each for each in places)
 
 
 def same_host(url: str, other: str) -> bool:
-    """Whether a request may be led from one to the other with all its headers."""
+    """Return whether a redirect from one url to the other may get all headers of the request."""
     here, there = urlsplit(url), urlsplit(other)
     secure = here.scheme == there.scheme or (here.scheme, there.scheme) == ("http", "https")
     same_port = here.port == there.port or here.scheme != there.scheme
@@ -122,10 +125,10 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """The url, if requests can go there.
+    """Return the url without blanks around it.
 
     Raises:
-        UsageError: it is none of http or https.
+        UsageError: It is not a url of http or https.
     """
     try:
         parts = urlsplit(url.strip())
@@ -150,7 +153,7 @@ def _form_value(value: Any) -> str:
 
 
 def _without(document: Any, mark: str) -> Any:
-    """A JSON value without the members that consist of the mark."""
+    """Return a JSON value without the members that are equal to the mark."""
     if isinstance(document, dict):
         return {key: _without(value, mark) for key, value in document.items() if value != mark}
     if isinstance(document, list):

@@ -1,4 +1,4 @@
-"""Single services: ``Http`` with the headers, messages and options of each."""
+"""Connectors for single services: ``Http`` with the headers, messages and options of each service."""
 
 import base64
 import hashlib
@@ -39,10 +39,10 @@ def _basic(user: str, password: str) -> str:
 
 
 class ServiceSource(HttpSource):
-    """A source of one service: the options that say who asks become headers."""
+    """A source of one service, with options for credentials that become headers."""
 
     asks_with: ClassVar[tuple[str, ...]] = (_AUTHORIZATION,)
-    """The headers that are made of those options."""
+    """The headers that are made from those options."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -325,8 +325,10 @@ class WeChat(ServiceSink):
 
 
 class Slack(ServiceSink):
-    """Each row as a message: its values with commas between them. With ``oauth_token`` and ``slack_channel`` through
-    Slack's API, else through ``webhooks_url``."""
+    """Each row as a message of its values, through ``oauth_token`` and ``slack_channel``, else ``webhooks_url``.
+
+    There are commas between the values. With a token, messages go through Slack's API.
+    """
 
     identifier: ClassVar[str] = "Slack"
     declared = _sink_options(SLACK_HOOK, SLACK_TOKEN, SLACK_CHANNEL)
@@ -361,7 +363,7 @@ class Slack(ServiceSink):
 
 
 def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
-    """The values of each row as texts: texts as they are, anything else as in JSON."""
+    """Return the values of each row as texts: texts unchanged, anything else as in JSON."""
     return texts_of(rows, _text)
 
 

@@ -29,7 +29,7 @@ class HttpSink(Sink):
     tells_rows_apart = True
     weakness = "sends rows at once, and what a failed task has sent is sent again"
     credentials: ClassVar[str] = "headers and params"
-    """Which options say who asks, for messages."""
+    """The options that have the credentials, for messages."""
 
     task_modules: ClassVar[tuple[str, ...]] = MODULES
     example = """
@@ -44,7 +44,7 @@ class HttpSink(Sink):
         self.request("")
 
     def _array_rows(self, options: Options) -> int:
-        """How many rows go into one request as an array; 0 when each goes alone and as an object."""
+        """Return the number of rows in a request with an array; 0 when each row is an object of its own request."""
         if options[opt.ARRAY_MODE]:
             return int(options[opt.ARRAY_ROWS])
         if options[opt.ARRAY_ROWS] > 1:
@@ -52,7 +52,7 @@ class HttpSink(Sink):
         return 0
 
     def request(self, body: str) -> Request:
-        """The request that sends a body, as it is at this moment."""
+        """Return the request that sends a body now; some services sign the current time."""
         return Request(
             method="POST",
             url=checked_url(self.options[opt.URL]),
@@ -62,12 +62,18 @@ class HttpSink(Sink):
         )
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
-        """What is sent of each row: a JSON object. Raises ``RowError``."""
+        """Yield the body for each row, a JSON object.
+
+        Raises:
+            RowError: A value cannot be written as JSON.
+        """
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
-        """What an answer that looks well says against the request, and whether it may pass; for services that say so in
-        their answers."""
+        """Return the error in an answer with a good status, and whether a retry may help; ``None`` without an error.
+
+        For services that report errors in the content of their answers.
+        """
         return None
 
     @property
@@ -79,17 +85,17 @@ class HttpSink(Sink):
             try:
                 client.reach(self.request(""))
             except SinkError as error:
-                raise told(f"pipeline {context.pipeline_id}, sink {self.identifier}", error) from None
+                raise located(f"pipeline {context.pipeline_id}, sink {self.identifier}", error) from None
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "HttpWriter":
         return HttpWriter(self)
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        """Everything was sent by the tasks."""
+        """Do nothing: the tasks have sent all rows."""
 
 
 class HttpWriter(SinkWriter):
-    """Sends the rows of one unit."""
+    """A writer that sends the rows of one unit."""
 
     def __init__(self, sink: HttpSink) -> None:
         self._sink = sink
@@ -116,7 +122,7 @@ class HttpWriter(SinkWriter):
                 self._send()
 
     def _send(self) -> None:
-        """Send what waits, as one request."""
+        """Send the waiting bodies as one request."""
         if not self._waiting:
             return
         if self._requests:
@@ -128,7 +134,7 @@ class HttpWriter(SinkWriter):
         try:
             self._ask(self._sink.request(body))
         except SinkError as error:
-            raise told(f"table {self._table}, {rows} of the work unit", error) from None
+            raise located(f"table {self._table}, {rows} of the work unit", error) from None
         self._waiting = []
         self._rows, self._bytes, self._requests = last, self._bytes + len(body.encode()), self._requests + 1
 
@@ -157,14 +163,22 @@ class HttpWriter(SinkWriter):
 
 
 def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
-    """Each row as a JSON object."""
+    """Yield each row as a JSON object."""
     names = [json.dumps(name, ensure_ascii=False) for name in rows.schema.names]
     for texts in texts_of(rows, json_text):
         yield "{" + ",".join(f"{name}:{text}" for name, text in zip(names, texts, strict=True)) + "}"
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """The values of each row as texts. Raises ``RowError``: it names the column."""
+    """Return the values of each row as texts.
+
+    Args:
+        rows: The rows.
+        text: Returns the text of a value of a type, or raises ``ValueError``.
+
+    Raises:
+        RowError: A value has no text; the message names the column.
+    """
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
         try:
@@ -174,8 +188,8 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
     return zip(*columns, strict=True)
 
 
-def told(where: str, error: SinkError) -> SinkError:
-    """The error with the place where it happened."""
+def located(where: str, error: SinkError) -> SinkError:
+    """Return the error with the place where it happened before its message."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

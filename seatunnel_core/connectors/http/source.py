@@ -1,7 +1,7 @@
 """The source ``Http``: rows of the answers of a service, page by page.
 
-A job asks for each page once, in its tasks: a request may cost something, or take something away. ``--check`` asks for
-the first page with GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
+A job requests each page once, in its tasks, as a request may cost money or consume something. ``--check`` requests the
+first page if the method is GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
 """
 
 import re
@@ -32,12 +32,14 @@ _BOTH = (
     "2.3.8 does; write keep_params_as_form = true for the form alone, false for the url alone"
 )
 _ROW_BYTES = 200
-"""A guess: what a split weighs decides about packing only."""
+"""The estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 
 class HttpSource(Source):
-    """Pages whose number is known are read by several tasks at once; a walk by cursor, or to a last page that nobody
-    knows, is one split, so a failure begins it anew. In a streaming job everything is asked for again and again."""
+    """Pages are read in parallel if their number is known, else as one split; a streaming job requests all repeatedly.
+
+    So a failure of a task repeats all pages where they are one split.
+    """
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = (
@@ -47,7 +49,7 @@ class HttpSource(Source):
     task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
     waits = True
     credentials: ClassVar[str] = "headers and params"
-    """Which options say who asks, for messages."""
+    """The options that have the credentials, for messages."""
 
     example = """
         url = "https://api.example.org/people"
@@ -59,7 +61,7 @@ class HttpSource(Source):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.replayable = options[opt.REPLAYABLE]  # type: ignore[misc]  # what the person says of this one service
+        self.replayable = options[opt.REPLAYABLE]  # type: ignore[misc]  # as the user declares for this service
         self._content = Content.of(options)
         self._connection = Connection.of(options, hidden=secrets_of(options), credentials=self.credentials)
         self._paging = Paging.of(options)
@@ -74,7 +76,7 @@ class HttpSource(Source):
             self._paging.check(request)
 
     def _written(self) -> Request:
-        """The request as the options have it."""
+        """Return the request as the options describe it."""
         return Request(
             method=self.options[opt.METHOD],
             url=checked_url(self.options[opt.URL]),
@@ -86,7 +88,7 @@ class HttpSource(Source):
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
-        """The headers that say who asks, besides those of the job. For services; may ask the service for them."""
+        """Return headers with credentials, besides those of the job; services override it, and may log in for them."""
         return {}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ class HttpSource(Source):
             cursor, number = following, number + 1
 
     def _page(self, answer: Answer, where: str, context: ReadContext) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """How many rows an answer has, bad ones too, and the rows."""
+        """Return the number of rows in an answer, including bad ones, and the rows."""
         if not self._content.has_columns:
             text = answer.text
             return self._content.counted(text, where), self._content.texts(text, where)
@@ -224,20 +226,20 @@ class HttpSource(Source):
 
 
 def in_both_places(options: Options) -> bool:
-    """Whether params of a POST go into the url and into a form: versions of SeaTunnel differ in what they do."""
+    """Return whether params of a POST go into both the url and a form, as versions of SeaTunnel differ."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 
 
 def secrets_of(options: Options) -> tuple[str, ...]:
-    """The texts that options hold which are secret."""
+    """Return the values of all secret options, as texts."""
     values = [options[option] for option in options.declared if option.secret]
     texts = [each for value in values for each in (value.values() if isinstance(value, dict) else [value])]
     return tuple(str(text) for text in texts if text)
 
 
 def _file_name(request: Request, headers: Mapping[str, str]) -> str:
-    """As the service calls the file, else the last part of the path; never a path itself."""
+    """Return the file's name from the header ``Content-Disposition``, else from the url; never a path."""
     named = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", headers.get("Content-Disposition", ""), re.IGNORECASE)
     written = unquote(named[1]) if named else unquote(urlsplit(request.url).path)
     name = PurePosixPath(written.replace("\\", "/")).name

@@ -1,4 +1,4 @@
-"""From a sink's options to a catalog of pyiceberg, and what its errors mean."""
+"""The properties of a pyiceberg catalog for the options of a sink, and the meaning of its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,19 +15,19 @@ _JAVA_CATALOGS = {
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.aws.dynamodb.DynamoDbCatalog": "dynamodb",
 }
-"""What ``catalog-impl`` names in job files that were written for Java."""
+"""The classes that ``catalog-impl`` names in job files for SeaTunnel on Java, and pyiceberg's types."""
 
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 
 _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-"""The only one of pyiceberg's ways to files that can list a folder, which a sweep does."""
+"""The only FileIO of pyiceberg that can list a folder, as a sweep does."""
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
-    """What ``pyiceberg.catalog.load_catalog`` takes.
+    """Return the properties for ``pyiceberg.catalog.load_catalog``.
 
     Raises:
-        UsageError: names the option and what to write instead.
+        UsageError: The catalog is missing or not supported; the message shows what to write instead.
     """
     given: dict[str, str] = dict(options[opt.CATALOG] or {})
     for key, option in (("type", opt.CATALOG_TYPE), ("uri", opt.URI), ("warehouse", opt.WAREHOUSE)):
@@ -58,15 +58,15 @@ def catalog_properties(options: Options) -> dict[str, str]:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same call may work a little later: networks, locks and servers do such things."""
+    """Return whether a retry may help, as after errors of networks, locks and servers."""
     lasting = (FileNotFoundError, PermissionError, NotADirectoryError)
-    if isinstance(error, OSError):  # requests' errors are such ones, too
+    if isinstance(error, OSError):  # includes the errors of requests
         return not isinstance(error, lasting)
     return type(error).__name__ in {
         "CommitFailedException",
         "CommitStateUnknownException",
-        "IntegrityError",  # of SQLAlchemy: another process has just made the same thing
-        "OperationalError",  # the database is locked, or away
+        "IntegrityError",  # of SQLAlchemy: another process has just inserted the same row
+        "OperationalError",  # the database is locked or unreachable
         "ServerError",
         "ServiceUnavailableError",
         "TooManyRequestsError",
@@ -75,6 +75,8 @@ def may_pass(error: BaseException) -> bool:
 
 
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a table with which pyiceberg tries a commit once: before it is tried again, this sink has to
-    look whether another engine has done it meanwhile."""
+    """Return the properties of a table with which pyiceberg tries a commit only once.
+
+    Before a retry, the sink has to check whether another engine has committed meanwhile.
+    """
     return {**properties, "commit.retry.num-retries": "0"}

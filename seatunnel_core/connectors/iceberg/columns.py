@@ -1,4 +1,4 @@
-"""Columns of rows as columns of a table of Iceberg.
+"""The types of rows as types of Iceberg tables.
 
 ====================================== =============================================
 Arrow                                  Iceberg
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 def iceberg_schema(schema: TableSchema) -> "Schema":
-    """The columns of a new table. All may be null.
+    """Return the schema of a new table, in which all columns are optional.
 
     Raises:
-        SinkError: names the column that Iceberg has no type for.
+        SinkError: Iceberg has no type for a column.
     """
     from pyiceberg.schema import Schema
     from pyiceberg.types import NestedField
@@ -95,10 +95,16 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
 
 
 def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
-    """Refuse rows that a table cannot hold, before any of them moves.
+    """Check before any row is written that a table can hold the columns of the rows.
+
+    Args:
+        rows: The schema of the rows.
+        table: The schema of the table.
+        named: The name of the table, for messages.
+        case_sensitive: Whether names of columns must match in case.
 
     Raises:
-        SinkError: names the column, what the rows have and what the table has.
+        SinkError: The table lacks a column, has one of a type that does not fit, or requires one that the rows lack.
     """
     taken: dict[int, str] = {}
     for column in rows.columns:
@@ -123,7 +129,7 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """The field of the table into which a column goes: that of its name, or else of its name in another case."""
+    """Return the field of the table for a column: that of its name, else that of its name in another case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)
@@ -131,7 +137,7 @@ def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
 
 
 def _fits(have: Any, wanted: Any) -> bool:
-    """Whether every value of the one type is a value of the other."""
+    """Return whether every value of the one type is a value of the other."""
     from pyiceberg import types as ice
     from pyiceberg.exceptions import ResolveError
     from pyiceberg.schema import promote
@@ -148,6 +154,8 @@ def _fits(have: Any, wanted: Any) -> bool:
     if have == wanted or not (have.is_primitive and wanted.is_primitive):
         return bool(have == wanted)
     try:
-        return not isinstance(have, ice.StringType) and promote(have, wanted) == wanted  # a text is not taken for bytes
+        return (
+            not isinstance(have, ice.StringType) and promote(have, wanted) == wanted
+        )  # pyiceberg would promote a text to bytes
     except ResolveError:
         return False

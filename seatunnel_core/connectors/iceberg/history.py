@@ -1,7 +1,7 @@
-"""What the snapshots of a table say about the commits of one sink.
+"""The commits of one sink, from the summaries of a table's snapshots.
 
-Each commit leaves its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the engine
-that made it, and the ids of the committables. A commit is repeated when their ids stand there already.
+Each commit has its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the engine
+that made it, and the ids of the committables. A committable whose id is in a summary has been committed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,69 +21,77 @@ _FILES = "seatunnel.files"
 def identity(
     context: SinkContext, *, committed: Mapping[str, int] | None = None, retracted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """The properties of a snapshot that this sink makes.
+    """Return the properties of a snapshot that this sink makes.
 
     Args:
-        committed: the ids of the committables, and how many files each of them has in this table.
+        context: The sink.
+        committed: The ids of the committables, and the number of files of each in this table.
+        retracted: The ids of the committables whose files the snapshot removes.
     """
-    said = {
+    summary = {
         _JOB: context.job_id,
         _PIPELINE: str(context.pipeline_id),
         _SINK: str(context.sink_ordinal),
         _EPOCH: str(context.epoch),
     }
     if committed:
-        said[_COMMITTED] = ",".join(committed)
-        said[_FILES] = ",".join(map(str, committed.values()))
+        summary[_COMMITTED] = ",".join(committed)
+        summary[_FILES] = ",".join(map(str, committed.values()))
     if retracted:
-        said[_RETRACTED] = ",".join(retracted)
-    return said
+        summary[_RETRACTED] = ",".join(retracted)
+    return summary
 
 
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
-    """The ids of the committables that were published, as far as the snapshots are still there.
+    """Return the ids of the committables that were published, as far as their snapshots still exist.
 
     Args:
-        after: a sequence number of the table; what has this one or a smaller one is left out.
+        table: The table.
+        context: The sink.
+        after: A sequence number of the table; only snapshots with a larger one count.
     """
-    return {each for said in _own(table, context, after) for each in _listed(said, _COMMITTED)}
+    return {each for summary in _own(table, context, after) for each in _listed(summary, _COMMITTED)}
 
 
 def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
-    """The same with the number of files of each."""
+    """Return the ids of the committables that were published, with the number of files of each."""
     found: dict[str, int] = {}
-    for said in _own(table, context):
-        ids = _listed(said, _COMMITTED)
-        counts = list(map(int, _listed(said, _FILES))) or [1] * len(ids)  # older snapshots have one file for each
+    for summary in _own(table, context):
+        ids = _listed(summary, _COMMITTED)
+        counts = list(map(int, _listed(summary, _FILES))) or [1] * len(ids)  # older snapshots have one file for each
         found |= dict(zip(ids, counts, strict=True))
     return found
 
 
 def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
-    """The ids of those that were taken back since."""
-    return {each for said in _own(table, context) for each in _listed(said, _RETRACTED)}
+    """Return the ids of the committables that were retracted."""
+    return {each for summary in _own(table, context) for each in _listed(summary, _RETRACTED)}
 
 
 def newest_epoch(table: "Table", context: SinkContext) -> int:
-    """The largest epoch in which this sink committed anything, also nothing but its epoch; 0 when it never did."""
-    return max((int(said[_EPOCH]) for said in _own(table, context)), default=0)
+    """Return the largest epoch in which this sink made a commit, even one without files; 0 when it made none."""
+    return max((int(summary[_EPOCH]) for summary in _own(table, context)), default=0)
 
 
 def last_number(table: "Table") -> int:
-    """The largest sequence number that a snapshot ever had; 0 in the first version of the format, which has none."""
+    """Return the largest sequence number that a snapshot ever had; 0 in version 1 of the format, which has none."""
     return int(getattr(table.metadata, "last_sequence_number", 0))
 
 
 def is_cut(table: "Table", after: int = 0) -> bool:
-    """Whether somebody may have removed snapshots that came after a sequence number, so that not every commit since
-    then is told by them: there are fewer than there were commits, or the table is of the first version of Iceberg's
-    format, which does not count them."""
+    """Return whether snapshots after a sequence number may have been removed, so that commits are missing.
+
+    That is so when there are fewer snapshots than commits, and in version 1 of the format, which does not count them.
+    """
     return len(_snapshots(table, after)) != last_number(table) - after
 
 
 def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
-    """The names of the job's data files that any snapshot of the table has, of those that came after a sequence number:
-    a manifest's is that of the snapshot that wrote it, and all that is newer stands in newer ones."""
+    """Return the names of the job's data files in any snapshot after a sequence number.
+
+    Older manifests are skipped: a manifest has the number of the snapshot that wrote it, and newer files are in newer
+    manifests.
+    """
     known = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
     manifests = {
         manifest.manifest_path: manifest
@@ -101,15 +109,17 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 
 
 def _may_name(manifest: Any, known: dict[int, Any]) -> bool:
-    """Whether a manifest can name a file of the job. One that another writer's snapshot added, with nothing in it from
-    before, names that writer's files."""
+    """Return whether a manifest can name a file of the job.
+
+    One that was added by a snapshot of another writer, without existing files, only names files of that writer.
+    """
     added_by = known.get(manifest.added_snapshot_id)
     foreign = added_by is not None and (added_by.summary is None or _JOB not in added_by.summary.additional_properties)
     return not foreign or manifest.has_existing_files()
 
 
 def live_files(table: "Table", chosen: Callable[[str], bool]) -> list[Any]:
-    """The data files of the current snapshot whose paths are chosen."""
+    """Return the data files of the current snapshot for whose paths ``chosen`` is true."""
     snapshot = table.current_snapshot()
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))
@@ -119,20 +129,20 @@ def live_files(table: "Table", chosen: Callable[[str], bool]) -> list[Any]:
 
 
 def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
-    """Those of all branches, also of what main was set back from. Tables that do not number them give all."""
+    """Return the snapshots after a sequence number, of all branches and also those that main was rolled back from."""
     every = table.metadata.snapshots
     return [snapshot for snapshot in every if (snapshot.sequence_number or 0) > after] if after else list(every)
 
 
 def _own(table: "Table", context: SinkContext, after: int = 0) -> Iterator[dict[str, str]]:
-    """The summaries of this sink's snapshots."""
+    """Yield the summaries of this sink's snapshots."""
     wanted = identity(context)
     del wanted[_EPOCH]
     for snapshot in _snapshots(table, after):
-        said = snapshot.summary.additional_properties if snapshot.summary is not None else {}
-        if all(said.get(key) == value for key, value in wanted.items()) and said.get(_EPOCH, "").isdigit():
-            yield said
+        summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if all(summary.get(key) == value for key, value in wanted.items()) and summary.get(_EPOCH, "").isdigit():
+            yield summary
 
 
-def _listed(said: dict[str, str], key: str) -> list[str]:
-    return [each for each in said.get(key, "").split(",") if each]
+def _listed(summary: dict[str, str], key: str) -> list[str]:
+    return [each for each in summary.get(key, "").split(",") if each]

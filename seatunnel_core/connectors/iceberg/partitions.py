@@ -1,7 +1,7 @@
-"""Partitioned tables: which partition a row belongs to, and how that travels from the task to the commit.
+"""Partitioned tables: divide rows into partitions, and encode the values of a partition for a checkpoint.
 
 The transforms are Iceberg's own (identity, year, month, day, hour, bucket, truncate), computed by pyiceberg. The values
-of a partition go through a checkpoint in Iceberg's binary form, in base64.
+of a partition are stored in a checkpoint in Iceberg's binary form, in base64.
 """
 
 import re
@@ -25,17 +25,17 @@ Partition = tuple[str | None, ...]
 _KEY = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
 _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
-"""Transforms that take a number, and what Iceberg calls their fields."""
+"""Transforms that take a number, and the suffix of their fields in Iceberg."""
 
 
 # -- a new table's -------------------------------------------------------------------------------------------------
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
-    """The column and the transform of each key: ``day(made_at), bucket(id, 16), country``.
+    """Return the column and the transform of each key, from a text such as ``day(made_at), bucket(id, 16), country``.
 
     Raises:
-        UsageError: says which part is not understood.
+        UsageError: A part is not understood.
     """
     parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
     found = []
@@ -56,10 +56,10 @@ def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "PartitionSpec":
-    """How a table that is created is partitioned.
+    """Return the partition spec of a new table.
 
     Raises:
-        SinkError: there is no such column, or the transform does not go with its type.
+        SinkError: A column does not exist, or the transform cannot be applied to its type.
     """
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.transforms import parse_transform
@@ -86,10 +86,10 @@ Parts = Iterator[tuple[Partition, pa.RecordBatch]]
 
 
 def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> None:
-    """Find out before data moves whether rows can be put into the partitions of a table.
+    """Check before any row is written that the partitions of a table can be computed.
 
     Raises:
-        SinkError: names the field, and what to do.
+        SinkError: The table is partitioned by a nested field or an unknown transform, or pyiceberg-core is missing.
     """
     columns = {field.field_id for field in schema.fields}
     for field in spec.fields:
@@ -110,7 +110,7 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
 
 
 def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch], Parts]:
-    """What divides rows that have the table's columns into its partitions. The rows of one keep their order."""
+    """Return a function that divides rows with the table's columns into its partitions, and keeps their order there."""
     if not spec.fields:
         return lambda rows: iter([((), rows)])
     from pyiceberg.conversions import to_bytes
@@ -143,7 +143,7 @@ def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Ar
 
 
 def _codes(values: Sequence[pa.Array]) -> pa.Array:
-    """One number for each row, equal where all values are."""
+    """Return a number for each row, which is equal for rows with equal values in all columns."""
     total = None
     for column in values:
         found = pc.dictionary_encode(column, null_encoding="encode")
@@ -157,10 +157,10 @@ def _codes(values: Sequence[pa.Array]) -> pa.Array:
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
-    """The values as a table's manifest has them.
+    """Return the values of a partition as a table's manifest has them.
 
     Raises:
-        StoredValueError: they are not those of such a partition.
+        StoredValueError: They are not the values of a partition of this spec.
     """
     from pyiceberg.conversions import from_bytes
     from pyiceberg.typedef import Record

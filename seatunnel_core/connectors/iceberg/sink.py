@@ -1,4 +1,4 @@
-"""The sink ``Iceberg``: tasks stage data files below the tables, the driver appends them in one commit a checkpoint."""
+"""The sink ``Iceberg``: tasks stage data files, and the driver appends them in one commit per table and checkpoint."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _making = threading.Lock()
-"""Of the sinks of a process one at a time makes what they share: a new catalog's own tables, and the namespace."""
+"""Held by a sink of this process that creates what others share: a new catalog's own tables, or a namespace."""
 
 
 class IcebergSink(Sink):
-    """Appends rows to one table, or to one for each table of the rows. The catalog's own check that nobody committed in
-    between is what makes a commit happen once, also when an engine that was replaced wakes up in the midst of one."""
+    """Rows are appended to one table, or to one for each table of the rows.
+
+    The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
+    replaced resumes in the middle of one.
+    """
 
     identifier: ClassVar[str] = "Iceberg"
     tells_rows_apart = True
@@ -57,7 +60,7 @@ class IcebergSink(Sink):
         self._driver = _Driver()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks get neither the catalog nor what opens it."""
+        """Return the state for a task, without the catalog and its properties."""
         return {**self.__dict__, "_driver": None, "_properties": {}, "options": None}
 
     def check_schema(self, schema: TableSchema) -> None:
@@ -65,12 +68,12 @@ class IcebergSink(Sink):
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """A committable names its table. A sink of one table takes those of that one only."""
+        """The catalog, and the table of a sink with a single one; a committable itself names its table."""
         return self._where if self._ids.one is None else {**self._where, opt.TABLE.key: str(self._ids)}
 
     @property
     def _where(self) -> Mapping[str, str]:
-        """The catalog."""
+        """The catalog's type, uri and warehouse, by the keys of the options."""
         named = {key: self._properties[key] for key in ("type", "uri", "warehouse") if key in self._properties}
         return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
 
@@ -91,7 +94,7 @@ class IcebergSink(Sink):
             return
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Which tables they are is known with the rows' columns, before any row is staged."""
+        """Note that the save mode is due; ``create_tables`` applies it, as the tables are known only then."""
         self._driver.save_mode_left, self._driver.emptied = True, set()
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
@@ -157,8 +160,7 @@ class IcebergSink(Sink):
     # -- committing, sweeping and taking back ---------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        """One commit for each table. A kill between two of them is as one before the first: what is repeated finds in
-        each table whether it was there already."""
+        """Make one commit for each table; after a kill between two of them, a repetition skips those that were made."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
@@ -206,7 +208,7 @@ class IcebergSink(Sink):
         return TargetTable(id=table, context=context, catalog=self._catalog)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
-        """The tables that may hold something of this sink: its one, or all whose names fit."""
+        """Return the tables that may contain rows of this sink: its single one, or all whose names match."""
         with self._told(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 
@@ -218,7 +220,7 @@ class IcebergSink(Sink):
         table: TargetTable | None = None,
         kind: Callable[[str], SinkError] = SinkError,
     ) -> Iterator[None]:
-        """Do something, and say of what the outside world answers whether it may pass."""
+        """Turn errors of the catalog and of files into ``kind``, with whether a retry may help."""
         try:
             yield
         except SinkError:
@@ -231,15 +233,15 @@ class IcebergSink(Sink):
 
 
 class _Driver:
-    """What only the driver's process has, where several threads use it."""
+    """State that only the driver's process has, shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        """Held while tables are made ready."""
+        """Held while tables are created and checked."""
 
         self.save_mode_left = False
         self.emptied: set[TableId] = set()
-        """The tables on which the save mode has acted since it was asked to."""
+        """The tables to which the save mode was applied since the job started."""
 
         self._catalog: Any = None
 

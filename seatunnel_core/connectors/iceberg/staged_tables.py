@@ -1,4 +1,4 @@
-"""What a committable says of the files that its unit staged, by table.
+"""The files that a unit staged, by table, as its committable names them.
 
 ::
 
@@ -24,7 +24,7 @@ from seatunnel_core.work.committable import Committable
 
 @frozen(kw_only=True)
 class StagedFiles:
-    """Files of one unit for one table."""
+    """The files of one unit for one table."""
 
     committable: str
     """The id of the committable that names them."""
@@ -32,35 +32,36 @@ class StagedFiles:
     epoch: int
     table: TableId
     uuid: str
-    """Of the table for which they were staged: another one of its name has other snapshots. May be unknown."""
+    """The UUID of the table, to distinguish it from a later one of the same name; ``""`` when unknown."""
 
     after: int
-    """The last sequence number of the table when none of the files was there yet: no older snapshot names them."""
+    """The last sequence number of the table before any of the files was staged: no older snapshot names them."""
 
     spec: int | None
-    """The number of the partition spec by which the rows were divided; ``None`` says that the table had no partitions,
-    whatever the number."""
+    """The id of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
 
     files: tuple[tuple[str, Partition], ...] = field(repr=False)
-    """The name and the partition of each."""
+    """The name and the partition of each file."""
 
 
 def part_of_body(
     table: TableId, *, uuid: str, after: int, spec: int | None, files: list[tuple[str, Partition]]
 ) -> dict[str, Any]:
-    """One table of a body."""
+    """Return the part of a committable's body for one table."""
     named = [[name, *partition] for name, partition in files]
     return {"table": list(table), "uuid": uuid, "after": after, "spec": spec, "files": named}
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
-    """What a committable names.
+    """Yield the files that a committable names, by table.
 
     Args:
-        one: the table of a sink that has no other.
+        committable: The committable.
+        context: The sink.
+        one: The table of a sink with a single one.
 
     Raises:
-        StoredValueError: it names something that this sink did not stage for the unit.
+        StoredValueError: It names a table or a file that this sink did not stage for the unit.
     """
     body = committable.body
     if "tables" not in body and one is not None:
@@ -93,7 +94,7 @@ def _file(written: Any, committable: Committable, context: SinkContext) -> tuple
 
 
 def by_table(found: list[StagedFiles]) -> Mapping[TableId, list[StagedFiles]]:
-    """In the order in which the tables first appear."""
+    """Return the files by table, in the order in which the tables first appear."""
     tables: dict[TableId, list[StagedFiles]] = {}
     for each in found:
         tables.setdefault(each.table, []).append(each)

@@ -1,12 +1,11 @@
-"""Where data files are staged: below the table's location, under the name that they keep.
+"""The location of staged data files: below that of the table, under the name that they keep.
 
 ::
 
     <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
 
 ``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged as long as no snapshot
-names it, and published from the moment when one does: nothing is moved. So what is swept is told by the names that the
-snapshots hold.
+names it, and published as soon as one does; it is not moved. So a sweep removes files that no snapshot names.
 """
 
 import os
@@ -28,47 +27,49 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class StagedFile:
-    """A file that some attempt of this sink wrote, published or not."""
+    """A data file of any attempt of this sink, published or not."""
 
     path: str
-    """Of the table's file system, without a scheme."""
+    """The path in the table's file system, without a scheme."""
 
     name: str
     epoch: int
     committable: str
-    """The id of the committable that names it, if any does."""
+    """The id of the committable that names the file if its attempt succeeded."""
 
 
 def data_folder(table: "Table") -> str:
-    """Where the data files of a table lie."""
+    """Return the folder of the data files of a table."""
     chosen: str = table.properties.get("write.data.path") or f"{table.location().rstrip('/')}/data"
     return chosen.rstrip("/")
 
 
 def job_folder(table: "Table", job_id: str) -> str:
+    """Return the folder of the data files of a job."""
     return f"{data_folder(table)}/seatunnel/{job_id}"
 
 
 def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: int) -> str:
+    """Return the folder of the data files that a pipeline writes in an epoch."""
     return f"{job_folder(table, context.job_id)}/{context.pipeline_id}/{epoch}"
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Whether it is the name of a file that this sink staged for the unit: a committable may name nothing else."""
+    """Return whether it is the name of a file of this sink for the unit; a committable may name no other."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None
 
 
 def own_file(name: str, context: SinkContext) -> "re.Match[str] | None":
-    """Which unit of this sink wrote the file of this name; ``None`` when none did."""
+    """Return the match of a file name of this sink, with the groups of ``OWNER``; ``None`` for other names."""
     found = OWNER.match(name, len(context.job_id)) if name.startswith(context.job_id) else None
     ours = found and int(found["pipeline"]) == context.pipeline_id and int(found["sink"]) == context.sink_ordinal
     return found if ours else None
 
 
 def files_of(table: "Table", context: SinkContext) -> Iterator[StagedFile]:
-    """Every file below the folder of the pipeline that this sink wrote."""
+    """Yield every file of this sink below the folder of the pipeline."""
     files, folder = opened(table.io, f"{job_folder(table, context.job_id)}/{context.pipeline_id}")
     for found in files.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True)):
         unit = own_file(found.base_name, context) if found.type == pafs.FileType.File else None
@@ -79,13 +80,13 @@ def files_of(table: "Table", context: SinkContext) -> Iterator[StagedFile]:
 
 
 def opened(io: "PyArrowFileIO", location: str) -> tuple[Any, str]:
-    """The file system of a location, and the path there."""
+    """Return the file system of a location, and the path in it."""
     scheme, netloc, path = io.parse_location(location)
     return io.fs_by_scheme(scheme, netloc), path
 
 
 def local_path(io_properties: Mapping[str, Any], location: str) -> str | None:
-    """The path on this machine's disks; ``None`` for another file system, which keeps what it has confirmed."""
+    """Return the path on a local disk, where files must be synced; ``None`` for other file systems."""
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
     scheme, _, path = PyArrowFileIO.parse_location(location, io_properties)
@@ -93,7 +94,7 @@ def local_path(io_properties: Mapping[str, Any], location: str) -> str | None:
 
 
 def make_folder(table: "Table", folder: str) -> None:
-    """Make a folder of local files, so that it survives a crash of the machine."""
+    """Create a folder on a local disk so that it survives a crash of the machine; do nothing elsewhere."""
     path = local_path(table.io.properties, folder)
     if path is None:
         return

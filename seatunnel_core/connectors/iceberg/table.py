@@ -1,4 +1,4 @@
-"""One table of a sink ``Iceberg`` in the driver: what is committed to it, swept beside it and taken back from it."""
+"""One table of a sink ``Iceberg``, in the driver: commit to it, sweep its staged files, and retract from it."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _TRIES = 10
-"""How often a commit is tried again at once when other writers of the table came first."""
+"""The number of attempts of a commit when other writers of the table commit first."""
 
 _PARTITION = 3
-"""Where a data file of pyiceberg has its partition."""
+"""The index of the partition in pyiceberg's ``DataFile``."""
 
 
 @frozen(kw_only=True)
 class TargetTable:
-    """A table by its name: it may be there or not, and each call looks at it as it is now."""
+    """A table by its name, which may not exist; each method loads its current state."""
 
     id: TableId
     context: SinkContext
@@ -46,14 +46,16 @@ class TargetTable:
 
     @property
     def named(self) -> str:
+        """The name of the table in messages."""
         return ".".join(self.id)
 
     @property
     def who(self) -> str:
+        """The pipeline and sink, for messages."""
         return f"pipeline {self.context.pipeline_id}, sink Iceberg"
 
     def found(self) -> "Table | None":
-        """The table as it is now, whose commits are tried once; ``None`` when there is none."""
+        """Return the current table, on which pyiceberg tries a commit once; ``None`` when it does not exist."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
@@ -65,10 +67,10 @@ class TargetTable:
         return table
 
     def require(self) -> "Table":
-        """The table, in which no newer engine has committed anything.
+        """Return the current table, after checking that no newer engine has committed to it.
 
         Raises:
-            CommitError: it is gone, or one has.
+            CommitError: The table does not exist, or a newer engine has committed.
         """
         table = self.found()
         if table is None:
@@ -85,7 +87,16 @@ class TargetTable:
             )
 
     def apply_save_modes(self, data: str, schema: str) -> None:
-        """Empty or drop the table, or refuse it when it has rows, as the two options say."""
+        """Empty or drop the table, or raise an error when it has rows, as the two options require.
+
+        Args:
+            data: The option ``data_save_mode``.
+            schema: The option ``schema_save_mode``.
+
+        Raises:
+            SinkError: The table has rows and ``data`` is ``ERROR_WHEN_DATA_EXISTS``.
+            CommitError: A newer engine has committed.
+        """
         table = self.found()
         if table is None:
             return
@@ -106,10 +117,15 @@ class TargetTable:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, staged: Sequence[StagedFiles], *, again: bool) -> None:
-        """Publish in one commit what has not been published yet.
+        """Publish in one commit the committables that have not been published yet.
+
+        Args:
+            staged: The files of the committables of one checkpoint for this table.
+            again: Whether they may have been committed before.
 
         Raises:
-            CommitError: what stands in the way.
+            CommitError: A newer engine has committed, a file is missing, the partitions have changed, or a committable
+                has been published although ``again`` is false.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -133,8 +149,10 @@ class TargetTable:
         raise self._too_many_others(CommitError)
 
     def _published(self, table: "Table", staged: Sequence[StagedFiles], *, again: bool) -> set[str]:
-        """The ids of the committables that are in the table. Whoever commits for the first time need not look for
-        files where snapshots were removed."""
+        """Return the ids of the committables that are in the table.
+
+        Where snapshots were removed, manifests are searched for the files, but only when ``again`` is true.
+        """
         after = min(_known_after(table, each) for each in staged)
         done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
         if again and history.is_cut(table, after):
@@ -156,8 +174,8 @@ class TargetTable:
             files += self._data_files(table, each)
             counts[each.committable] += len(each.files)
         transaction = table.transaction()
-        said = history.identity(self.context, committed=counts)
-        with transaction.update_snapshot(snapshot_properties=said).fast_append() as append:
+        summary = history.identity(self.context, committed=counts)
+        with transaction.update_snapshot(snapshot_properties=summary).fast_append() as append:
             for file in files:
                 append.append_data_file(file)
         transaction.commit_transaction()
@@ -166,7 +184,7 @@ class TargetTable:
         from pyiceberg.io.pyarrow import parquet_file_to_data_file
         from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 
-        # pyiceberg would guess the partitions from the footers, which do not tell those of all transforms.
+        # pyiceberg would infer the partitions from the footers, which is not possible for all transforms.
         plain = table.metadata.model_copy(
             update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0}
         )
@@ -188,7 +206,12 @@ class TargetTable:
     # -- sweeping and taking back ---------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove the files of smaller epochs than ``below`` that are neither kept nor named by a snapshot."""
+        """Remove staged files of epochs before ``below`` that no checkpoint and no snapshot names, and count them.
+
+        Args:
+            keep: The ids of committables whose files stay.
+            below: The first epoch whose files stay.
+        """
         table = self.found()
         if table is None:
             return 0
@@ -206,8 +229,10 @@ class TargetTable:
         return removed
 
     def _fence(self) -> None:
-        """Commit nothing but this epoch. An engine of an older one that is about to commit files which are swept now
-        finds that somebody came first, looks again, and stops."""
+        """Commit this epoch without files, so that an engine of an older epoch cannot commit files that are swept.
+
+        Its commit fails, as another one came first. Then it loads the table again, finds the newer epoch, and stops.
+        """
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(_TRIES):
@@ -222,7 +247,11 @@ class TargetTable:
         raise self._too_many_others(SinkError)
 
     def retract(self, retraction: Retraction) -> int:
-        """Take the files that ``retraction`` takes out of the table, and count them."""
+        """Remove the files of retracted committables from the table in one commit, and return their number.
+
+        Raises:
+            SinkError: Rows of a retracted committable are in other files now, as the table was rewritten.
+        """
         table = self.found()
         if table is None:
             return 0
@@ -257,25 +286,27 @@ class TargetTable:
 
 
 def _known_after(table: "Table", staged: StagedFiles) -> int:
-    """The sequence number up to which no snapshot of the table can name the files; 0 when it is another table now, or
-    was put back to a state in which its numbers were smaller."""
+    """Return the sequence number up to which no snapshot of the table can name the files.
+
+    It is 0 when the table was replaced by another one, or was restored to an older state with smaller numbers.
+    """
     same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= history.last_number(table)
     return staged.after if same else 0
 
 
-def _remove(table: "Table", files: Sequence[Any], said: dict[str, str]) -> None:
-    """Take data files out of the table in one commit; the files themselves go when their snapshots do."""
+def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]) -> None:
+    """Remove data files from the table in one commit; the files are deleted when their snapshots expire."""
     if not files:
         return
     transaction = table.transaction()
-    with transaction.update_snapshot(snapshot_properties=said).overwrite() as overwrite:
+    with transaction.update_snapshot(snapshot_properties=summary).overwrite() as overwrite:
         for file in files:
             overwrite.delete_data_file(file)
     transaction.commit_transaction()
 
 
 def _delete(table: "Table", path: str) -> bool:
-    """Remove a file, and say whether it was there."""
+    """Delete a file, and return whether it existed."""
     files, _ = opened(table.io, data_folder(table))
     try:
         files.delete_file(path)

@@ -1,4 +1,4 @@
-"""Which tables of a catalog a sink writes: the options ``namespace`` and ``table``, with variables or without."""
+"""The tables of a catalog that a sink writes, from the options ``namespace`` and ``table`` with their variables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,12 +13,13 @@ TableId = tuple[str, ...]
 
 
 class TableIds:
-    """One table, or one for each table of the rows: ``shop.${table_name}``."""
+    """The ids of one table, or of one for each table of the rows, as in ``shop.${table_name}``."""
 
     def __init__(self, namespace: str, table: str) -> None:
-        """
+        """Create the ids for the two options.
+
         Raises:
-            UsageError: a variable is not one that a table fills in.
+            UsageError: A variable is not known.
         """
         self._namespace, self._table = namespace, table
         for key, text in (("namespace", namespace), ("table", table)):
@@ -34,10 +35,10 @@ class TableIds:
         return None if VARIABLE.search(str(self)) else (*_levels(self._namespace), self._table)
 
     def of(self, schema: TableSchema) -> TableId:
-        """Where the rows of a table go.
+        """Return the id of the table into which the rows of a table go.
 
         Raises:
-            SinkError: what the table says makes no name.
+            SinkError: The variables have values that make no valid name.
         """
         found = (*_levels(filled(self._namespace, schema)), filled(self._table, schema))
         wrong = [part for part in found if part in ("", ".", "..") or "/" in part or "\0" in part]
@@ -50,7 +51,7 @@ class TableIds:
         return found
 
     def existing(self, catalog: Callable[[], Any]) -> Iterator[TableId]:
-        """The tables of the catalog that have such names, whoever made them."""
+        """Yield the tables of the catalog whose names match; a single table without a variable need not exist."""
         if self.one is not None:
             yield self.one
             return
@@ -79,16 +80,16 @@ def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace
 
     try:
         return [tuple(each) for each in listed(namespace)]
-    except NoSuchNamespaceError:  # it is not there yet, or somebody has just dropped it
+    except NoSuchNamespaceError:  # it was not created yet, or has just been dropped
         return []
 
 
 def _levels(namespace: str) -> TableId:
-    """A level that a table lacks is left out, as a folder of files is."""
+    """Return the levels of a namespace without empty ones, which come from variables without a value."""
     return tuple(level for level in namespace.split(".") if level)
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """What the names look like, at least: a level that has only a variable may be left out with its dot."""
+    """Return a pattern that all names of a template match; a level that is only a variable may be missing."""
     texts = VARIABLE.sub("\0", template).split("\0")
     return re.compile(".*".join(re.escape(text).replace(r"\.", r"\.?") for text in texts))

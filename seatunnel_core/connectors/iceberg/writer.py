@@ -1,4 +1,4 @@
-"""Stages the rows of one attempt of one unit in data files of the tables. Runs in a Spark task."""
+"""The writer of one attempt of one unit, which stages rows in data files of the tables, in a Spark task."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -23,43 +23,48 @@ from seatunnel_core.errors import RowError, SinkError
 from seatunnel_core.rows.batch import Batch
 
 OPEN_FILES = 64
-"""How many files one unit of work writes at the same time; more partitions make more, smaller files."""
+"""The most files that a unit writes at the same time; with more partitions the files are more and smaller."""
 
 _KEPT = 512
-"""For so many tables a process remembers what it made of their schemas."""
+"""The number of tables for which a process caches what it derives from their schemas."""
 
 
 @frozen(kw_only=True)
 class StagingTable:
-    """What a task has to know about a table: it never asks the catalog."""
+    """A table as a task needs it, without access to the catalog."""
 
     id: TableId
     uuid: str
     after: int
-    """The last sequence number of the table, before any task staged a file of this epoch."""
+    """The last sequence number of the table before any task staged a file of this epoch."""
 
     folder: str
-    """Of the epoch."""
+    """The folder of the epoch."""
 
     schema: str = field(repr=False)
-    """The table's, as Iceberg writes it in JSON."""
+    """The schema of the table in Iceberg's JSON."""
 
     spec: str = field(repr=False)
-    """By what it is partitioned, in the same form."""
+    """The partition spec of the table in Iceberg's JSON."""
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """Of the table, with the job's own."""
+    """The properties of the table, overridden by those of the job."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
-    """Of its file system, credentials included."""
+    """The properties of its file system, including credentials."""
 
 
 class IcebergWriter(SinkWriter):
-    """Parquet files, which appear under their names when they are finished or are removed."""
+    """A writer of Parquet files in the folders of the tables."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
-        """``tables`` by the names of the rows' tables; several may go into one."""
+        """Create a writer.
+
+        Args:
+            tables: The target for each table of the rows; several may have the same.
+            context: The unit and attempt that the rows belong to.
+        """
         self._tables = tables
         self._who = f"pipeline {context.pipeline_id}, sink Iceberg"
         self._unique = unique_name(context)
@@ -138,7 +143,7 @@ class IcebergWriter(SinkWriter):
             raise self._failed(file.table, error) from error
 
     def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """The rows with the columns, types and field ids of the table."""
+        """Return the rows with the columns, types and field ids of the table."""
         rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
         columns, arrays = _arrow_columns(table.schema), []
         for field_ in columns:
@@ -183,7 +188,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 @lru_cache(_KEPT)
 def _arrow_columns(schema: str) -> pa.Schema:
-    """With Iceberg's field ids, by which a table finds the columns of a file."""
+    """Return the columns with Iceberg's field ids, by which a table finds the columns of a file."""
     from pyiceberg.schema import Schema
 
     return Schema.model_validate_json(schema).as_arrow()
@@ -206,7 +211,7 @@ def _spec_id(spec: str) -> int:
 
 @lru_cache(_KEPT)
 def _sources(schema: str, rows: pa.Schema, case_sensitive: bool) -> dict[str, int]:
-    """By column of the table: which column of the rows goes into it."""
+    """Return the index of the column of the rows that goes into each column of the table."""
     from pyiceberg.schema import Schema
 
     table = Schema.model_validate_json(schema)
