@@ -1,4 +1,4 @@
-"""``catalog_table_rule``: what a job expects of the columns and keys of a table."""
+"""``catalog_table_rule``: the columns and keys that a job expects of a table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,15 +27,16 @@ _SAID = {"comment": "comment", "column_length": "length", "default_value": "defa
 
 @frozen(kw_only=True)
 class ColumnRule:
-    """One column; what is ``None`` may be anything."""
+    """The rule for one column; a field that is ``None`` is not checked."""
 
     name: str
     type: pa.DataType | None = None
     nullable: bool | None = None
     said: Mapping[str, str] = field(factory=dict)
-    """Its ``comment``, ``length`` and ``default``, as texts; nothing is the empty text."""
+    """The expected ``comment``, ``length`` and ``default``, as texts; ``""`` stands for none."""
 
     def held(self, column: pa.Field) -> bool:
+        """Return whether a column satisfies the rule."""
         return (
             column.name == self.name
             and (self.type is None or fits(column.type, self.type))
@@ -55,13 +56,13 @@ class ColumnRule:
 
 @frozen(kw_only=True)
 class CatalogRule:
-    """What is ``None`` may be anything."""
+    """The rule for a table; a field that is ``None`` is not checked."""
 
     table: str | None = None
     """The whole name of the table."""
 
     names_catalog: bool = False
-    """Whether the rule names a catalog, which tables here have not."""
+    """Whether the rule names a catalog, which tables of this engine do not have."""
 
     primary_key: tuple[str, ...] | None = None
     constraint_keys: tuple[ConstraintKey, ...] | None = None
@@ -71,7 +72,7 @@ class CatalogRule:
     """All columns, in order."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``RuleError`` for a table that is not as expected."""
+        """Raise ``RuleError`` for a table that does not satisfy the rule."""
         if self.table is not None and schema.table != self.table:
             raise RuleError(f"Assert: a table {schema.table} came, expected is {self.table}")
         if self.primary_key is not None and schema.primary_key != self.primary_key:
@@ -96,10 +97,10 @@ class CatalogRule:
 
 
 def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
-    """The rule as a job writes it.
+    """Return the rule for the value of ``catalog_table_rule``.
 
     Raises:
-        ValueError: says which part cannot be understood.
+        ValueError: A part is missing or not understood.
     """
     key = None
     if rule.get("primary_key_rule") is not None:
@@ -118,7 +119,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
 
 
 def _constraint_key(rule: Mapping[str, Any]) -> ConstraintKey:
-    """The order of a column in a key, ``constraint_key_sort_type``, is none that any table here carries."""
+    """Return the rule for a key; ``constraint_key_sort_type`` is ignored, as tables of this engine do not have it."""
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
         raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
     for column in rule["constraint_key_columns"]:
@@ -145,7 +146,7 @@ def _keys(keys: tuple[ConstraintKey, ...]) -> str:
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
-    """A column as a rule about as much as is expected of any."""
+    """Return a column as a rule, with the fields that any of the wanted rules has."""
     return ColumnRule(
         name=column.name,
         type=column.type,

@@ -1,4 +1,4 @@
-"""Types that a job expects: SeaTunnel compares classes of values, which know no digits and no dimension."""
+"""The types that a job expects. SeaTunnel compares Java classes, which have no digits and no dimension."""
 
 from typing import Any
 
@@ -11,12 +11,16 @@ _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
 
 
 def expected_type(declaration: Any) -> pa.DataType:
-    """The type as a rule writes it. Raises ``ValueError`` as ``arrow_type``."""
+    """Return the Arrow type for the type in a rule.
+
+    Raises:
+        ValueError: As in ``arrow_type``.
+    """
     return arrow_type(declaration, _ANY)
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether a column of one type is what is expected. ``null`` is a matter of the values."""
+    """Return whether a column has the expected type; an expected ``null`` is checked with the values."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):
@@ -27,6 +31,7 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def expected_name(expected: pa.DataType) -> str:
+    """Return the name of an expected type for messages; vectors are named without a dimension."""
     return (vector_name(expected) or "") if _of_any_dimension(expected) else type_name(expected)
 
 

@@ -1,4 +1,4 @@
-"""The numbers that rules of ``Assert`` compare with, as exact as the values of a column."""
+"""The limits of rules of ``Assert``, compared with the values of a column without rounding errors."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
@@ -10,10 +10,10 @@ _LARGEST_COUNT = 2**63 - 1
 
 
 def limit(kind: str, value: Any) -> Decimal:
-    """The ``rule_value`` of a rule, with all its digits.
+    """Return the ``rule_value`` of a rule, with all its digits.
 
     Raises:
-        ValueError: it is no finite number.
+        ValueError: It is not a finite number.
     """
     try:
         number = Decimal("" if isinstance(value, bool) else str(value).strip())
@@ -25,10 +25,10 @@ def limit(kind: str, value: Any) -> Decimal:
 
 
 def count(kind: str, value: Any) -> int:
-    """The ``rule_value`` of a rule that counts rows or characters.
+    """Return the ``rule_value`` of a rule that counts rows or characters.
 
     Raises:
-        ValueError: it is no whole number, or cannot be a count.
+        ValueError: It is not a whole number, or it is negative or too large.
     """
     number = limit(kind, value)
     if not 0 <= number <= _LARGEST_COUNT or number != int(number):
@@ -37,7 +37,7 @@ def count(kind: str, value: Any) -> int:
 
 
 def below(values: pa.Array, least: Decimal) -> pa.Array:
-    """Which numbers are smaller than a limit; no nulls."""
+    """Return a mask of the numbers that are smaller than a limit; null stays null unless all numbers are smaller."""
     smallest, largest = _range(values.type)
     if least > largest:
         return pc.is_valid(values)
@@ -45,7 +45,7 @@ def below(values: pa.Array, least: Decimal) -> pa.Array:
 
 
 def above(values: pa.Array, most: Decimal) -> pa.Array:
-    """Which numbers are larger than a limit; no nulls."""
+    """Return a mask of the numbers that are larger than a limit; null stays null unless all numbers are larger."""
     smallest, largest = _range(values.type)
     if most < smallest:
         return pc.is_valid(values)
@@ -53,7 +53,7 @@ def above(values: pa.Array, most: Decimal) -> pa.Array:
 
 
 def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
-    """The smallest and the largest number of a type."""
+    """Return the smallest and the largest number of a type."""
     if pa.types.is_floating(kind):
         return Decimal("-inf"), Decimal("inf")
     if pa.types.is_decimal(kind):
@@ -65,9 +65,9 @@ def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
 
 
 def _nearest(limit: Decimal, kind: pa.DataType, rounding: str) -> pa.Scalar:
-    """The value of a type that tells the same values apart as a limit does.
+    """Return the value of a type for which comparisons have the same results as for a limit.
 
-    For a float the nearest one: 0.1 is what the type makes of it, as it is where a value is written.
+    For a float it is the nearest one, so that a limit of 0.1 is equal to a value that was written as 0.1.
     """
     if pa.types.is_floating(kind):
         return pa.scalar(float(limit), kind)

@@ -1,4 +1,4 @@
-"""The rules of ``Assert``: what a job expects of values, types, tables and numbers of rows."""
+"""The rules of ``Assert`` about values, types, tables and numbers of rows."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,14 +22,14 @@ _NO_VALUE = ("NOT_NULL", "NULL")
 _OF_NUMBERS = ("MIN", "MAX")
 _OF_LENGTHS = ("MIN_LENGTH", "MAX_LENGTH")
 _SHOWN = 200
-"""How many characters of a value a message has."""
+"""The most characters of a value that a message shows."""
 
 _ROW_RULES = ("MIN_ROW", "MAX_ROW")
 
 
 @frozen(kw_only=True)
 class ValueRule:
-    """One rule about the values of one column."""
+    """A rule about the values of one column."""
 
     kind: str | None
     """``NOT_NULL``, ``NULL``, ``MIN``, ``MAX``, ``MIN_LENGTH``, ``MAX_LENGTH``; ``None`` for ``equals_to`` alone."""
@@ -41,7 +41,7 @@ class ValueRule:
     expected: Any = None
 
     def check_type(self, kind: pa.DataType) -> None:
-        """Raise ``ValueError`` for a type whose values the rule cannot be about."""
+        """Raise ``ValueError`` for a type to whose values the rule cannot apply."""
         if self.kind in _OF_NUMBERS and not _is_number(kind):
             raise ValueError(f"{self.kind} compares numbers, and it is of type {type_name(kind)}")
         if self.kind in _OF_LENGTHS and not (is_text(kind) or _is_bytes(kind)):
@@ -53,7 +53,7 @@ class ValueRule:
                 raise ValueError(f"equals_to cannot be compared: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
-        """The first row that breaks the rule, and what was expected; ``None`` when all keep it."""
+        """Return the index of the first value that breaks the rule and what is expected; ``None`` if there is none."""
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:
@@ -68,13 +68,14 @@ class ValueRule:
 
 @frozen(kw_only=True)
 class FieldRule:
-    """What is expected of one column."""
+    """The rules about one column."""
 
     name: str
     type: pa.DataType | None
     values: tuple[ValueRule, ...]
 
     def check_schema(self, schema: TableSchema) -> None:
+        """Raise ``RuleError`` when the column is missing or does not have the expected type."""
         if self.name not in schema.columns.names:
             raise RuleError(
                 f"Assert: table {schema.table} has no column {self.name!r}; it has {', '.join(schema.columns.names)}"
@@ -92,6 +93,7 @@ class FieldRule:
                 raise RuleError(f"Assert: column {self.name!r} of table {schema.table}: {error}") from error
 
     def check(self, table: str, rows: pa.RecordBatch) -> None:
+        """Raise ``RuleError`` for the first row of a batch that breaks a rule."""
         values = rows.column(self.name)
         for rule in self.values:
             broken = rule.broken_at(values)
@@ -104,12 +106,13 @@ class FieldRule:
 
 @frozen(kw_only=True)
 class RowRule:
-    """How many rows are expected."""
+    """A rule about the number of rows."""
 
     kind: str
     count: int
 
     def check(self, rows: int, table: str | None) -> None:
+        """Raise ``RuleError`` for a number of rows that breaks the rule; ``table`` is for the message."""
         if (self.kind == "MIN_ROW" and rows < self.count) or (self.kind == "MAX_ROW" and rows > self.count):
             of = "" if table is None else f" of table {table}"
             raise RuleError(f"Assert: {rows} rows{of}, expected {self.kind} {self.count}")
@@ -117,10 +120,10 @@ class RowRule:
 
 @frozen(kw_only=True)
 class TableRules:
-    """All that is expected of one table, or of every table."""
+    """The rules about one table, or about every table."""
 
     table: str | None
-    """``None``: of every table."""
+    """The name of the table; ``None`` for rules about every table."""
 
     fields: tuple[FieldRule, ...]
     rows: tuple[RowRule, ...]
@@ -128,23 +131,25 @@ class TableRules:
 
     @property
     def wants_table(self) -> bool:
-        """Whether there has to be the one table that they are about; rules of numbers of rows count none as 0."""
+        """Whether the table must exist; for rules about the number of rows, a missing table has 0 rows."""
         return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
+        """Return whether the rules are about a table."""
         return self.table is None or self.table == table
 
     def check_schema(self, schema: TableSchema) -> None:
+        """Raise ``RuleError`` for a table whose columns or keys break a rule."""
         for rule in self.fields:
             rule.check_schema(schema)
         self.catalog.check(schema)
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
-    """The rules as a job writes them.
+    """Return the rules for the value of the option ``rules``.
 
     Raises:
-        ValueError: says which part cannot be understood.
+        ValueError: A part is missing or not understood.
     """
     found = [_table(rules, None)]
     for each in rules.get("tables_configs") or ():
@@ -209,7 +214,7 @@ _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
-    """Which values break a rule; nulls break ``NOT_NULL`` alone."""
+    """Return a mask of the values that break a rule; nulls only break ``NOT_NULL``."""
     assert rule.kind is not None
     return _BROKEN[rule.kind](values, rule.limit)
 
@@ -239,7 +244,7 @@ def _different(values: pa.Array, expected: Any) -> pa.Array:
 
 
 def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
-    """An ``equals_to`` as a value of a column's type. Raises ``ValueError`` or an error of Arrow."""
+    """Return an ``equals_to`` as a value of a column's type; raise ``ValueError`` or an error of Arrow."""
     return pa.array([plain(expected, kind)], kind)[0]
 
 
@@ -251,8 +256,10 @@ def _shown(value: pa.Scalar) -> str:
 
 
 def _sorted_maps(value: Any) -> Any:
-    """Nested values with maps, which Arrow gives as lists of pairs, in an order that does not matter; and with one NaN,
-    which equals itself."""
+    """Return a nested value in a form that can be compared with ``==``.
+
+    Maps, which Arrow gives as lists of pairs, are sorted, and NaN becomes a text, which is equal to itself.
+    """
     if isinstance(value, dict):
         return {key: _sorted_maps(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The sink ``Assert``: the job fails, at once and for good, when a rule does not hold."""
+"""The sink ``Assert``: the job fails, at once and without retries, when a rule does not hold."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -59,14 +59,14 @@ class AssertSink(Sink):
                 rules.check_schema(schema)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """There is nothing to create; but ``conclude`` has to know a table that comes without a row, too."""
+        """Note the tables: ``conclude`` has to know those without rows, too."""
         self._came.update(schema.table for schema in schemas)
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
         return AssertWriter(self.rules, self._tables)
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
-        """Nothing was staged, so there is nothing to publish."""
+        """Do nothing: there are no staged rows."""
 
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         absent = [table for table in self._tables if table not in table_rows]
@@ -85,7 +85,7 @@ class AssertSink(Sink):
 
 
 class AssertWriter(SinkWriter):
-    """Checks the rows of a unit."""
+    """A writer that checks the rows of a unit."""
 
     def __init__(self, rules: Sequence[TableRules], tables: Sequence[str]) -> None:
         self._rules = rules
@@ -108,4 +108,4 @@ class AssertWriter(SinkWriter):
         return Staged(body={}, rows=sum(self._rows.values()), bytes=self._bytes, table_rows=counted)
 
     def abort(self) -> None:
-        """Nothing was staged."""
+        """Do nothing: there are no staged rows."""

@@ -1,8 +1,8 @@
-"""Makes columns of values up, as a function of seed, column and row number alone.
+"""Generate columns of values as a function of seed, column and row number only.
 
-So a row is the same however the rows are cut into splits and batches, and a split that is read again gives the same. A
-value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014)
-of its position, computed for whole columns by Arrow.
+So a row is the same however the rows are divided into splits and batches, and a split that is read again gives the same
+rows. A value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
+Generators", 2014) of its position, computed for whole columns by Arrow.
 """
 
 import math
@@ -28,8 +28,10 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _texts(length: int, texts: str) -> pa.StringArray:
-    """Texts of one length that stand behind each other. ``pa.array`` of a list imports pandas, wherever it is
-    installed: half a second of each process."""
+    """Return an array of texts of one length from their concatenation.
+
+    ``pa.array`` of a list would import pandas wherever it is installed, which takes half a second in each process.
+    """
     count = len(texts) // length
     places = array("i", range(0, len(texts) + length, length))
     return pa.StringArray.from_buffers(count, pa.py_buffer(places), pa.py_buffer(texts.encode()))
@@ -41,30 +43,30 @@ _SINGLES = _texts(1, _LETTERS)
 
 @frozen(kw_only=True)
 class Generator:
-    """Makes values up."""
+    """A generator of values."""
 
     seed: int
     limits: dict[str, tuple[Any, Any]]
-    """Smallest and largest value of each number type."""
+    """The smallest and the largest value of each type of numbers."""
 
     templates: dict[str, Sequence[Any]]
-    """The values to choose from, by name of type."""
+    """The values to choose from, by the name of the type."""
 
     string_length: int = 5
     bytes_length: int = 5
     array_size: int = 5
     map_size: int = 5
     float_digits: int | None = None
-    """After the point, of floats and doubles; ``None`` for all that there are."""
+    """The number of digits after the point of floats and doubles; ``None`` for all."""
 
     vector_limits: tuple[float, float] = (0.0, 1.0)
     sparse_size: int = 4
-    """How many values of a sparse vector are not 0."""
+    """The number of values of a sparse vector that are not 0."""
 
     parts: Parts = Parts()  # noqa: RUF009 - it is frozen
 
     def column(self, name: str, kind: pa.DataType, start: int, count: int) -> pa.Array:
-        """The values of rows ``start`` to ``start + count`` of a column."""
+        """Return the values of a column in ``count`` rows from ``start`` on."""
         salt = zlib.crc32(name.encode()) ^ (self.seed & _MASK)
         template = self.templates.get(type_name(kind))
         if template:
@@ -76,21 +78,25 @@ class Generator:
         raise ValueError(f"values of type {type_name(kind)} cannot be made up")
 
     def integers(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return whole numbers between the limits of the type."""
         low, high = self.limits[type_name(kind)]
         spread = _remainder(_bits(salt, start, count), high - low + 1)
         return pc.add(spread.cast(pa.int64(), safe=False), low).cast(kind)
 
     def floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return floating numbers between the limits of the type."""
         drawn = _between(self.limits[type_name(kind)], _bits(salt, start, count))
         return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
     def decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return decimals of at most 12 digits before the point, and 15 in total."""
         whole = min(kind.precision - kind.scale, 12)
         digits = min(kind.scale, 15 - whole)
         scaled = pc.floor(pc.multiply(_unit(_bits(salt, start, count)), float(10 ** (whole + digits))))
         return pc.divide(scaled, float(10**digits)).cast(kind)
 
     def texts(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return texts, or bytes, of the configured length."""
         binary = pa.types.is_binary(kind)
         length = self.bytes_length if binary else self.string_length
         parts = []
@@ -102,15 +108,18 @@ class Generator:
         return text.cast(kind)
 
     def booleans(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return truth values."""
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
     def dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return dates of the chosen parts, else of the years from 2000 on."""
         if self.parts.of_dates:
             return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
         return days.cast(pa.int32()).cast(kind)
 
     def times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return times of the chosen parts, in whole seconds."""
         if self.parts.of_times:
             seconds = self.parts.times(_draws(salt, start, count))
         else:
@@ -118,6 +127,7 @@ class Generator:
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return timestamps of the chosen parts, in whole seconds."""
         if self.parts.of_dates or self.parts.of_times:
             draw = _draws(salt, start, count)
             seconds = pc.add(pc.multiply(self.parts.dates(draw), _DAY_SECONDS), self.parts.times(draw))
@@ -127,14 +137,17 @@ class Generator:
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def nulls(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return nulls."""
         return pa.nulls(count, kind)
 
     def lists(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return lists of ``array_size`` elements."""
         size = self.array_size
         elements = self.column(f"{name}.element", kind.value_type, start * size, count * size)
         return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
     def maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return maps of ``map_size`` keys, or fewer where keys are repeated."""
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
         values = self.column(f"{name}.value", kind.item_type, start * size, count * size)
@@ -144,6 +157,7 @@ class Generator:
         return pa.MapArray.from_arrays(offsets, keys, values, type=kind)
 
     def vectors(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return dense vectors of the dimension of the type."""
         size, what = kind.list_size, vector_name(kind)
         bits = _bits(salt, start * size, count * size)
         if what == "binary_vector":
@@ -158,7 +172,7 @@ class Generator:
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
     def sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Each value has a part of the indexes for itself, so that no index comes twice."""
+        """Return sparse vectors; each of their values has a range of indexes for itself, so none is repeated."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
         part = _remainder(counting(0, count * size, _U64), max(size, 1))
@@ -167,11 +181,12 @@ class Generator:
         return pa.MapArray.from_arrays(_offsets(count, size), index.cast(kind.key_type), values, type=kind)
 
     def structs(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+        """Return structs; each of their fields is generated as a column."""
         parts = [self.column(f"{name}.{part.name}", part.type, start, count) for part in kind]
         return pa.StructArray.from_arrays(parts, fields=list(kind))
 
     def width(self, kind: pa.DataType) -> int:
-        """About how many bytes a value has in memory."""
+        """Return the estimated size of a value in memory, in bytes."""
         if pa.types.is_struct(kind):
             return sum(self.width(part.type) for part in kind)
         if kind == SIMPLE["sparse_float_vector"]:
@@ -207,7 +222,7 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ..
 
 
 def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
-    """``start``, ``start + 1``, …"""
+    """Return ``count`` whole numbers from ``start`` on."""
     if not count:
         return pa.array([], kind)
     steps = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=pa.scalar(-1, pa.int64()))
@@ -215,7 +230,7 @@ def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
 
 
 def _bits(salt: int, start: int, count: int) -> pa.Array:
-    """64 bits for each position, which look random."""
+    """Return 64 pseudorandom bits for each position."""
     first = (start * 0x9E3779B97F4A7C15 + salt * 0xD1342543DE82EF95) & _MASK
     if not count:
         return pa.array([], _U64)
@@ -236,7 +251,7 @@ def _remainder(bits: pa.Array, divisor: int) -> pa.Array:
 
 
 def _unit(bits: pa.Array) -> pa.Array:
-    """Numbers from 0 up to, but not including, 1."""
+    """Return numbers from 0 up to, but not including, 1."""
     return pc.multiply(pc.shift_right(bits, pa.scalar(11, _U64)).cast(pa.float64()), 2.0**-53)
 
 
@@ -249,7 +264,7 @@ def _between(limits: tuple[float, float], bits: pa.Array) -> pa.Array:
 
 
 def _rounded(values: pa.Array, digits: int) -> pa.Array:
-    """Larger values have no digits after the point, and Arrow's rounding would overflow on them."""
+    """Round values below 2**53; larger ones have no digits after the point, and Arrow's rounding would overflow."""
     small = pc.less(pc.abs(values), 2.0**53)
     return pc.if_else(small, pc.round(pc.if_else(small, values, 0.0), min(digits, 15)), values)
 
@@ -259,7 +274,7 @@ def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
 
 
 def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
-    """Where each map begins when a key that it has already is left out, and which keys stay; ``None`` for all."""
+    """Return the offset of each map without repeated keys, and a mask of the keys that stay, or ``None`` for all."""
     nested = pa.types.is_nested(keys.type)  # which Arrow cannot compare
     codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
     row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))

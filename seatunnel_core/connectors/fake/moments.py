@@ -1,4 +1,4 @@
-"""Dates and times of chosen parts: ``date.year.template`` and its like."""
+"""Dates and times whose parts are chosen from lists: ``date.year.template`` and similar options."""
 
 import calendar
 import datetime as dt
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Numbers from 0 up to the second argument for each row; the first tells draws of one value apart."""
+"""Returns a number below the second argument for each row; the first argument distinguishes draws for one value."""
 
 YEARS = range(2000, 2025)
 _EPOCH = dt.date(1970, 1, 1)
@@ -17,7 +17,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 @frozen(kw_only=True)
 class Parts:
-    """From what each part of a moment is chosen; where nothing is said, from all that it can be."""
+    """The values from which each part of a date or time is chosen; an empty list stands for all possible values."""
 
     years: Sequence[int] = ()
     months: Sequence[int] = ()
@@ -28,16 +28,16 @@ class Parts:
 
     @property
     def of_dates(self) -> bool:
-        """Whether anything is said about dates."""
+        """Whether any part of a date has a list."""
         return bool(self.years or self.months or self.days)
 
     @property
     def of_times(self) -> bool:
-        """Whether anything is said about times of day."""
+        """Whether any part of a time of day has a list."""
         return bool(self.hours or self.minutes or self.seconds)
 
     def check(self) -> None:
-        """Raise ``ValueError`` when a day is chosen that a month does not have."""
+        """Raise ``ValueError`` when a listed month does not have a listed day."""
         wanted = max(self.days, default=1)
         for year in set(self.years or YEARS):
             for month in set(self.months or range(1, 13)):
@@ -47,14 +47,14 @@ class Parts:
                     )
 
     def dates(self, draw: Draw) -> pa.Array:
-        """Days since 1970."""
+        """Return dates as days since 1970."""
         months = [(year, month) for year in self.years or YEARS for month in self.months or range(1, 13)]
         first = pa.array([(dt.date(*month, 1) - _EPOCH).days for month in months], pa.int64())
         days = pa.array([day - 1 for day in self.days or range(1, 29)], pa.int64())
         return pc.add(_chosen(first, draw, 0), _chosen(days, draw, 1))
 
     def times(self, draw: Draw) -> pa.Array:
-        """Seconds since midnight."""
+        """Return times of day as seconds since midnight."""
         hours = pa.array([3600 * hour for hour in self.hours or range(24)], pa.int64())
         minutes = pa.array([60 * minute for minute in self.minutes or range(60)], pa.int64())
         seconds = pa.array(list(self.seconds or range(60)), pa.int64())

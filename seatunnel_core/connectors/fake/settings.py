@@ -1,4 +1,4 @@
-"""Options that go together, judged together: ranges, templates and the dimensions of vectors."""
+"""Check options that depend on one another: ranges, templates and the dimensions of vectors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,10 +15,10 @@ _NUMBERS = (*opt.WHOLE, *opt.FRACTIONS)
 
 
 def generator(options: Options) -> Generator:
-    """What makes values up as the options say.
+    """Return the generator that the options describe.
 
     Raises:
-        UsageError: names the options that contradict each other.
+        UsageError: Options contradict one another.
     """
     for name in (*_NUMBERS, "vector.float"):
         low, high = options[f"{name}.min"], options[f"{name}.max"]
@@ -46,10 +46,10 @@ def generator(options: Options) -> Generator:
 
 
 def dimensions(options: Options) -> Mapping[str, int]:
-    """The dimensions of vectors that are declared without one.
+    """Return the dimensions for vectors that are declared without one, by type.
 
     Raises:
-        UsageError: a binary one is not of whole bytes.
+        UsageError: The dimension of binary vectors is not a multiple of 8.
     """
     binary = options[opt.BINARY_VECTOR_DIMENSION]
     if binary % 8:

@@ -1,4 +1,4 @@
-"""The source ``FakeSource``. The body of a split holds the numbers of its first row and of its rows."""
+"""The source ``FakeSource``. The body of a split has the number of its first row and the count of its rows."""
 
 import datetime as dt
 import time
@@ -27,15 +27,15 @@ _BATCH_BYTES = 64 << 20
 
 
 _GROUP_MS = 1_000
-"""Splits that come more often than this, in a streaming job, come together."""
+"""The least interval between polls; splits that are due more often in a streaming job are given together."""
 
 
 _MOST_SPLITS = 10_000
-"""So many splits are given by one look: until they are emitted, they are part of every checkpoint."""
+"""The most splits that one poll gives; until they are emitted, they are part of every checkpoint."""
 
 
 _WORTH_MS = 20
-"""A wait before each split that is worth threads in which to wait."""
+"""The least wait before each split for which threads are worth their cost."""
 
 
 class FakeSource(Source):
@@ -138,7 +138,7 @@ class FakeSource(Source):
             )
 
     def _stamped(self, bodies: Sequence[Item]) -> Sequence[Item]:
-        """The bodies with the moment of now, if any value needs it."""
+        """Return the bodies with the current time, if any value needs it."""
         if not self._dated:
             return bodies
         now = dt.datetime.now().astimezone().isoformat(timespec="microseconds")
@@ -184,18 +184,18 @@ class FakeSource(Source):
 
 @frozen(kw_only=True)
 class _Cut:
-    """How the rows are cut into splits: each reader has its own rows, in pieces of about the same size."""
+    """The division of the rows into splits: each reader has its own rows, in pieces of about the same size."""
 
     readers: int
     rows: int
-    """Of each reader."""
+    """The number of rows of each reader."""
 
     pieces: int
-    """Of each reader."""
+    """The number of pieces of each reader."""
 
     @classmethod
     def of(cls, memory: Item) -> "_Cut":
-        """As ``poll`` remembers it."""
+        """Return the division that the memory of ``poll`` contains."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 
@@ -217,7 +217,7 @@ def _moment(split: Split) -> dt.datetime:
 
 
 def _of_column(general: Generator, column: Column) -> Generator:
-    """``columnLength`` and ``columnScale`` of a column say more than the options."""
+    """Return the generator for a column, whose ``columnLength`` and ``columnScale`` override the options."""
     return evolve(
         general,
         string_length=min(column.length or general.string_length, opt.LONGEST),

@@ -1,4 +1,4 @@
-"""The rows that a job writes down for ``FakeSource``.
+"""The rows that a job lists in the option ``rows`` of ``FakeSource``.
 
 ``CURRENT_DATE``, ``CURRENT_TIME`` and ``CURRENT_TIMESTAMP`` stand for the moment at which the splits were planned, so
 that a split that is read again gives the same.
@@ -19,15 +19,15 @@ from seatunnel_core.rows.schema_block import Column
 
 @frozen(kw_only=True)
 class WrittenRows:
-    """The rows that a job writes down."""
+    """The rows that a job lists, and their kinds."""
 
     rows: tuple[tuple[Any, ...], ...]
-    """The values of each, in the order of the columns."""
+    """The values of each row, in the order of the columns."""
 
     kinds: tuple[int, ...]
 
     def batch(self, columns: pa.Schema, start: int, count: int, now: dt.datetime | None) -> pa.RecordBatch:
-        """The rows from ``start`` on."""
+        """Return ``count`` rows from ``start`` on; ``now`` replaces ``Moment.NOW`` and has the zone of the driver."""
         some = self.rows[start : start + count]
         values = [
             pa.array([at(row[index], column.type, now) for row in some], column.type)
@@ -37,15 +37,15 @@ class WrittenRows:
 
 
 def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> WrittenRows:
-    """The rows of the option ``rows``.
+    """Return the rows of the option ``rows``.
 
     Args:
-        written: a list of ``{ kind = INSERT, fields = [1, a] }``; fields may also be a block by name.
-        columns: those of the schema.
-        defaults: what a column has where a row has null or nothing.
+        written: A list of ``{ kind = INSERT, fields = [1, a] }``; fields may also be a block by name.
+        columns: The columns of the schema.
+        defaults: The values of columns where a row has null or lacks them.
 
     Raises:
-        UsageError: names the row and the column that are wrong.
+        UsageError: A row or a value is wrong; the message names row and column.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")
@@ -60,7 +60,7 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
 
 
 def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
-    """``value``, or what it is at the moment ``now``, which has the zone of the driver."""
+    """Return ``value``, but for ``Moment.NOW`` return ``now``, in the zone of the driver, as a value of the type."""
     if value is not Moment.NOW:
         return value
     assert now is not None

@@ -1,4 +1,4 @@
-"""Rows of the Arrow PyCapsule interface, copied once so that tasks can have them and nobody can change them.
+"""Rows from the Arrow PyCapsule interface, copied once so that they can be sent to tasks and cannot change.
 
 pandas, Polars, DuckDB, pyarrow and others give their tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
 column whose type is not among those of ``rows/types.py`` gets the nearest one that holds all its values.
@@ -15,15 +15,15 @@ from attrs import field, frozen
 from seatunnel_core.rows.types import type_name
 
 LARGEST = 2**30
-"""In bytes: what is held travels to every worker."""
+"""The largest size in bytes: the rows are sent to every worker."""
 
 
 @frozen(kw_only=True, slots=False)
 class Held:
-    """A copy of an object's rows. Two objects with the same rows, cut and typed alike, have the same digest."""
+    """A copy of an object's rows; objects with the same rows, batches and types have the same digest."""
 
     stream: bytes = field(repr=False)
-    """In Arrow's format for streams."""
+    """The rows in Arrow's stream format."""
 
     digest: str
     rows: int
@@ -38,10 +38,10 @@ def _arrived(stream: bytes, digest: str, rows: int) -> Held:
 
 
 def hold(value: Any) -> Held:
-    """The rows of an object, as they are now.
+    """Return a copy of the current rows of an object.
 
     Raises:
-        ValueError: it gives no Arrow rows, is larger than ``LARGEST``, or has a column that no sink could write.
+        ValueError: It gives no Arrow rows, is larger than ``LARGEST``, or has a column that no sink could write.
     """
     if isinstance(value, Held):
         return value
@@ -94,7 +94,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
 
 
 def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Arrow's cast; by way of Python's values where Arrow has none, or a wrong one: that of list views changes them."""
+    """Cast values by Arrow, or through Python where Arrow cannot; its cast of list views gives wrong values."""
     if array.type == kind:
         return array
     if not _has_list_view(array.type):
@@ -110,7 +110,7 @@ def _has_list_view(kind: pa.DataType) -> bool:
 
 
 def _known(kind: pa.DataType) -> pa.DataType | None:
-    """The type of ``rows/types.py`` that holds all values of this one; ``None`` when there is none."""
+    """Return the type of ``rows/types.py`` that can hold all values of this one, or ``None``."""
     if of.is_dictionary(kind) or of.is_run_end_encoded(kind):
         return _known(kind.value_type)
     if of.is_struct(kind):

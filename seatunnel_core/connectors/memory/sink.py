@@ -1,7 +1,7 @@
 """The sink ``Memory``: the rows of a job as a table of the Python program that runs it.
 
-Rows travel in the committables, through the driver and the checkpoints: so their size has a limit. What is committed is
-kept in the memory of the process, and goes with it.
+Committables contain the rows, which go through the driver and the checkpoints, so their size is limited. Committed rows
+are kept in the memory of the process and are lost when it ends.
 """
 
 import base64
@@ -82,10 +82,10 @@ class MemorySink(Sink):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """By table: the rows of all checkpoints that are complete by now, in no order.
+        """Return the rows of all checkpoints that are complete now, by table, in no particular order.
 
         Raises:
-            UsageError: some went to an earlier process, and ended with it.
+            UsageError: Some rows were committed in an earlier process, and were lost with it.
         """
         kept = self._kept
         assert kept is not None, "only the driver keeps rows"
@@ -105,19 +105,19 @@ class MemorySink(Sink):
 
 
 class _Kept:
-    """What the driver's object holds."""
+    """The rows that the driver keeps."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.schemas: dict[str, pa.Schema] = {}
         self.committables: dict[str, list[tuple[str, pa.Table]]] = {}
-        """By their ids, so that a repeated commit changes nothing."""
+        """The rows of each committable by its id, so that a repeated commit changes nothing."""
 
         self.expected: int | None = None
 
 
 class MemoryWriter(SinkWriter):
-    """Keeps the rows of a unit."""
+    """A writer that keeps the rows of a unit."""
 
     def __init__(self, limit: int, who: str) -> None:
         self._limit = limit
@@ -146,6 +146,7 @@ class MemoryWriter(SinkWriter):
 
 
 def too_much(who: str, limit: int) -> str:
+    """Return the message for rows that are larger than the option ``limit``."""
     return (
         f"{who}: the rows have more than {limit:,} bytes, and all of them go into the memory of this program: filter "
         "them, write files, or raise the option limit"
@@ -157,7 +158,7 @@ def _size(pairs: Sequence[tuple[str, pa.Table]]) -> int:
 
 
 def _text(batches: Sequence[pa.RecordBatch]) -> str:
-    """Rows as JSON can carry them."""
+    """Return rows as a text in base64, for JSON."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, batches[0].schema, options=options) as writer:
@@ -167,7 +168,7 @@ def _text(batches: Sequence[pa.RecordBatch]) -> str:
 
 
 def _rows(pair: Any) -> tuple[str, pa.Table]:
-    """Raises ``ValueError`` for anything that is none (Arrow's errors are such ones)."""
+    """Return the table's name and its rows; raise ``ValueError`` (as Arrow's errors are) for anything else."""
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
         raise ValueError("'rows' must be a list of [table, rows]")
     return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

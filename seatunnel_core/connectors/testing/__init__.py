@@ -1,7 +1,7 @@
-"""A test kit for connectors: subclass ``SourceConformance``, ``EndlessSourceConformance`` or ``SinkConformance``, say
-how to build yours, run pytest. That for transforms is ``seatunnel_core.transforms.testing``.
+"""A test kit for connectors, which calls them as the engine does, in one process and without Spark.
 
-The kit needs no Spark: it calls a connector as the engine does, in one process.
+Subclass ``SourceConformance``, ``EndlessSourceConformance`` or ``SinkConformance``, describe your connector in the
+abstract methods, and run pytest. The kit for transforms is ``seatunnel_core.transforms.testing``.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""Calls a connector as the engine does: options, planning, reading, staging, committing."""
+"""Call a connector as the engine does: options, planning, reading, staging, committing."""
 
 import json
 import pickle
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 
 class Declaring(Protocol):
-    """A source, a transform or a sink: whatever declares options."""
+    """A class that declares options: a source, a transform or a sink."""
 
     declared: tuple[Option[Any], ...]
 
 
 class Skipped(ReadContext):
-    """Counts bad rows, or raises their error as a job without ``row_error_handle_way`` does."""
+    """A context that collects the errors of bad rows, or raises them as a job without ``row_error_handle_way`` does."""
 
     def __init__(self, *, fail: bool = True) -> None:
         self.fail = fail
@@ -38,11 +38,11 @@ class Skipped(ReadContext):
 
 
 def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
-    """The options of a plugin from values as a configuration file has them.
+    """Return the options of a plugin for values as a configuration file has them.
 
     Raises:
-        KeyError: a key that the plugin does not declare.
-        ValueError: a value of the wrong type.
+        KeyError: The plugin does not declare a key.
+        ValueError: A value has the wrong type.
     """
     declared: tuple[Option[Any], ...] = plugin.declared  # type: ignore[union-attr]
     by_key = {key: option for option in declared for key in (option.key, *option.aliases)}
@@ -50,19 +50,19 @@ def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
 
 
 def through_json(value: T) -> T:
-    """A body as it comes back from storage; fails on anything that JSON does not keep."""
+    """Return a body as it comes back from storage; fail if JSON changes it."""
     kept: T = json.loads(json.dumps(value))
     assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
     return kept
 
 
 def shipped(value: T) -> T:
-    """A value as it arrives in a task."""
+    """Return a value as it arrives in a task."""
     return pickle.loads(pickle.dumps(value))  # type: ignore[no-any-return] # noqa: S301 - our own bytes
 
 
 def plan(source: Source, planning: Planning | None = None) -> Enumeration:
-    """Discover, inspect and enumerate, with everything shipped and stored on the way."""
+    """Discover, inspect and enumerate; the source is pickled and the items go through JSON, as in the engine."""
     planning = planning or Planning(parallelism=1)
     in_task = shipped(source)
     inspected = [
@@ -77,7 +77,7 @@ def plan(source: Source, planning: Planning | None = None) -> Enumeration:
 def read(
     source: Source, found: Enumeration, splits: Iterable[Split] | None = None, context: ReadContext | None = None
 ) -> list[dict[str, Any]]:
-    """The rows of some splits (all of them when it is not said), in order, as dicts."""
+    """Return the rows of splits, all of them by default, in order and as dicts."""
     schemas = {schema.table: schema.columns for schema in found.schemas}
     rows: list[dict[str, Any]] = []
     for split in found.splits if splits is None else splits:
@@ -91,7 +91,7 @@ def read(
 def place(
     *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
 ) -> WriterContext:
-    """A staging place as the engine makes them."""
+    """Return the context of a writer, as the engine makes it."""
     return WriterContext(
         job_id=job_id,
         pipeline_id=pipeline_id,
@@ -104,7 +104,7 @@ def place(
 
 
 def sink_place(staging: WriterContext) -> SinkContext:
-    """The part that the driver knows."""
+    """Return the context of the sink in the driver, for that of a writer."""
     return SinkContext(
         job_id=staging.job_id,
         pipeline_id=staging.pipeline_id,
@@ -114,13 +114,13 @@ def sink_place(staging: WriterContext) -> SinkContext:
 
 
 def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter:
-    """A writer in a task, for a table that the driver has made ready."""
+    """Create the table in the driver, and return a writer for it as in a task."""
     sink.create_tables((schema,), sink_place(staging))
     return writer_of(shipped(sink), (schema,), staging)
 
 
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: WriterContext) -> Committable:
-    """Stage rows as a task does, and give the committable as it comes back from a checkpoint."""
+    """Stage rows as a task does, and return the committable as it comes back from a checkpoint."""
     writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
@@ -128,7 +128,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
 
 
 def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
-    """The committable of a writer that got all its rows."""
+    """Finish a writer, and return its committable as it comes back from a checkpoint."""
     staged = writer.finish()
     return Committable(
         id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",

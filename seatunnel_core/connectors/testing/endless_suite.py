@@ -1,4 +1,4 @@
-"""What every source must hold that never ends by itself."""
+"""The contract of sources that never end by themselves, as tests."""
 
 import time
 from abc import ABC, abstractmethod
@@ -14,35 +14,36 @@ from seatunnel_core.work.split import Split
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4
-"""So many without a find are enough to say that nothing more comes."""
+"""The number of polls without an item after which a source is taken to have no more."""
 
 
 class EndlessSourceConformance(ABC):
-    """Subclass it in your tests (name the class ``Test…``) and say which source, which options and which rows."""
+    """A suite to subclass in your tests; name the class ``Test…``, and give the source, its options and its rows."""
 
     source_class: type[Source]
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Options, as a configuration file has them, for a source that needs two looks at least."""
+        """Return options, as a configuration file has them, for a source that needs at least two polls."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """All rows that it finds at parallelism 2, in any order, when nothing more comes."""
+        """Return all rows that it finds at parallelism 2, in any order."""
 
     def wait(self, pause_ms: int) -> None:
-        """Let time pass before the next look. Override it where that may be done without waiting."""
+        """Wait before the next poll; override it where that can be done without waiting."""
         time.sleep(pause_ms / 1000)
 
     planning = Planning(parallelism=2)
 
     def source(self) -> Source:
+        """Return a new source for the options, in streaming mode."""
         made = self.source_class(options_of(self.source_class, self.options()))
         made.run_in(streaming=True)
         return made
 
     def looks(self, source: Source, memory: Item) -> list[PollResult]:
-        """Look until nothing more will come, or nothing has come for a while."""
+        """Poll until no more will come, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
             polled = source.poll(through_json(dict(memory)), self.planning)
@@ -54,11 +55,12 @@ class EndlessSourceConformance(ABC):
         return found
 
     def rows(self, source: Source, polled: Sequence[PollResult]) -> list[dict[str, Any]]:
+        """Return the rows of all items that were found."""
         found = self.enumeration(source, polled)
         return read(source, found)
 
     def enumeration(self, source: Source, polled: Sequence[PollResult]) -> Enumeration:
-        """All that was found, cut into splits as the engine does it."""
+        """Return the enumeration of all items that were found, with splits as the engine makes them."""
         splits: list[Split] = []
         for each in polled:
             in_task = shipped(source)
@@ -67,16 +69,18 @@ class EndlessSourceConformance(ABC):
         return evolve(plan(source, self.planning), splits=tuple(splits))
 
     def test_it_never_ends_and_its_schemas_are_known_before_anything_is_found(self) -> None:
+        """Check ``bounded`` and ``planned_schemas``."""
         source = self.source()
         assert not source.bounded
         assert plan(source, self.planning).schemas
 
     def test_finds_every_row_once(self) -> None:
+        """Compare all rows with ``expected``."""
         source = self.source()
         assert _multiset(self.rows(source, self.looks(source, {}))) == _multiset(self.expected())
 
     def test_what_a_crash_forgets_is_found_again(self) -> None:
-        """Whatever look the checkpoint was taken after, another process finds the rest, and nothing twice."""
+        """Restore after each poll: another process finds the rest, and nothing twice."""
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]
@@ -88,6 +92,7 @@ class EndlessSourceConformance(ABC):
             assert _multiset(self.rows(source, polled[:at]) + rest) == _multiset(self.expected())
 
     def test_a_split_gives_the_same_rows_again(self) -> None:
+        """Read all splits twice."""
         source = self.source()
         found = self.enumeration(source, self.looks(source, {}))
         for split in found.splits:

@@ -1,4 +1,4 @@
-"""A two-phase sink that is killed, wherever it is just then, and the processes that go on (rules R4, R8 and R9)."""
+"""Tests that kill a two-phase sink at any line, and recover in another process (protocol rules R4, R8 and R9)."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -17,27 +17,31 @@ SCHEMA = TableSchema(table="default", columns=pa.schema([("id", pa.int64()), ("n
 
 _UNITS = (1, 2, 3)
 _ROWS = 3
-"""Of a unit."""
+"""The number of rows of a unit."""
 
 
 class SinkKills(ABC):
-    """Part of ``SinkConformance``. Every try is a job of its own into the same target."""
+    """The part of ``SinkConformance`` about kills; each attempt is a job of its own with the same target."""
 
     sink_class: type[Sink]
     kills = 25
-    """How many moments of a job are tried, spread over all lines that the sink's code runs; each costs three jobs."""
+    """The number of lines, spread over all that the sink's code runs, before which a job is killed; each costs three
+    processes."""
 
     @abstractmethod
-    def visible(self) -> Sequence[Mapping[str, Any]]: ...
+    def visible(self) -> Sequence[Mapping[str, Any]]:
+        """Return the rows that a reader of the target sees now."""
 
     @abstractmethod
-    def staged(self) -> int: ...
+    def staged(self) -> int:
+        """Return the number of staged files, tables or uploads."""
 
     @abstractmethod
-    def sink(self) -> Sink: ...
+    def sink(self) -> Sink:
+        """Return a new sink for the options."""
 
     def test_killed_between_any_two_lines_it_has_every_row_once(self) -> None:
-        """And killed once more while, or after, the next process recovers; the third one comes to the end."""
+        """Kill a job, kill the process that recovers it, and let a third one run to the end."""
         lines = _Life(self, 0).live(epoch=1).lines
         assert lines, "no line of the sink's own module ran"
         moments = sorted({1 + number * (lines - 1) // max(1, self.kills - 1) for number in range(self.kills)})
@@ -55,6 +59,7 @@ class SinkKills(ABC):
             assert of_job == Counter(number for unit in _UNITS for number in _ids(job, unit)), f"{where}: rows differ"
 
     def test_an_abort_leaves_nothing(self) -> None:
+        """Abort writers with no rows, one batch and three batches."""
         for unit, batches in enumerate((0, 1, 3), 1):
             sink = self.sink()
             sink.prepare(sink_place(place()))
@@ -66,7 +71,7 @@ class SinkKills(ABC):
 
 
 class _Life:
-    """One job, through all its processes: what its checkpoints remember."""
+    """A job through all its processes, with what its checkpoints contain."""
 
     def __init__(self, suite: SinkKills, number: int) -> None:
         self._suite = suite
@@ -76,7 +81,7 @@ class _Life:
         self._ended = False
 
     def live(self, *, epoch: int, kill_at: int | None = None) -> Killing:
-        """One process: it goes on from the latest checkpoint, and takes one behind each unit."""
+        """Run a process that restores the latest checkpoint, and takes one after each unit."""
         with Killing(code_of(self._suite.sink_class, Sink), kill_at) as killing:
             self._run(epoch)
         return killing
@@ -109,6 +114,6 @@ def _ids(job: int, unit: int) -> range:
 
 
 def numbered(start: int, count: int) -> pa.RecordBatch:
-    """Rows of ``SCHEMA`` with the ids from ``start``."""
+    """Return ``count`` rows of ``SCHEMA`` with ids from ``start`` on."""
     rows = [{"id": number, "name": f"name {number}"} for number in range(start, start + count)]
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA.columns)

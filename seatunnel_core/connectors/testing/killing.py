@@ -1,4 +1,4 @@
-"""Ends code between two of its lines, as a kill ends a process: what it has done stays, and nothing more is done."""
+"""End code between two of its lines as a kill ends a process: its effects stay, and it has no further ones."""
 
 import ast
 import sys
@@ -10,28 +10,33 @@ from typing import Any
 
 _ENDING = {"open", "socket.connect", "sqlite3.connect", "subprocess.Popen"}
 _ENDING_GROUPS = ("os.", "shutil.", "tempfile.")
-"""What a dead process cannot do any more, by Python's audit events: clearing up on the way out must not help."""
+"""Python's audit events that are refused after the kill, so that cleaning up in ``finally`` has no effect."""
 
 _dead: list["Killing"] = []
 _watched = False
 
 
 class Killed(BaseException):
-    """No ``except Exception`` catches it."""
+    """The kill; a ``BaseException``, so that ``except Exception`` does not catch it."""
 
 
 class Killing:
-    """Counts the lines that run of some files, and ends the code before one of them.
+    """A context that counts the lines of given files that run, and ends the code before one of them.
 
     ::
 
         with Killing([Path("sink.py")], at=17) as killing:
             sink.commit(…)
-        killing.place      # where it was, None if there were fewer lines
+        killing.place      # the file and line of the kill, None if there were fewer lines
     """
 
     def __init__(self, files: Iterable[Path], at: int | None) -> None:
-        """``files`` may be folders; ``at`` is the number of a line from 1, ``None`` only counts."""
+        """Create a context.
+
+        Args:
+            files: Files or folders whose lines are counted.
+            at: The count, from 1, before which the code ends; ``None`` only counts.
+        """
         self.lines = 0
         self.place: str | None = None
         self._at = at
@@ -68,8 +73,10 @@ class Killing:
 
 
 def _leaves_with(frame: FrameType) -> bool:
-    """Whether Python has come back to the line of a ``with`` to leave it. Ending there would keep what it holds, a lock
-    of the module for example; of a process that is dead nothing is held."""
+    """Return whether Python has come back to the line of a ``with`` to leave it.
+
+    A kill there would keep what the ``with`` holds, such as a lock of the module, which a dead process would not hold.
+    """
     code, line = frame.f_code, frame.f_lineno
     if line not in _lines_of_with(code.co_filename):
         return False
@@ -86,7 +93,7 @@ _OWN = str(Path(__file__).parent)
 
 
 def code_of(plugin: type, base: type) -> list[Path]:
-    """The files, or folders of packages, that hold the code of a class and of those between it and ``base``."""
+    """Return the files, or folders of packages, with the code of a class and of its bases below ``base``."""
     found = []
     for each in plugin.__mro__[: plugin.__mro__.index(base)]:
         module = sys.modules[each.__module__]

@@ -1,4 +1,4 @@
-"""What a sink does with what is in its target, and to which target its committables belong (R4, R6 and R8)."""
+"""Tests of save modes, and of the target to which committables belong (protocol rules R4, R6 and R8)."""
 
 import json
 from abc import ABC, abstractmethod
@@ -17,36 +17,43 @@ from seatunnel_core.work.committable import Committable
 
 
 class SinkTargets(ABC):
-    """Part of ``SinkConformance``."""
+    """The part of ``SinkConformance`` about targets."""
 
     sink_class: type[Sink]
 
     @abstractmethod
-    def options(self) -> Mapping[str, Any]: ...
+    def options(self) -> Mapping[str, Any]:
+        """Return options, as a configuration file has them."""
 
     @abstractmethod
-    def visible(self) -> Sequence[Mapping[str, Any]]: ...
+    def visible(self) -> Sequence[Mapping[str, Any]]:
+        """Return the rows that a reader of the target sees now."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
-        """Options that lead to another target than ``options``; ``None`` where committables belong to none."""
+        """Return options for another target than that of ``options``; ``None`` where committables have no target."""
         return None
 
     def emptying(self) -> Mapping[str, Any] | None:
-        """Options with which the save mode removes what is in the target; ``None`` where nothing does. As it stands
-        here, ``options`` where these do."""
+        """Return options with which the save mode empties the target; ``None`` where no option does.
+
+        By default they are ``options``, if these do.
+        """
         mode = self._made(self.options()).save_mode
         return self.options() if mode is not None and mode.does else None
 
     def test_committables_are_bound_to_what_says_where_they_go(self) -> None:
-        """The job's manifest keeps it, and a restore compares it: a sink that is told otherwise gets none of them."""
+        """Check ``bound_to``, which is stored in the job's manifest and compared when the job is restored."""
         bound, again = self._made(self.options()).bound_to, self._made(self.options()).bound_to
         assert json.loads(json.dumps(dict(bound))) == dict(again), "texts, and the same for the same options"
         other = self.elsewhere()
         assert other is None or self._made(other).bound_to != bound, "nothing tells the two targets apart"
 
     def test_a_sink_that_is_told_otherwise_loses_nothing_silently(self) -> None:
-        """The engine gives it nothing that was staged for something else; where that was not written down, it publishes
-        where it was meant, or refuses. That nothing is staged where it looks now is no proof (R8)."""
+        """Give a committable to a sink with another target.
+
+        The engine does not do so, unless the manifest lacks the target. Then the sink publishes into the original
+        target or raises an error: that nothing is staged in its own target proves nothing (R8).
+        """
         other = self.elsewhere()
         if other is None:
             return
@@ -62,15 +69,14 @@ class SinkTargets(ABC):
         self._finish(sink, committable)
 
     def _finish(self, sink: Sink, committable: Committable) -> None:
-        """Whoever puts the options back finds everything."""
+        """Commit with the original options, and check that all rows are there."""
         last = place(epoch=3)
         sink.prepare(sink_place(last))
         commit(sink, [committable], last, again=True)
         assert self._found() == Counter([10]), "what was staged is not there any more"
 
     def test_two_sinks_of_a_pipeline_that_share_a_target_keep_apart(self) -> None:
-        """One of them was put in place of the other, or stands beside it: neither publishes, sweeps or takes back what
-        is the other's."""
+        """Check that neither of two sinks publishes, sweeps or retracts what belongs to the other."""
         one, two = place(), evolve(place(), sink_ordinal=1)
         first, second = self._made(self.options()), self._made(self.options())
         for sink, here in ((first, one), (second, two)):
@@ -84,8 +90,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter([10, 20])
 
     def test_a_save_mode_acts_once_for_the_pipelines_of_a_job(self) -> None:
-        """Two pipelines of one target, as the engine has them: the second one's tables are made ready when the first
-        one has committed."""
+        """Create the tables of a second pipeline with the same target after the first one has committed."""
         options = self.emptying()
         if options is None:
             return
@@ -101,8 +106,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter([10, 20])
 
     def test_an_engine_that_was_replaced_empties_nothing(self) -> None:
-        """It fell asleep behind its last look at whose the job is, and wakes up when another one has published, and
-        once more when the job has ended and another job has written there."""
+        """Resume a suspended engine after another one has published, and after another job has written the target."""
         options = self.emptying()
         if options is None:
             return

@@ -1,4 +1,4 @@
-"""What every two-phase sink must hold (protocol rules R8, R9 and R10)."""
+"""The contract of two-phase sinks, as tests (protocol rules R8, R9 and R10)."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -29,7 +29,7 @@ from seatunnel_core.work.retraction import Retraction
 
 
 class SinkConformance(SinkTargets, SinkKills):
-    """Subclass it in your tests (name the class ``Test…``) and say which sink, and how to look at its target.
+    """A suite to subclass in your tests; name the class ``Test…``, and give the sink and ways to look at its target.
 
     Rows have a column ``id`` of type bigint and a column ``name`` of type string.
     """
@@ -38,26 +38,28 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Options, as a configuration file has them; the target is empty at the beginning of each test."""
+        """Return options, as a configuration file has them; the target must be empty at the start of each test."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
-        """The rows that a reader of the target sees now, read without the sink."""
+        """Return the rows that a reader of the target sees now, read without the sink."""
 
     @abstractmethod
     def staged(self) -> int:
-        """How many staged things there are beneath the sink: files, tables, uploads."""
+        """Return the number of staged files, tables or uploads."""
 
     def sink(self) -> Sink:
+        """Return a new sink for the options."""
         return self.sink_class(options_of(self.sink_class, self.options()))
 
     def started(self, staging: WriterContext) -> Sink:
-        """A sink as it is at the beginning of an epoch."""
+        """Return a sink as it is at the start of an epoch, prepared."""
         sink = self.sink()
         sink.prepare(sink_place(staging))
         return sink
 
     def test_nothing_is_visible_before_the_commit_and_all_after(self) -> None:
+        """Stage, look, commit, and look again."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 3), numbered(3, 2)], staging)
@@ -66,6 +68,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(5))
 
     def test_a_repeated_commit_publishes_nothing_twice(self) -> None:
+        """Commit the same committables twice."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 4)], staging)
@@ -74,6 +77,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(4))
 
     def test_a_commit_that_was_interrupted_goes_on(self) -> None:
+        """Commit again after some of the committables were committed."""
         staging = place()
         sink = self.started(staging)
         both = [stage(sink, SCHEMA, [numbered(unit * 10, 2)], place(unit=unit)) for unit in (1, 2)]
@@ -83,6 +87,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 11, 20, 21])
 
     def test_what_is_gone_for_no_known_reason_is_an_error(self) -> None:
+        """Commit a committable twice without ``again``: the second time its staged rows are missing."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -91,6 +96,7 @@ class SinkConformance(SinkTargets, SinkKills):
             commit(sink, [committable], staging)
 
     def test_attempts_of_a_unit_do_not_meet(self) -> None:
+        """Stage a unit in two attempts, and commit the second one."""
         staging = place()
         sink = self.started(staging)
         first = stage(sink, SCHEMA, [numbered(0, 2)], place(attempt="1-0"))
@@ -100,6 +106,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(2))
 
     def test_a_killed_writer_leaves_only_what_a_sweep_removes(self) -> None:
+        """Leave a writer without finishing it, and sweep in the next epoch."""
         sink = self.started(place())
         writer = begin(sink, SCHEMA, place())
         writer.write(Batch(table=SCHEMA.table, rows=numbered(0, 3)))
@@ -109,6 +116,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert (list(self.visible()), self.staged()) == ([], 0)
 
     def test_a_sweep_keeps_what_a_checkpoint_names(self) -> None:
+        """Sweep with committables to keep, and commit them."""
         sink = self.started(place())
         kept, dropped = (stage(sink, SCHEMA, [numbered(unit * 10, 1)], place(unit=unit)) for unit in (1, 2))
         later = place(epoch=2)
@@ -119,7 +127,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert dropped.id != kept.id
 
     def test_what_is_committed_and_kept_is_not_published_again(self) -> None:
-        """As after two kills between the sweep of a start and its first checkpoint."""
+        """Restore twice with the same base, as after two kills between the sweep and the first checkpoint."""
         first = place()
         committable = stage(self.started(first), SCHEMA, [numbered(0, 3)], first)
         commit(self.started(first), [committable], first)
@@ -131,6 +139,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_a_sweep_leaves_its_own_epoch_alone_until_the_end(self) -> None:
+        """Sweep in the epoch of staged rows, first not final, then final."""
         staging = place()
         sink = self.started(staging)
         stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -140,7 +149,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self.staged() == 0
 
     def test_a_sweep_leaves_alone_what_newer_engines_staged(self) -> None:
-        """An engine that was replaced may wake up before its sweep. It may be refused, too."""
+        """Resume an engine that was replaced before its sweep; the sweep may also raise an error."""
         old, new = place(), place(epoch=5)
         late = self.started(old)
         sink = self.started(new)
@@ -152,7 +161,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_what_the_target_shows_as_published_is_what_was_committed(self) -> None:
-        """All of it or, for a sink that cannot tell, nothing; never what is staged, or another job's."""
+        """Check ``published``: all commits, or none for a sink without records; never staged units or another job's."""
         first, other = place(), place(job_id="job2")
         assert set(self.sink().published(sink_place(first))) == set()
         sink = self.started(first)
@@ -163,6 +172,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert set(self.sink().published(later)) in (set(), {units[0].id, units[1].id})
 
     def test_a_sweep_leaves_other_jobs_and_pipelines_alone(self) -> None:
+        """Sweep one job while another job and another pipeline have staged rows."""
         sink = self.started(place())
         others = (place(job_id="job2"), place(pipeline_id=11))
         found = []
@@ -176,7 +186,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 110])
 
     def test_clearing_removes_what_was_staged_after_the_last_sweep(self) -> None:
-        """As by a task of a lost packet. What another job stages there stays."""
+        """Clear after a task of a lost packet has staged rows; those of another job stay."""
         first, later, other = place(), place(epoch=2), place(job_id="job2")
         committable = stage(self.started(first), SCHEMA, [numbered(0, 1)], first)
         sink = self.started(later)
@@ -192,7 +202,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([0, 20])
 
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
-        """Unit 2 was in flight in the base, which is of epoch 1, and 4 is the number after it."""
+        """Retract to a base of epoch 1 in which unit 2 was in flight and 4 was the next unit."""
         sink = self.started(place())
         back = Retraction(
             epoch=3, base_epoch=1, next_units={0: 4}, in_flight={0: frozenset({2})}, named=frozenset({"0-1-3"})
@@ -210,12 +220,14 @@ class SinkConformance(SinkTargets, SinkKills):
             assert self._ids() == Counter(range(len(stays)))
 
     def test_a_task_and_the_driver_see_the_same_target(self) -> None:
+        """Leave a probe in a task, and find it in the driver."""
         staging = place()
         sink = self.started(staging)
         shipped(sink).probe(sink_place(staging), "a1b2")
         sink.prove(sink_place(staging), "a1b2")
 
     def test_commits_keep_the_order_and_every_row(self) -> None:
+        """Commit several units, and compare the rows."""
         staging = place()
         sink = self.started(staging)
         units: list[Committable] = [
@@ -225,7 +237,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
 
     def test_units_are_finished_in_threads_while_the_next_are_written(self) -> None:
-        """As a task does with its units. A client that does not keep the answers to two threads apart hangs here."""
+        """Finish units in threads, as tasks do; a client that mixes up the answers to two threads hangs here."""
         sink = self.started(place())
         sink.create_tables((SCHEMA,), sink_place(place()))
         in_task, finishing = shipped(sink), []

@@ -1,4 +1,4 @@
-"""What every bounded source must hold."""
+"""The contract of bounded sources, as tests."""
 
 import json
 from abc import ABC, abstractmethod
@@ -11,51 +11,56 @@ from seatunnel_core.connectors.source import Planning, Source
 from seatunnel_core.connectors.testing.drive import Skipped, options_of, plan, read, shipped
 
 LARGEST_BODY = 4096
-"""Of a split, in bytes of JSON."""
+"""The largest size of the body of a split, in bytes of JSON."""
 
 
 class SourceConformance(ABC):
-    """Subclass it in your tests (name the class ``Test…``) and say which source, which options and which rows."""
+    """A suite to subclass in your tests; name the class ``Test…``, and give the source, its options and its rows."""
 
     source_class: type[Source]
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Options, as a configuration file has them, for a source with at least two splits at parallelism 2."""
+        """Return options, as a configuration file has them, for a source with at least two splits at parallelism 2."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """All rows that it must give at parallelism 2, in any order."""
+        """Return all rows that it must give at parallelism 2, in any order."""
 
     planning = Planning(parallelism=2)
 
     def source(self) -> Source:
+        """Return a new source for the options."""
         return self.source_class(options_of(self.source_class, self.options()))
 
     def test_gives_every_row_once(self) -> None:
+        """Compare all rows with ``expected``."""
         source = self.source()
         found = read(source, plan(source, self.planning))
         assert _multiset(found) == _multiset(self.expected())
 
     def test_splits_are_numbered_from_zero_without_gaps_and_say_what_they_weigh(self) -> None:
+        """Check the index and the weight of each split."""
         splits = plan(self.source(), self.planning).splits
         assert [split.index for split in splits] == list(range(len(splits)))
         assert all(split.rows >= 1 and split.weight_bytes >= 0 for split in splits)
         assert len(splits) >= 2, "give options with which the source has at least two splits"
 
     def test_a_second_enumeration_is_equal(self) -> None:
+        """Enumerate twice."""
         first, second = plan(self.source(), self.planning), plan(self.source(), self.planning)
         assert [split.body for split in first.splits] == [split.body for split in second.splits]
         assert [schema.columns for schema in first.schemas] == [schema.columns for schema in second.schemas]
 
     def test_a_split_gives_the_same_rows_again(self) -> None:
+        """Read each split twice."""
         source = self.source()
         found = plan(source, self.planning)
         for split in found.splits:
             assert repr(read(source, found, [split])) == repr(read(self.source(), found, [split]))
 
     def test_a_split_that_was_left_in_the_middle_gives_all_its_rows_again(self) -> None:
-        """A task that is stopped between two batches leaves nothing behind that the next one would go on from."""
+        """Stop reading a split after its first batch, and read it again."""
         source = self.source()
         found = plan(source, self.planning)
         for split in found.splits:
@@ -67,7 +72,7 @@ class SourceConformance(ABC):
             assert repr(read(source, found, [split])) == repr(whole)
 
     def test_splits_can_be_read_at_the_same_time(self) -> None:
-        """One object in one task may read several splits in turn, and pipelines share a process."""
+        """Read several splits alternately with one object, as a task may do."""
         source = self.source()
         found = plan(source, self.planning)
         in_task = shipped(source)
@@ -80,27 +85,31 @@ class SourceConformance(ABC):
         assert [repr(some) for some in rows] == alone
 
     def test_a_body_is_small(self) -> None:
-        """It is part of every checkpoint while its split is under way."""
+        """Check the size of bodies, which are part of every checkpoint while their splits are being read."""
         for split in plan(self.source(), self.planning).splits:
             assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"split {split.index} has a large body"
 
     def test_the_order_in_which_splits_are_read_does_not_matter(self) -> None:
+        """Read the splits in reverse order."""
         source = self.source()
         found = plan(source, self.planning)
         backwards = read(source, found, reversed(found.splits))
         assert _multiset(backwards) == _multiset(self.expected())
 
     def test_a_speed_limit_changes_no_row(self) -> None:
+        """Plan with a limit of rows per second, and compare the rows."""
         source = self.source()
         slow = Planning(parallelism=self.planning.parallelism, rows_per_second=50, bytes_per_second=1000)
         assert _multiset(read(source, plan(source, slow))) == _multiset(self.expected())
 
     def test_planned_schemas_are_those_of_the_enumeration(self) -> None:
+        """Compare ``planned_schemas`` with the schemas of the enumeration."""
         source = self.source()
         planned = source.planned_schemas()
         assert planned is None or planned == plan(source, self.planning).schemas
 
     def test_every_option_is_documented(self) -> None:
+        """Check that each option has a ``doc``."""
         for option in self.source_class.declared:
             assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
 
