@@ -68,5 +68,5 @@ def empty(kind: str, folder: Path) -> Database:
         found = Database(kind, shared(Postgres).options())
         found.run("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public")
         return found
-    shared(MariaDB).run("DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", database="mysql")
+    shared(MariaDB).empty()
     return Database(kind, shared(MariaDB).options())

@@ -104,7 +104,7 @@ class InMariaDB(Shop):
         return str(self.server.url)
 
     def begin(self) -> None:
-        self.server.run("DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", database="mysql")
+        self.server.empty()
         self.server.run(
             "CREATE TABLE old (id bigint PRIMARY KEY, name text, price decimal(12, 2), at datetime(6), doc json)",
             f"INSERT INTO old SELECT seq, concat('näme ', seq), seq * 1.25, now(6), json_object('id', seq) "

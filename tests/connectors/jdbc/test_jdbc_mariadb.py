@@ -37,7 +37,7 @@ def server() -> Iterator[MariaDB]:
 def shop(server: MariaDB) -> Iterator[Any]:
     """Runs a statement; in the database ``shop`` is the table ``people`` and nothing else."""
     forget()
-    server.run("DROP DATABASE shop", "CREATE DATABASE shop", database="mysql")
+    server.empty()
     with closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE people (id bigint PRIMARY KEY, name text)")
         cursor.executemany("INSERT INTO people VALUES (%(id)s, %(name)s)", ROWS)

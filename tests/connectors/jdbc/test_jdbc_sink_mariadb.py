@@ -50,7 +50,7 @@ def shop(server: MariaDB) -> Iterator[Any]:
     """Runs statements in the database ``shop``, in which there is nothing."""
     gc.collect()
     forget()
-    server.run("DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", database="mysql")
+    server.empty()
     yield lambda *statements: server.run(*statements)
     forget()
 
