@@ -89,7 +89,7 @@ class IcebergSink(Sink):
     def prepare(self, context: SinkContext) -> None:
         self._driver.save_mode_left = False
         for table in self._existing(context, "cannot be reached"):
-            with self._told(context, "cannot be reached", table):
+            with self._errors_wrapped(context, "cannot be reached", table):
                 table.found()
             return
 
@@ -103,10 +103,10 @@ class IcebergSink(Sink):
             for schema in schemas:
                 table = self._at(self._ids.of(schema), context)
                 if self._driver.save_mode_left and table.id not in self._driver.emptied:
-                    with self._told(context, "cannot be emptied", table):
+                    with self._errors_wrapped(context, "cannot be emptied", table):
                         table.apply_save_modes(*modes)
                     self._driver.emptied.add(table.id)
-                with self._told(context, "cannot be made ready", table):
+                with self._errors_wrapped(context, "cannot be made ready", table):
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
 
     def _ready(self, target: TargetTable, schema: TableSchema) -> StagingTable:
@@ -164,7 +164,7 @@ class IcebergSink(Sink):
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
-            with self._told(context, "cannot be committed to", table, CommitError):
+            with self._errors_wrapped(context, "cannot be committed to", table, CommitError):
                 table.commit(staged, again=again)
 
     def _staged(self, committable: Committable, context: SinkContext) -> list[StagedFiles]:
@@ -179,21 +179,21 @@ class IcebergSink(Sink):
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         removed = 0
         for table in self._existing(context, "cannot be swept"):
-            with self._told(context, "cannot be swept", table):
+            with self._errors_wrapped(context, "cannot be swept", table):
                 removed += table.sweep(keep, context.epoch + final)
         return removed
 
     def retract(self, context: SinkContext, retraction: Retraction) -> int:
         removed = 0
         for table in self._existing(context, "cannot take rows back"):
-            with self._told(context, "cannot take rows back", table):
+            with self._errors_wrapped(context, "cannot take rows back", table):
                 removed += table.retract(retraction)
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
         found: set[str] = set()
         for target in self._existing(context, "cannot be looked at"):
-            with self._told(context, "cannot be looked at", target):
+            with self._errors_wrapped(context, "cannot be looked at", target):
                 table = target.found()
                 if table is not None:
                     found |= history.committed_ids(table, context) - history.retracted_ids(table, context)
@@ -209,11 +209,11 @@ class IcebergSink(Sink):
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
         """Return the tables that may contain rows of this sink: its single one, or all whose names match."""
-        with self._told(context, what):
+        with self._errors_wrapped(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 
     @contextmanager
-    def _told(
+    def _errors_wrapped(
         self,
         context: SinkContext,
         what: str,

@@ -125,9 +125,7 @@ INT_NARROWING = Option(
 
 CONNECTION: tuple[Option[Any], ...] = (URL, DRIVER, USER, PASSWORD, PROPERTIES, TIMEOUT, POOL)
 
-_OF_A_TABLE: tuple[Option[Any], ...] = (
-    evolve(QUERY, required=False, unless=()),
-    TABLE_PATH,
+_SPLITTING: tuple[Option[Any], ...] = (
     PARTITION_COLUMN,
     PARTITION_NUM,
     LOWER,
@@ -141,6 +139,13 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     STRING_MODE,
     STRING_COLLATE,
     SELECT_COUNT,
+)
+"""The options that decide how a table or a query is divided into splits."""
+
+_OF_A_TABLE: tuple[Option[Any], ...] = (
+    evolve(QUERY, required=False, unless=()),
+    TABLE_PATH,
+    *_SPLITTING,
 )
 TABLE_LIST = Option(
     "table_list",
@@ -155,19 +160,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     TABLE_PATH,
     TABLE_LIST,
     WHERE,
-    PARTITION_COLUMN,
-    PARTITION_NUM,
-    LOWER,
-    UPPER,
-    SPLIT_SIZE,
-    EVEN_LOWER,
-    EVEN_UPPER,
-    THRESHOLD,
-    ALLOW_SAMPLING,
-    SAMPLING_RATE,
-    STRING_MODE,
-    STRING_COLLATE,
-    SELECT_COUNT,
+    *_SPLITTING,
     FETCH_SIZE,
     INT_NARROWING,
     Option(

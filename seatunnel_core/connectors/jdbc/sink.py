@@ -118,7 +118,7 @@ class JdbcSink(Sink):
 
     def prepare(self, context: SinkContext) -> None:
         self._of_driver.save_mode_left = False
-        with self._told(context, "the database cannot be prepared"):
+        with self._errors_wrapped(context, "the database cannot be prepared"):
             if self._claims:
                 self._publishing(context).claim()
             else:
@@ -133,7 +133,7 @@ class JdbcSink(Sink):
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         with self._of_driver.lock:  # the sources of a pipeline come here at the same time
             for schema in schemas:
-                with self._told(context, f"the table for the rows of {schema.table} cannot be made ready"):
+                with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be made ready"):
                     self._targets = {**self._targets, schema.table: self._ready(schema, context)}
 
     def _ready(self, schema: TableSchema, context: SinkContext) -> Target:
@@ -258,7 +258,7 @@ class JdbcSink(Sink):
             return
         for left in reversed(range(self.options[opt.COMMIT_ATTEMPTS])):
             try:
-                with self._told(context, "staged rows cannot be moved", CommitError):
+                with self._errors_wrapped(context, "staged rows cannot be moved", CommitError):
                     self._publishing(context).commit(committables, again=again)
             except CommitError as error:
                 if not error.retryable or not left:
@@ -271,19 +271,19 @@ class JdbcSink(Sink):
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         if not self._stages:
             return 0
-        with self._told(context, "what was staged cannot be swept"):
+        with self._errors_wrapped(context, "what was staged cannot be swept"):
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
         if not self._stages:
             return ()
-        with self._told(context, "the database cannot be asked what was committed"):
+        with self._errors_wrapped(context, "the database cannot be asked what was committed"):
             return self._publishing(context).committed()
 
     def clear(self, context: SinkContext) -> None:
         super().clear(context)
         if self._claims:
-            with self._told(context, "what is recorded of the pipeline cannot be removed"):
+            with self._errors_wrapped(context, "what is recorded of the pipeline cannot be removed"):
                 self._publishing(context).clear()
 
     def _publishing(self, context: SinkContext) -> Publishing:
@@ -297,7 +297,9 @@ class JdbcSink(Sink):
         return self._driver
 
     @contextmanager
-    def _told(self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError) -> Iterator[None]:
+    def _errors_wrapped(
+        self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError
+    ) -> Iterator[None]:
         """Turn errors of the database into ``kind``, with whether a retry may help."""
         who = f"pipeline {context.pipeline_id}, sink Jdbc"
         try:

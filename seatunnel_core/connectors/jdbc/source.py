@@ -77,7 +77,7 @@ class JdbcSource(Source):
         splits: list[Split] = []
         for found in self._look():
             with (
-                self._told(f"the table {found.reading.name} cannot be divided"),
+                self._errors_wrapped(f"the table {found.reading.name} cannot be divided"),
                 self._dialect.pool.lend() as connection,
             ):
                 bodies = found.bodies(connection, planning)
@@ -99,7 +99,7 @@ class JdbcSource(Source):
             found = []
             for reading in self._readings:
                 named = "the query" if reading.path is None else f"the table {reading.name}"
-                with self._told(f"{named} cannot be read"), self._dialect.pool.lend() as connection:
+                with self._errors_wrapped(f"{named} cannot be read"), self._dialect.pool.lend() as connection:
                     found.append(reading.found(connection))
             self._found = tuple(found)
         return self._found
@@ -113,7 +113,7 @@ class JdbcSource(Source):
             return
         assert self._shared is not None, "a task opens what only the driver has"
         before = self._snapshot
-        with self._told("no state of it can be shared"):
+        with self._errors_wrapped("no state of it can be shared"):
             self._snapshot = self._shared.open(self)
         if self._snapshot == before:
             return
@@ -144,7 +144,10 @@ class JdbcSource(Source):
         schema, first = found.schema(), 1
         (where,) = self.describe([split])
         rows = self._dialect.read(found.statement(split.body), found.columns, self._fetch_size, self._snapshot)
-        with self._told(f"{where} cannot be read"), closing(rows):  # it has a connection, which others wait for
+        with (
+            self._errors_wrapped(f"{where} cannot be read"),
+            closing(rows),
+        ):  # it has a connection, which others wait for
             for each in rows:
                 fitting = each.fitting(first, f"{self._dialect.address}, {where}", schema.primary_key, context)
                 first += each.rows.num_rows
@@ -164,7 +167,7 @@ class JdbcSource(Source):
         )
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _errors_wrapped(self, what: str) -> Iterator[None]:
         """Turn errors of the database into ``SourceError``, with whether a retry may help."""
         try:
             yield

@@ -112,7 +112,7 @@ class JdbcWriter(SinkWriter):
             elif table.place != table.target.path:
                 self._move(table)
         if self._lent is not None:
-            with self._told("the rows cannot be committed"):
+            with self._errors_wrapped("the rows cannot be committed"):
                 self._refuse_stale()
                 self._lent.connection.commit()
             self._dialect.pool.give_back(self._lent)
@@ -157,7 +157,7 @@ class JdbcWriter(SinkWriter):
         table.sent += rows.num_rows
 
     def _put(self, table: _Table, rows: pa.RecordBatch) -> None:
-        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
+        with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
             connection = self._connection()
             if not table.place:
                 table.place = self._made(table)
@@ -183,7 +183,7 @@ class JdbcWriter(SinkWriter):
 
     def _move(self, table: _Table) -> None:
         """Apply the rows of a temporary table to the target, and drop it."""
-        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
+        with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
             staging = self._dialect.quoted(*table.place)
             for statement in table.target.moves(self._dialect, staging, changes=table.changes):
                 self._dialect.execute(self._connection(), statement)
@@ -201,7 +201,7 @@ class JdbcWriter(SinkWriter):
         asked = table.target.repeated(self._dialect, self._dialect.quoted(*table.place), also_there=also_there)
         if asked is None:
             return
-        with self._told(f"the rows of {table.target.named} cannot be written", RowError):
+        with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
             key = self._dialect.first_row(self._connection(), asked)
             if key is not None:
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
@@ -278,7 +278,7 @@ class JdbcWriter(SinkWriter):
         return f"pipeline {self._context.pipeline_id}, sink Jdbc"
 
     @contextmanager
-    def _told(self, what: str, kind: type[ConnectorError] = SinkError) -> Iterator[None]:
+    def _errors_wrapped(self, what: str, kind: type[ConnectorError] = SinkError) -> Iterator[None]:
         try:
             yield
         except ConnectorError:

@@ -84,7 +84,7 @@ class KafkaSink(Sink):
 
     def prepare(self, context: SinkContext) -> None:
         """Check that the brokers accept the client and that the topic exists, before any row is read."""
-        with self._told(context, SinkError):
+        with self._errors_wrapped(context, SinkError):
             self._look()
             if self._stages:
                 self._target(context).create(context.epoch)
@@ -118,7 +118,7 @@ class KafkaSink(Sink):
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         for schema in schemas:
-            with self._told(context, SinkError):
+            with self._errors_wrapped(context, SinkError):
                 self._encoder.check(schema)
 
     def probe(self, context: SinkContext, token: str) -> None:
@@ -142,7 +142,7 @@ class KafkaSink(Sink):
         if not self._stages:
             return
         driver = self._of_driver
-        with driver.lock, self._told(context, CommitError):
+        with driver.lock, self._errors_wrapped(context, CommitError):
             if again:
                 driver.engines.pop(context, None)  # the commit topic is read anew
             try:
@@ -156,14 +156,14 @@ class KafkaSink(Sink):
             return 0
         removed = self._target(context).sweep(context.epoch + final, keep)
         if not final:
-            with self._of_driver.lock, self._told(context, SinkError):
+            with self._of_driver.lock, self._errors_wrapped(context, SinkError):
                 self._publishing(context).sweep(self._engine(context), keep)
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
         if not self._stages:
             return ()
-        with self._told(context, SinkError):
+        with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 
     def clear(self, context: SinkContext) -> None:
@@ -190,7 +190,7 @@ class KafkaSink(Sink):
         return self._driver
 
     @contextmanager
-    def _told(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
+    def _errors_wrapped(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
         """Turn errors of the cluster into ``kind``, with the name of this sink."""
         who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:

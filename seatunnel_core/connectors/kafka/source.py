@@ -114,12 +114,12 @@ class KafkaSource(Source):
         return (self._schema,)
 
     def require_input(self) -> None:
-        with _told():
+        with _errors_wrapped():
             self._starting.starts(self._starting.places())
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         if self.bounded:
-            with _told():
+            with _errors_wrapped():
                 places = self._starting.places()
                 starts, ends = self._starting.starts(places), self._starting.last(places)
             ranges = _divided({place: (starts[place], ends[place]) for place in places}, planning)
@@ -138,7 +138,7 @@ class KafkaSource(Source):
 
     def poll(self, memory: Item, planning: Planning) -> PollResult:
         now_ms = int(time.time() * 1000)
-        with _told():
+        with _errors_wrapped():
             known, listed_ms = _known(memory) if memory else ({}, now_ms)
             if not memory:
                 known = self._starting.starts(self._starting.places())
@@ -167,7 +167,7 @@ class KafkaSource(Source):
             offsets[place] = min(offsets.get(place, each.start), each.start)
         changed = {place: offset for place, offset in offsets.items() if self._committed.get(place) != offset}
         if changed:
-            with _told():
+            with _errors_wrapped():
                 self._cluster.commit(self._starting.group, changed)
             self._committed.update(changed)
 
@@ -265,7 +265,7 @@ def _remembered(known: Mapping[Place, int], listed_ms: int) -> Item:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors_wrapped() -> Iterator[None]:
     """Turn errors of queries to the brokers into ``SourceError``."""
     try:
         yield
