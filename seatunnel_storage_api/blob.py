@@ -22,7 +22,7 @@ from seatunnel_storage_api.errors import (
 )
 from seatunnel_storage_api.inventory import Holding, HoldingKind, Inventory
 from seatunnel_storage_api.layout import Blob
-from seatunnel_storage_api.retry import Backoff, sort_out
+from seatunnel_storage_api.retry import Backoff, as_storage_errors
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Manifest, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import MOST_LISTINGS, CheckpointStorage, logger, vanishing
 
@@ -415,7 +415,7 @@ class BlobStorage(CheckpointStorage, Inventory):
                 f"without {configuration.READ_ONLY}: true"
             )
         try:
-            return self._backoff.call(functools.partial(sort_out, action))
+            return self._backoff.call(functools.partial(as_storage_errors, action))
         except (StorageUnavailableError, StorageAccessError) as error:
             raise type(error)(f"cannot {operation} {self._where(key)}: {error}") from (error.__cause__ or error)
 

@@ -129,12 +129,12 @@ def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable
         unfinished: Unfinished objects that the listing leaves out.
         locate: Returns the full path of a key.
     """
-    found = {blob.key: _sorted_out(blob, locate) for blob in blobs}
+    found = {blob.key: _classified(blob, locate) for blob in blobs}
     found |= {blob.key: evolve(_foreign(blob, locate), kind=HoldingKind.UNFINISHED) for blob in unfinished}
     return tuple(found[key] for key in sorted(found))
 
 
-def all_that_can_be_listed(
+def holdings_despite_refusals(
     holdings_of: Callable[[str | None], tuple[Holding, ...]],
     job_id: str | None,
     *,
@@ -169,7 +169,7 @@ def all_that_can_be_listed(
     return tuple(found)
 
 
-def _sorted_out(blob: Blob, locate: Callable[[str], str]) -> Holding:
+def _classified(blob: Blob, locate: Callable[[str], str]) -> Holding:
     held = _foreign(blob, locate)
     folder, _, name = blob.key.rpartition("/")
     version = layout.manifest_version(blob.key)

@@ -193,16 +193,18 @@ def _owner_of_folder(folder: str) -> tuple[str, int] | None:
 
 
 def _checkpoint_info(blob: Blob, owner: tuple[str, int], name: str, where: Callable[[str], str]) -> CheckpointInfo:
-    info = _described(owner, name, blob.size_bytes, blob.modified_at)
+    info = _parse_checkpoint(owner, name, blob.size_bytes, blob.modified_at)
     if info is None:
         raise _misnamed(blob, where, "checkpoint")
     return info
 
 
 @functools.lru_cache(maxsize=4096)
-def _described(owner: tuple[str, int], name: str, size_bytes: int, modified_at: float | None) -> CheckpointInfo | None:
+def _parse_checkpoint(
+    owner: tuple[str, int], name: str, size_bytes: int, modified_at: float | None
+) -> CheckpointInfo | None:
     """Return the checkpoint that a name describes, or ``None``; cached, as each store lists the same objects again."""
-    said = _said(name)
+    said = _parse_name(name)
     if said is None:
         return None
     ref, checkpoint_type, base = said
@@ -218,7 +220,7 @@ def _described(owner: tuple[str, int], name: str, size_bytes: int, modified_at: 
     )
 
 
-def _said(name: str) -> tuple[CheckpointRef, CheckpointType, CheckpointRef | None] | None:
+def _parse_name(name: str) -> tuple[CheckpointRef, CheckpointType, CheckpointRef | None] | None:
     """Return the ref, type and base that a checkpoint's name holds, or ``None`` for any other name."""
     match = _CHECKPOINT.fullmatch(name)
     if match is None or match[3] not in _TYPES:

@@ -41,7 +41,7 @@ _REFUSALS = frozenset(
 """Operating system errors that do not pass by themselves."""
 
 
-def sort_out(action: Callable[[], Answer]) -> Answer:
+def as_storage_errors(action: Callable[[], Answer]) -> Answer:
     """Return the result of ``action``, and turn an ``OSError`` into one of the storage's errors.
 
     Raises:

@@ -27,12 +27,12 @@ def control(arguments: ControlArguments) -> None:
     """
     match arguments.verb:
         case ControlVerb.LIST:
-            found = _asked(arguments.job_ids, "status")
+            found = _answers(arguments.job_ids, "status")
             print(_table(found) if found else _NOTHING)
         case ControlVerb.METRICS if arguments.open_metrics:
-            print(_page(_asked(arguments.job_ids, "open-metrics")), end="")
+            print(_page(_answers(arguments.job_ids, "open-metrics")), end="")
         case ControlVerb.METRICS:
-            print(json.dumps(_asked(arguments.job_ids, "metrics"), indent=1))
+            print(json.dumps(_answers(arguments.job_ids, "metrics"), indent=1))
         case ControlVerb.SAVEPOINT:
             for job_id in arguments.job_ids:
                 _savepoint(job_id, arguments)
@@ -42,7 +42,7 @@ def control(arguments: ControlArguments) -> None:
                 print(f"Job {job_id}: {outcome or 'ended'}.")
 
 
-def _asked(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
+def _answers(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
     """Return the answers of these jobs, or of all that run, without those that end meanwhile."""
     if job_ids:
         return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Callable
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.claiming.job_id import new_job_id
@@ -34,13 +35,13 @@ def run(arguments: RunArguments, *, last: bool = False) -> int:
         counted_interrupts(last=last) as interrupts,
         screen(interval_s=interval_s, log_level=arguments.log_level, log_format=arguments.log_format) as display,
     ):
-        report = _stay(arguments, request, display, interrupts, last=last)
+        report = _run_and_watch(arguments, request, display, interrupts, last=last)
     if last:
         archive_classes()
     return EXIT_CODES[report.outcome]
 
 
-def _stay(
+def _run_and_watch(
     arguments: RunArguments, request: Request, display: Display, interrupts: Interrupts, *, last: bool
 ) -> JobReport:
     job_id = arguments.restore or arguments.set_job_id or new_job_id()
@@ -49,24 +50,13 @@ def _stay(
 
     def begun() -> None:
         if arguments.begun_to is not None:
-            _tell_begun(arguments.begun_to)
+            _notify_begun(arguments.begun_to)
         display.say(
             f"Job {job_id} ({name}) runs in process {os.getpid()}. If it is stopped or killed, this goes on with it:\n"
             f"  {resume}"
         )
 
-    job_run = JobRun(
-        request.raw,
-        request.engine,
-        registry=lookup,
-        job_id=job_id,
-        restore=_restore(arguments),
-        begin_with=_begin_with(arguments),
-        master=arguments.master,
-        name=arguments.name,
-        jvm_options=(arguments.jvm_options,) if arguments.jvm_options else (),
-        on_begun=begun,
-    )
+    job_run = _job_run(arguments, request, job_id, on_begun=begun)
     try:
         job_run.start()
         for sentence in job_run.told:
@@ -82,7 +72,22 @@ def _stay(
     return report
 
 
-def _tell_begun(descriptor: int) -> None:
+def _job_run(arguments: RunArguments, request: Request, job_id: str, on_begun: Callable[[], None]) -> JobRun:
+    return JobRun(
+        request.raw,
+        request.engine,
+        registry=lookup,
+        job_id=job_id,
+        restore=_restore(arguments),
+        begin_with=_begin_with(arguments),
+        master=arguments.master,
+        name=arguments.name,
+        jvm_options=(arguments.jvm_options,) if arguments.jvm_options else (),
+        on_begun=on_begun,
+    )
+
+
+def _notify_begun(descriptor: int) -> None:
     """Notify the process that started this one in the background, which may have ended meanwhile."""
     with contextlib.suppress(OSError):
         os.write(descriptor, b"1")

@@ -133,7 +133,7 @@ def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceSta
             f"remembers what it has seen, in {pick(remembered, 'byte')}",
         ]
         if state.waiting:
-            words.append(f"goes on with split {state.cursor}: {split_in_words(state.waiting[0])}")
+            words.append(f"goes on with split {state.cursor}: {split_text(state.waiting[0])}")
     elif state.total == state.cursor:
         words = [f"has emitted all of its {pick(state.cursor, 'split')}"]
     else:
@@ -151,10 +151,10 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
         return f"its enumeration cannot be read, and so the pipeline not be restored: {error}"
     if cursor >= len(splits):
         return f"its enumeration has {pick(len(splits), 'split')}: the state is ahead of it"
-    return f"goes on with split {cursor}: {split_in_words(splits[cursor])}"
+    return f"goes on with split {cursor}: {split_text(splits[cursor])}"
 
 
-def split_in_words(split: Split) -> str:
+def split_text(split: Split) -> str:
     """Return a split as text, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body as it is, shortened."""
     body = split.body
     match body:
@@ -165,7 +165,7 @@ def split_in_words(split: Split) -> str:
         case {"start": int(start), "rows": int(rows)}:
             return f"{pick(rows, 'row')} from number {start:,}"
         case {"table": str(table), "split": Mapping() as own} if "split" not in own:
-            return f"table {table}: {split_in_words(evolve(split, body=own))}"
+            return f"table {table}: {split_text(evolve(split, body=own))}"
     return _short(json.dumps(dict(body), ensure_ascii=False))
 
 
@@ -196,7 +196,7 @@ def _task(name: str, state: TaskState, info: CheckpointInfo, folders: Mapping[st
 def _held(held: HeldUnit, info: CheckpointInfo, folders: Mapping[str, str]) -> Part:
     splits = held.unit.splits
     numbers = _span([split.index for split in splits])
-    which = f"split {numbers} ({split_in_words(splits[0])})" if len(splits) == 1 else f"splits {numbers}"
+    which = f"split {numbers} ({split_text(splits[0])})" if len(splits) == 1 else f"splits {numbers}"
     what = f"{which}, about {pick(held.unit.rows, 'row')}"
     if held.committables is None:
         return Part(words=f"{what}; runs again")

@@ -106,12 +106,12 @@ class _Copy:
     """The newest epoch at the destination, by pipeline."""
 
     def run(self) -> Copied:
-        was_there = self._look()
+        was_there = self._is_there()
         for pipeline in self.job.pipelines.values():
             self._pipeline(pipeline)
         if not was_there:
             self._manifest()
-        warnings = [warning for warning in (seems_to_run(self.job), *self._went_on()) if warning]
+        warnings = [warning for warning in (seems_to_run(self.job), *self._changed_meanwhile()) if warning]
         return Copied(
             job_id=self.job.job_id,
             checkpoints=self.checkpoints,
@@ -124,7 +124,7 @@ class _Copy:
 
     # -- what is there already
 
-    def _look(self) -> bool:
+    def _is_there(self) -> bool:
         """Return whether the destination has the job already; refuse objects that a copy would mix with."""
         job_id = self.job.job_id
         there = self.destination.get_manifest(job_id)
@@ -238,7 +238,7 @@ class _Copy:
         self.destination.put_manifest(self.job.job_id, stored.version, stored.body)
         self.progress("manifest")
 
-    def _went_on(self) -> list[str]:
+    def _changed_meanwhile(self) -> list[str]:
         """Return the pipelines whose latest checkpoint has changed since the copy began."""
         found = []
         for number, pipeline in self.job.pipelines.items():

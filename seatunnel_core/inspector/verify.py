@@ -96,7 +96,7 @@ def verify(storage: CheckpointStorage, jobs: Sequence[JobSurvey], progress: Prog
         objects=reading.objects,
         size_bytes=reading.size_bytes,
         damaged=tuple(reading.damaged),
-        problems=(*(problem for job in jobs for problem in _beyond(job)), *reading.missing),
+        problems=(*(problem for job in jobs for problem in _problems_of(job)), *reading.missing),
         verdicts=tuple(verdicts),
         foreign=sum(holding.kind is HoldingKind.FOREIGN for holding in held),
         unfinished=sum(holding.kind is HoldingKind.UNFINISHED for holding in held),
@@ -205,7 +205,7 @@ class _Reading:
         )
 
 
-def _beyond(job: JobSurvey) -> list[str]:
+def _problems_of(job: JobSurvey) -> list[str]:
     problems = [f"job {job.job_id}: {problem}" for problem in job.all_problems]
     if job.state is JobState.NO_MANIFEST:
         problems.append(f"job {job.job_id} has no manifest: its deletion, or a copy to here, did not come to its end")

@@ -7,10 +7,10 @@ from functools import partial
 from seatunnel_storage_api.errors import CheckpointConflictError, ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_api.testing import writer
-from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint, claim
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim
 
 
-class Concurrency(Given):
+class Concurrency(StorageFixtures):
     """Promise 10, with up to six threads and three processes."""
 
     def test_p10_processes_never_claim_the_same_epoch(

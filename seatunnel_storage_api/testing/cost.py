@@ -7,10 +7,10 @@ from typing import ClassVar
 import pytest
 
 from seatunnel_storage_api.storage import CheckpointStorage
-from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint, claim
 
 
-class Cost(Given):
+class Cost(StorageFixtures):
     """Counted by ``requests``: calls of the primitives, unless a suite overrides it to look at the wire.
 
     A storage whose primitives are several requests each has to override it, or this says nothing of its requests.

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_api.testing import writer
-from seatunnel_storage_api.testing.given import JOB, Given
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures
 
 
-class Crash(Given):
+class Crash(StorageFixtures):
     """Writers in processes of their own, one after the other, each killed at a moment that chance chooses."""
 
     def test_p01_a_killed_process_leaves_every_checkpoint_that_it_was_told_of(

@@ -8,13 +8,13 @@ import pytest
 
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from seatunnel_storage_api.storage import CheckpointStorage
-from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 _SLACK_BYTES = 2 * 2**20
 """For all else that is in memory meanwhile; at most half a state, so that a third copy never fits in."""
 
 
-class Durability(Given):
+class Durability(StorageFixtures):
     """Promises 1 and 13. ``large_state_bytes`` is the size of the large state."""
 
     @pytest.mark.parametrize("checkpoint_type", CheckpointType)

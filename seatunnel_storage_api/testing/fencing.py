@@ -9,10 +9,10 @@ from seatunnel_storage_api.errors import InvalidIdError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.backdoor import Backdoor
-from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 
-class Fencing(Given):
+class Fencing(StorageFixtures):
     """Promise 8, with engines that are replaced at each moment of a store."""
 
     def test_p08_every_claim_is_larger_and_at_least_the_minimum(self, storage: CheckpointStorage) -> None:

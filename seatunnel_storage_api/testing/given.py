@@ -21,7 +21,7 @@ JOB = "job"
 Answer = TypeVar("Answer")
 
 
-class Given(ABC):
+class StorageFixtures(ABC):
     """The three fixtures that an author supplies, and what is made of them."""
 
     backend: str = ""

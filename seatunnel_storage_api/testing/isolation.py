@@ -8,13 +8,13 @@ from seatunnel_storage_api.errors import InvalidIdError, NamespaceError
 from seatunnel_storage_api.state import CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_api.testing.backdoor import Backdoor
-from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint, claim, refs
 
 _BAD_JOBS = ["", ".", "..", "a/b", "../job", "/etc", "a\\b", "a b", "a\0", "a\n", "ä", "工作", "x" * 129]
 _GOOD_JOBS = ["1", "11", "a", "a-b", "a.b", "a_b", "...", ".tmp", "manifest", "000001", "A", "x" * 128, "x" * 127]
 
 
-class Isolation(Given):
+class Isolation(StorageFixtures):
     """Promises 6 and 9, with ids and namespaces chosen to collide."""
 
     @pytest.mark.parametrize("cut", ["no slash at the end", "relative", "parent", "double"])

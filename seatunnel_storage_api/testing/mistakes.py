@@ -18,10 +18,10 @@ from seatunnel_storage_api.errors import (
 )
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
 from seatunnel_storage_api.testing.backdoor import Backdoor
-from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint, claim, refs
 
 
-class Mistakes(Given):
+class Mistakes(StorageFixtures):
     """Promise 11. ``secrets`` holds what no message, log or ``repr`` may contain."""
 
     def test_p11_errors_name_the_place_and_the_remedy(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:

@@ -17,7 +17,7 @@ from seatunnel_storage_api.errors import CheckpointConflictError, CheckpointCorr
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.backdoor import Backdoor
-from seatunnel_storage_api.testing.given import Given, checkpoint
+from seatunnel_storage_api.testing.given import StorageFixtures, checkpoint
 
 _RETAINED = 2
 _TYPES = st.sampled_from(CheckpointType)
@@ -210,7 +210,7 @@ class History(RuleBasedStateMachine):
         return [(info.epoch, info.checkpoint_id) for info in self.storage.list_checkpoints(self.job, pipeline)]
 
 
-class Model(Given):
+class Model(StorageFixtures):
     """Promises 3, 5, 7 and 8 together, in random histories beside an oracle. ``model_examples`` is their number."""
 
     def test_p03_p05_p07_p08_any_history(

@@ -7,10 +7,10 @@ import pytest
 from seatunnel_storage_api.errors import CheckpointConflictError, ManifestConflictError
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, Manifest, PipelineListing
 from seatunnel_storage_api.storage import CheckpointStorage
-from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint, claim, refs
 
 
-class Ordering(Given):
+class Ordering(StorageFixtures):
     """Promises 3 and 7, and the manifest and attachments of a job."""
 
     def test_p03_latest_is_the_largest_not_the_last(self, storage: CheckpointStorage) -> None:

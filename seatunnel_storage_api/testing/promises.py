@@ -23,7 +23,7 @@ def promises_of(test: str) -> tuple[int, ...]:
     return tuple(int(number) for number in named[1].split("_p")[1:]) if named else ()
 
 
-def briefly(number: int) -> str:
+def short_name(number: int) -> str:
     """Return the first words of a promise that its text sets in italics."""
     return PROMISES[number].split("*")[1]
 

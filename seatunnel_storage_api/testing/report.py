@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from attrs import Factory, define
 
-from seatunnel_storage_api.testing.given import Given
-from seatunnel_storage_api.testing.promises import PROMISES, briefly, promises_of, ranges
+from seatunnel_storage_api.testing.given import StorageFixtures
+from seatunnel_storage_api.testing.promises import PROMISES, promises_of, ranges, short_name
 
 PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not run"
 
@@ -183,7 +183,7 @@ def summary(name: str, verdicts: Verdicts) -> list[str]:
             if outcome == FAILED:
                 failures.setdefault(test.rpartition("::")[2].partition("[")[0], []).append(why)
         lines += [
-            f"  promise {number} ({briefly(number)}): BROKEN by {test}{_cases(whys)}: {whys[0]}"
+            f"  promise {number} ({short_name(number)}): BROKEN by {test}{_cases(whys)}: {whys[0]}"
             for test, whys in failures.items()
         ]
     return lines
@@ -194,9 +194,9 @@ def _cases(whys: list[str]) -> str:
     return f" ({len(whys)} cases)" if len(whys) > 1 else ""
 
 
-def _suite(item: pytest.Item) -> type[Given] | None:
+def _suite(item: pytest.Item) -> type[StorageFixtures] | None:
     owner = getattr(item, "cls", None)
-    return owner if isinstance(owner, type) and issubclass(owner, Given) and promises_of(item.name) else None
+    return owner if isinstance(owner, type) and issubclass(owner, StorageFixtures) and promises_of(item.name) else None
 
 
 def _verdict(report: pytest.TestReport) -> tuple[str, str]:

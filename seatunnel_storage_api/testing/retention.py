@@ -9,10 +9,10 @@ import pytest
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
-from seatunnel_storage_api.testing.given import JOB, Given, at_once, checkpoint, claim, refs
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 
-class Retention(Given):
+class Retention(StorageFixtures):
     """Promise 5, across restarts and with savepoints and completed points."""
 
     @pytest.mark.parametrize("max_retained", [1, 2, 5])

@@ -13,14 +13,14 @@ from seatunnel_storage_api.errors import (
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.backdoor import Backdoor
-from seatunnel_storage_api.testing.given import JOB, Given, checkpoint, claim
+from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint, claim
 
 
 def _flipped(body: bytes, position: int) -> bytes:
     return body[:position] + bytes([body[position] ^ 0x20]) + body[position + 1 :]
 
 
-class Sealing(Given):
+class Sealing(StorageFixtures):
     """Promises 2 and 4, with damage done through ``backdoor``."""
 
     def test_p02_a_flipped_byte_anywhere(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:

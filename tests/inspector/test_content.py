@@ -6,7 +6,7 @@ from attrs import evolve
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector import CheckpointContent, VertexContent, changes, content_of, survey_job
-from seatunnel_core.inspector.content import split_in_words
+from seatunnel_core.inspector.content import split_text
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.errors import CheckpointCorruptedError
 from seatunnel_storage_api.state import CheckpointRef
@@ -113,7 +113,7 @@ def test_one_that_is_removed_meanwhile(made: Made) -> None:
     ],
 )
 def test_splits_in_words(body: dict[str, object], words: str) -> None:
-    assert split_in_words(Split(index=0, weight_bytes=1, rows=1, body=body)) == words
+    assert split_text(Split(index=0, weight_bytes=1, rows=1, body=body)) == words
 
 
 def test_a_body_of_a_sink_that_is_not_known_is_shown_as_it_is(made: Made) -> None:

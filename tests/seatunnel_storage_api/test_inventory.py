@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StorageAccessError
-from seatunnel_storage_api.inventory import Holding, HoldingKind, all_that_can_be_listed
+from seatunnel_storage_api.inventory import Holding, HoldingKind, holdings_despite_refusals
 from seatunnel_storage_api.layout import Blob
 from seatunnel_storage_api.memory import MemoryStorage
 from seatunnel_storage_api.testing.given import JOB, checkpoint, claim
@@ -61,7 +61,7 @@ def test_a_folder_that_is_refused_hides_no_other(storage: MemoryStorage) -> None
 
     def listed(job_id: str | None) -> tuple[Holding, ...]:
         names = ["refused", "lost+found", "other", JOB]
-        return all_that_can_be_listed(holdings_of, job_id, names=lambda: names, locate=storage.locate)
+        return holdings_despite_refusals(holdings_of, job_id, names=lambda: names, locate=storage.locate)
 
     assert listed(JOB) == storage.holdings(JOB)
     with pytest.raises(StorageAccessError, match="Permission denied"):

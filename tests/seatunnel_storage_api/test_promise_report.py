@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seatunnel_storage_api.testing import CheckpointStorageConformance, table
-from seatunnel_storage_api.testing.promises import PROMISES, briefly, promises_of, ranges
+from seatunnel_storage_api.testing.promises import PROMISES, promises_of, ranges, short_name
 from seatunnel_storage_api.testing.report import (
     FAILED,
     NOT_PROMISED,
@@ -29,14 +29,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "promises.md"
 
 SUITE = """
     import pytest
-    from seatunnel_storage_api.testing.given import Given
+    from seatunnel_storage_api.testing.given import StorageFixtures
 
     @pytest.fixture(scope="class")
     def server(request):
         request.cls.backend_version = "tape 7"
 
     @pytest.mark.usefixtures("server")
-    class TestTape(Given):
+    class TestTape(StorageFixtures):
         backend = "tape"
         factory = configuration = backdoor = None
 
@@ -177,7 +177,7 @@ def test_the_name_of_a_test_tells_its_promises(test: str, numbers: tuple[int, ..
 
 def test_promises_are_read_from_the_contract() -> None:
     assert list(PROMISES) == list(range(1, 14))
-    assert briefly(12) == "Cheap"
+    assert short_name(12) == "Cheap"
     assert PROMISES[4].endswith("damage and failure raise.")
     assert ranges([3, 1, 2, 7]) == "1-3, 7"
 

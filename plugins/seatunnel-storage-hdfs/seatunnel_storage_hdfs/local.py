@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableError
-from seatunnel_storage_api.inventory import Holding, all_that_can_be_listed
+from seatunnel_storage_api.inventory import Holding, holdings_despite_refusals
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
 from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 
@@ -81,7 +81,7 @@ class LocalFileStorage(BlobStorage):
         def names() -> list[str]:
             return self.attempt("list", "", lambda: os.listdir(self.namespace))
 
-        return all_that_can_be_listed(super().holdings, job_id, names=names, locate=self.locate)
+        return holdings_despite_refusals(super().holdings, job_id, names=names, locate=self.locate)
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:

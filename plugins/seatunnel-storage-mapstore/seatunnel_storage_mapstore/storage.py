@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import CheckpointCorruptedError, UnsupportedFormatError
-from seatunnel_storage_api.inventory import Holding, HoldingKind, all_that_can_be_listed
+from seatunnel_storage_api.inventory import Holding, HoldingKind, holdings_despite_refusals
 from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_api.state import PipelineListing, PipelineState
 from seatunnel_storage_mapstore.folder import Folder
@@ -106,7 +106,7 @@ class MapStorage(BlobStorage):
         def names() -> set[str]:
             return {held.job_id for held in self._beneath.holdings() if held.job_id is not None}
 
-        return all_that_can_be_listed(super().holdings, job_id, names=names, locate=self.locate)
+        return holdings_despite_refusals(super().holdings, job_id, names=names, locate=self.locate)
 
     def verify(self, holding: Holding) -> bool:
         self._require_readable([holding])

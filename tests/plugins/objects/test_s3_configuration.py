@@ -23,7 +23,7 @@ from seatunnel_storage_hdfs.backends import S3
 from seatunnel_storage_hdfs.s3 import client as s3_client
 from seatunnel_storage_hdfs.s3 import credentials as s3_credentials
 from seatunnel_storage_hdfs.s3 import role
-from seatunnel_storage_hdfs.s3.answers import refusal, require_deleted, sorted_out
+from seatunnel_storage_hdfs.s3.answers import refusal, require_deleted, translated
 from seatunnel_storage_hdfs.s3.storage import S3Storage
 
 from seatunnel_storage_api.credentials import Credentials as Handed
@@ -302,7 +302,7 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
     ],
 )
 def test_what_an_error_of_boto3_becomes(raised: Exception, kind: type[Exception], says: str) -> None:
-    with pytest.raises(kind, match=says) as caught, sorted_out():
+    with pytest.raises(kind, match=says) as caught, translated():
         raise raised
     assert caught.value.__cause__ is raised
     assert "canary" not in str(caught.value)

@@ -2,7 +2,7 @@
 
 import inspect
 
-from seatunnel_storage_api.testing.promises import PROMISES, briefly
+from seatunnel_storage_api.testing.promises import PROMISES, short_name
 from tests.seatunnel_storage_api.broken import naming, reading, writing
 from tests.seatunnel_storage_api.broken.given import BROKEN
 
@@ -19,7 +19,9 @@ If you [write a storage](../start/write-a-storage.md), this is what the kit keep
 
 
 def page() -> str:
-    return HEAD + "".join(f"| {number}. {briefly(number)} | {name} | {thought} |\n" for number, name, thought in rows())
+    return HEAD + "".join(
+        f"| {number}. {short_name(number)} | {name} | {thought} |\n" for number, name, thought in rows()
+    )
 
 
 def rows() -> list[tuple[int, str, str]]:

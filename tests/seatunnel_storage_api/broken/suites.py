@@ -6,7 +6,7 @@ import pytest
 
 from seatunnel_storage_api.storage import CheckpointStorageFactory
 from seatunnel_storage_api.testing import Backdoor, CheckpointStorageConformance, DictionaryBackdoor, FolderBackdoor
-from seatunnel_storage_api.testing.given import Given
+from seatunnel_storage_api.testing.given import StorageFixtures
 from seatunnel_storage_api.testing.promises import promises_of
 from tests.seatunnel_storage_api.broken import naming, reading, writing
 from tests.seatunnel_storage_api.broken.given import BROKEN, PASSWORD, SECRET, InMemory
@@ -14,7 +14,7 @@ from tests.seatunnel_storage_api.broken.given import BROKEN, PASSWORD, SECRET, I
 assert BROKEN, (naming, reading, writing)
 
 
-class Broken(Given):
+class Broken(StorageFixtures):
     kind: type[CheckpointStorageFactory] = InMemory
     secrets = (SECRET,)
     large_state_bytes = 8 * 2**20
@@ -33,9 +33,9 @@ class Broken(Given):
         return DictionaryBackdoor(factory.blobs) if isinstance(factory, InMemory) else FolderBackdoor(tmp_path)
 
 
-def parts(promise: int) -> tuple[type[Given], ...]:
+def parts(promise: int) -> tuple[type[StorageFixtures], ...]:
     """Those of the kit that have a test of the promise in its own name."""
-    every = [part for part in CheckpointStorageConformance.__bases__ if issubclass(part, Given)]
+    every = [part for part in CheckpointStorageConformance.__bases__ if issubclass(part, StorageFixtures)]
     return tuple(part for part in every if any(promises_of(test) == (promise,) for test in vars(part)))
 
 

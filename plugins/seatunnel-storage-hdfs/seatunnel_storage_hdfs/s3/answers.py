@@ -82,7 +82,7 @@ _PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
 
 
 @contextlib.contextmanager
-def sorted_out() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turn every error of boto3 into ``StorageUnavailableError`` or ``StorageAccessError``."""
     try:
         yield

@@ -14,9 +14,9 @@ from botocore.credentials import Credentials, RefreshableCredentials
 from seatunnel_storage_api.credentials import GROUP, load_provider, provider_names
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageConfigurationError, StorageUnavailableError
-from seatunnel_storage_hdfs.s3.answers import sorted_out
+from seatunnel_storage_hdfs.s3.answers import translated
 from seatunnel_storage_hdfs.s3.client import UNSIGNED, new_session
-from seatunnel_storage_hdfs.s3.role import taker
+from seatunnel_storage_hdfs.s3.role import role_provider
 
 PROVIDERS = "fs.s3a.aws.credentials.provider"
 ROLE_PROVIDERS = "fs.s3a.assumed.role.credentials.provider"
@@ -75,7 +75,7 @@ def _first(configuration: Mapping[str, str], key: str, default: str) -> Credenti
     names = [name.strip() for name in (configuration.get(key) or default).split(",")]
     providers = {name: _provider(key, name) for name in names if name}
     for provider in providers.values():
-        with sorted_out():
+        with translated():
             credentials = provider.ask(configuration)
         if credentials is not None:
             return credentials
@@ -193,7 +193,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
             "the role on, such as SimpleAWSCredentialsProvider"
         )
     source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
-    return renewed(taker(configuration, source), "assumed-role")
+    return renewed(role_provider(configuration, source), "assumed-role")
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:

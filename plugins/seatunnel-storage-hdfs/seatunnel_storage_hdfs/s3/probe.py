@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 from seatunnel_storage_api.errors import StorageAccessError
 from seatunnel_storage_hdfs.probe import KEY, never_overwrites
-from seatunnel_storage_hdfs.s3.answers import require_deleted, sorted_out
+from seatunnel_storage_hdfs.s3.answers import require_deleted, translated
 from seatunnel_storage_hdfs.s3.storage import S3Storage
 
 logger = logging.getLogger("seatunnel.storage")
@@ -36,7 +36,7 @@ def probe(storage: S3Storage) -> None:
 
 
 def _list(storage: S3Storage) -> None:
-    with sorted_out():
+    with translated():
         storage.client.list_objects_v2(Bucket=storage.bucket, Prefix=storage.object_key(""), MaxKeys=1)
 
 
@@ -51,7 +51,7 @@ def _require_put_if_absent(storage: S3Storage) -> None:
 def _delete(storage: S3Storage) -> bool:
     """Delete the test object, and return whether the bucket keeps what is deleted."""
     objects = {"Objects": [{"Key": storage.object_key(KEY)}]}
-    with sorted_out():
+    with translated():
         answer = storage.client.delete_objects(Bucket=storage.bucket, Delete=objects)
     require_deleted(answer)
     return any(deleted.get("DeleteMarker") for deleted in answer.get("Deleted", ()))

@@ -8,7 +8,7 @@ from botocore.credentials import Credentials
 
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_hdfs.s3.answers import sorted_out
+from seatunnel_storage_hdfs.s3.answers import translated
 from seatunnel_storage_hdfs.s3.client import endpoint_of, open_client, region_of
 
 ARN = "fs.s3a.assumed.role.arn"
@@ -24,7 +24,7 @@ DEFAULT_DURATION = "1h"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-def taker(configuration: Mapping[str, str], source: Credentials) -> Callable[[], Handed]:
+def role_provider(configuration: Mapping[str, str], source: Credentials) -> Callable[[], Handed]:
     """Return a function that assumes the role anew at each call, with the credentials of ``source``.
 
     Raises:
@@ -40,7 +40,7 @@ def taker(configuration: Mapping[str, str], source: Credentials) -> Callable[[],
     )
 
     def take() -> Handed:
-        with sorted_out():
+        with translated():
             answer = client.assume_role(**wanted)["Credentials"]
         return Handed(
             access_key=answer["AccessKeyId"],

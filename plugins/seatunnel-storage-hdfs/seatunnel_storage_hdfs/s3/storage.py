@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_hdfs.s3.answers import code_of, require_deleted, sorted_out
+from seatunnel_storage_hdfs.s3.answers import code_of, require_deleted, translated
 
 BACKEND = "hdfs on S3"
 
@@ -43,7 +43,7 @@ class S3Storage(BlobStorage):
         self._folder = namespace.removeprefix("/")
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
-        with sorted_out():
+        with translated():
             try:
                 content = body if len(body) < _LARGE_BYTES else _Blocks(body)
                 self.client.put_object(Bucket=self.bucket, Key=self.object_key(key), Body=content, IfNoneMatch="*")
@@ -54,7 +54,7 @@ class S3Storage(BlobStorage):
             return True
 
     def read(self, key: str) -> bytes | None:
-        with sorted_out():
+        with translated():
             try:
                 answer = self.client.get_object(Bucket=self.bucket, Key=self.object_key(key))
             except ClientError as error:
@@ -67,7 +67,7 @@ class S3Storage(BlobStorage):
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
         pages = self.client.get_paginator("list_objects_v2")
-        with sorted_out():
+        with translated():
             for page in pages.paginate(Bucket=self.bucket, Prefix=self.object_key(prefix)):
                 for found in page.get("Contents", ()):
                     yield Blob(
@@ -80,7 +80,7 @@ class S3Storage(BlobStorage):
         every = [{"Key": self.object_key(key)} for key in keys]
         for start in range(0, len(every), MOST_DELETED_AT_ONCE):
             batch = every[start : start + MOST_DELETED_AT_ONCE]
-            with sorted_out():
+            with translated():
                 answer = self.client.delete_objects(Bucket=self.bucket, Delete={"Objects": batch, "Quiet": True})
             require_deleted(answer)
 

@@ -16,7 +16,7 @@ from requests.adapters import HTTPAdapter
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 from seatunnel_storage_hdfs.framing import require_whole
-from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Server, no_datanode, refusal, root, silence
+from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Server, innermost_cause, no_answer, no_datanode, refusal
 
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0
@@ -63,7 +63,7 @@ class WebHdfs:
         must be one that nobody used before. Takes two requests, since the NameNode's answer names the DataNode that
         takes the bytes.
         """
-        with self._sorted_out():
+        with self._translated():
             answer = self._namenodes._create(
                 path, overwrite=False, createflag="CREATE,SYNC_BLOCK", **self._creation, **self._lost.parameters()
             )
@@ -80,7 +80,7 @@ class WebHdfs:
             ``False`` if it does, or if ``source`` does not exist: a request that was repeated, by this client or on the
             way, may meet its own success.
         """
-        with self._sorted_out(), _unless(_EXISTS, _ABSENT) as done:
+        with self._translated(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename cannot tell why nothing was moved, and moves into a folder that it finds at the target.
             answer = self._namenodes._rename(source, destination=target, renameoptions="NONE")
             if answer.content:  # a page to log in, or HttpFS, which does not know this option
@@ -90,7 +90,7 @@ class WebHdfs:
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
         """Return ``length`` bytes of a file, or all, from ``start`` on; ``None`` if the file does not exist."""
         wanted = {"offset": str(start), "length": str(length)} if length is not None else {}
-        with self._sorted_out(), _unless(_ABSENT):
+        with self._translated(), _unless(_ABSENT):
             with self._namenodes._open(path, **wanted, **self._lost.parameters()) as answer:
                 body: bytes = answer.content
             return body
@@ -98,7 +98,7 @@ class WebHdfs:
 
     def status(self, path: str) -> dict[str, Any] | None:
         """Return the status of a file or a folder, or ``None`` if it does not exist."""
-        with self._sorted_out(), _unless(_ABSENT):
+        with self._translated(), _unless(_ABSENT):
             answer = self._namenodes._get_file_status(path)
             with _webhdfs(answer):
                 status: dict[str, Any] = answer.json()["FileStatus"]
@@ -108,7 +108,7 @@ class WebHdfs:
     def entries(self, folder: str) -> list[dict[str, Any]]:
         """Return the status of everything directly in a folder, by one request; empty if the folder does not exist."""
         statuses: list[dict[str, Any]] = []
-        with self._sorted_out(), _unless(_ABSENT):
+        with self._translated(), _unless(_ABSENT):
             answer = self._namenodes._list_status(folder)
             with _webhdfs(answer):
                 statuses = answer.json()["FileStatuses"]["FileStatus"]
@@ -116,7 +116,7 @@ class WebHdfs:
 
     def make_folder(self, path: str) -> None:
         """Create a folder and those above it; an existing one is no error."""
-        with self._sorted_out():
+        with self._translated():
             _boolean(self._namenodes._mkdirs(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> bool:
@@ -125,14 +125,14 @@ class WebHdfs:
         Returns:
             Whether it existed.
         """
-        with self._sorted_out():
+        with self._translated():
             return _boolean(self._namenodes._delete(path, recursive=recursive))
 
     def close(self) -> None:
         self._session.close()
 
     @contextlib.contextmanager
-    def _sorted_out(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         try:
             yield
         except hdfs.HdfsError as error:
@@ -144,7 +144,7 @@ class WebHdfs:
             if server.role == "DataNode":
                 self._lost.add(server)
             # Not chained to the error itself: its words hold the URL, and that may hold a token.
-            raise self._of_all(silence(error, server), server.role == "NameNode") from root(error)
+            raise self._of_all(no_answer(error, server), server.role == "NameNode") from innermost_cause(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
         """Return the error to raise after all NameNodes failed: of two, that of the one that was asked last."""

@@ -93,12 +93,12 @@ def refusal(error: HdfsError) -> StorageFailureError:
     return StorageUnavailableError(f"{said}. {remedy}")
 
 
-def silence(error: requests.RequestException, server: Server) -> StorageFailureError:
+def no_answer(error: requests.RequestException, server: Server) -> StorageFailureError:
     """Return the error for a request without an answer, or without one of WebHDFS."""
     who = f"the {server.role} at {server.address}"
     if isinstance(error, NotWebHdfs):
         return _nonsense(error, who)
-    said = words(root(error))
+    said = message_of(innermost_cause(error))
     if isinstance(error, requests.exceptions.SSLError):
         return StorageAccessError(
             f"no TLS with {who}: {said}. Name the authority's certificate in the environment variable "
@@ -109,7 +109,7 @@ def silence(error: requests.RequestException, server: Server) -> StorageFailureE
             f"{who}, to which the NameNode sent us, cannot be reached: {said}. Check that it is up (hdfs "
             "dfsadmin -report), and that this machine knows its name and may connect to its HTTP port"
         )
-    return _no_namenode(root(error), server, who)
+    return _no_namenode(innermost_cause(error), server, who)
 
 
 def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailureError:
@@ -129,8 +129,8 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
             "9870 unless it was changed"
         )
     return StorageUnavailableError(
-        f"{who} did not answer: {words(cause)}. Check that it is up, that this is the port of its web server, not that "
-        "of RPC, and that nothing between it and this machine stops HTTP"
+        f"{who} did not answer: {message_of(cause)}. Check that it is up, that this is the port of its web server, not "
+        "that of RPC, and that nothing between it and this machine stops HTTP"
     )
 
 
@@ -144,7 +144,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
     )
 
 
-def root(error: BaseException) -> BaseException:
+def innermost_cause(error: BaseException) -> BaseException:
     """Return the innermost cause, the only one whose message is sure to hold no URL."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
@@ -155,7 +155,7 @@ def root(error: BaseException) -> BaseException:
     return seen[-1]
 
 
-def words(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Return an error's message without its number and without control characters, 200 characters at most."""
     said = re.sub(r"^\[[^\]]*\] ?", "", str(error)).rstrip(" .")[:200]
     return re.sub(r"[^ -~]+", "?", said) or type(error).__name__
