@@ -37,7 +37,7 @@ def run_in_background(arguments: RunArguments) -> int:
         code = job.wait()
         print(output.read_text(encoding="utf-8", errors="replace"), end="")
         return code
-    print(_told(arguments, job_id, job.pid, output))
+    print(_summary(arguments, job_id, job.pid, output))
     job.returncode = 0  # it is nobody's child any more, and Popen need not warn that it still runs
     return 0
 
@@ -60,7 +60,7 @@ def _start(command: Sequence[str], output: Path, *, keep: int) -> "subprocess.Po
         )
 
 
-def _told(arguments: RunArguments, job_id: str, pid: int, output: Path) -> str:
+def _summary(arguments: RunArguments, job_id: str, pid: int, output: Path) -> str:
     resume = resume_command(arguments.typed, job_id)
     if arguments.log_format == "json":
         return json.dumps({"job": job_id, "process": pid, "output": str(output), "resume": resume})

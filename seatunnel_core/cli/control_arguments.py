@@ -1,4 +1,4 @@
-"""What may stand on the command line to ask jobs that run in other processes."""
+"""The options that ask jobs in other processes, and their values."""
 
 import argparse
 import enum
@@ -11,7 +11,7 @@ from seatunnel_core.errors import UsageError
 
 
 class ControlVerb(enum.Enum):
-    """What is asked of jobs that run in other processes."""
+    """The requests to running jobs."""
 
     LIST = "list"
     METRICS = "metrics"
@@ -25,7 +25,7 @@ class ControlArguments(Command):
 
     verb: ControlVerb
     job_ids: tuple[str, ...]
-    """Empty: all that run."""
+    """Empty for all that run."""
 
     savepoint_name: str | None
     keep_running: bool
@@ -79,7 +79,7 @@ _OF_A_NEW_JOB = (
     *("--variable", "--name", "--set-job-id", "--restore", "--master", "--async", "--close-job"),
     *("--check", "--encrypt", "--decrypt", "--strict", "--engine-config"),
 )
-"""What would be ignored beside a question to running jobs."""
+"""The options of a new job, which a request to running jobs would ignore."""
 
 
 def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:

@@ -22,8 +22,8 @@ class TextFormatter(logging.Formatter):
         message = record.getMessage()
         pipeline = getattr(record, "pipeline", None)
         origin = "" if pipeline is None else f" pipeline {pipeline}"
-        told = message.startswith(f"pipeline {pipeline},")
-        text = f"{record.levelname} {message}" if told else f"{record.levelname}{origin}: {message}"
+        named = message.startswith(f"pipeline {pipeline},")
+        text = f"{record.levelname} {message}" if named else f"{record.levelname}{origin}: {message}"
         return f"{text}\n{_exception(record)}" if record.exc_info else text
 
 

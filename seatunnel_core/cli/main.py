@@ -3,7 +3,7 @@
 ::
 
     0    done                       2    wrong usage or configuration
-    1    failed                     130  stopped by a person
+    1    failed                     130  stopped by the user
 
 Nothing heavy is imported before the arguments are known: ``seatunnel --help`` loads neither Spark nor Arrow.
 """
@@ -85,7 +85,7 @@ def _not_written(error: OSError, code: int) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # the same full disk may be behind it; the exit code still tells
+    with contextlib.suppress(OSError):  # the same full disk may be behind it; the exit code still shows it
         print(message, file=sys.stderr)
     return code
 

@@ -67,7 +67,7 @@ def _run_and_watch(
         interrupts.exit_code = EXIT_CODES[report.outcome]
         display.conclude(report, resume)  # before Spark is stopped, which takes a second
     finally:
-        if not interrupts.unanswered:  # who asks a third time waits for no pool, no storage and no Spark
+        if not interrupts.unanswered:  # after a third interrupt, wait for no pool, no storage and no Spark
             job_run.close(last=last)
     return report
 

@@ -141,7 +141,7 @@ class _StandardOutput:
 
     def __init__(self) -> None:
         self._gone = False
-        self._told = False
+        self._reported = False
 
     def __call__(self, line: str) -> None:
         if self._gone:
@@ -152,7 +152,7 @@ class _StandardOutput:
             self._gone = True
             give_up_output()
         except OSError as error:
-            self._tell(error)
+            self._report(error)
 
     def close(self) -> None:
         """Flush the output and ignore a failure, so that a job that finished does not fail by it."""
@@ -161,8 +161,8 @@ class _StandardOutput:
         except OSError:
             give_up_output()
 
-    def _tell(self, error: OSError) -> None:
-        if not self._told:
-            self._told = True
+    def _report(self, error: OSError) -> None:
+        if not self._reported:
+            self._reported = True
             with contextlib.suppress(OSError):  # the same full disk may be behind it
                 print(f"standard output cannot be written: {error.strerror}. The job goes on", file=sys.stderr)

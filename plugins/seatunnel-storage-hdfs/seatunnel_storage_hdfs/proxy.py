@@ -25,6 +25,6 @@ def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -
         raise StorageConfigurationError(f"{port_key} is {port!r}, expected a port such as 3128")
     if bool(user) != bool(password):
         raise StorageConfigurationError(f"{user_key} and {password_key} come together: write both, or neither")
-    who = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
-    address = f"http://{who}{host}:{port or 80}"
+    login = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
+    address = f"http://{login}{host}:{port or 80}"
     return {"http": address, "https": address}

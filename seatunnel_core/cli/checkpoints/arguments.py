@@ -1,4 +1,4 @@
-"""What may stand behind ``seatunnel checkpoints``."""
+"""The arguments of ``seatunnel checkpoints``."""
 
 import argparse
 import re

@@ -48,8 +48,8 @@ def print_help(kind: str | None, name: str | None) -> bool:
 
 def _unknown(kinds: Sequence[str], name: str) -> str:
     codes = difflib.get_close_matches(name.upper(), coded(), n=1) if "-" in name else []
-    told = f"no error has the code {name!r}; did you mean {codes[0]}?" if codes else lookup.unknown(kinds, name)
-    return f"{told}\nSee: seatunnel help"
+    mistake = f"no error has the code {name!r}; did you mean {codes[0]}?" if codes else lookup.unknown(kinds, name)
+    return f"{mistake}\nSee: seatunnel help"
 
 
 def _print_list(kinds: Iterable[str]) -> None:

@@ -55,3 +55,17 @@ def test_a_missing_extra_is_told_with_the_line_for_pip(
     monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([lacking]))
     assert main(["plugins"]) == 0
     assert "needs confluent-kafka: pip install 'seatunnel-core[kafka]'" in capsys.readouterr().out
+
+
+def test_columns_are_as_wide_as_their_longest_cell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = PluginInfo(
+        identifier="s", distribution="a-distribution-with-a-long-name", version="10.20.30", state=PluginState.READY
+    )
+    monkeypatch.setattr(plugins, "list_storages", lambda: (storage,))
+    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("ASinkWithALongNameOfItsOwn", "ok")]))
+    assert main(["plugins"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" ok")]
+    assert len(lines) == 2
+    assert len({len(line) for line in lines}) == 1

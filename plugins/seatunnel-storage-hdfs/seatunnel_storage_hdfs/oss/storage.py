@@ -235,8 +235,8 @@ def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
     written = configuration.get(REGION)
     if written:
         return written.removeprefix("oss-")
-    told = _REGION.fullmatch(endpoint.partition("://")[2])
-    return told[1] if told else None
+    found = _REGION.fullmatch(endpoint.partition("://")[2])
+    return found[1] if found else None
 
 
 def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:

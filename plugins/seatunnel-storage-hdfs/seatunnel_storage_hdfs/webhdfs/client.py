@@ -233,7 +233,7 @@ class _LostDataNodes:
     """Hosts that could not be reached a moment ago.
 
     The NameNode hears of a dead DataNode after ten minutes, and sends a client to the one that is nearest: to the same
-    dead one again, if it ran on the client's own machine. So the NameNode is told whom to leave out.
+    dead one again, if it ran on the client's own machine. So requests name the hosts to leave out.
     """
 
     _until: dict[str, float] = field(factory=dict)
