@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,13 @@ def is_there(name: str) -> bool:
         except ImportError:
             return False
     return True
+
+
+def test_the_layers_are_those_that_are_checked() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(each["layers"] for each in contracts if each["name"].startswith("Layers:"))
+    shown = re.search(r"```text\n(  cli .*?)  ```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    assert shown is not None
+    assert [line.strip().replace(" · ", " | ") for line in shown[1].splitlines()] == [
+        line.replace("seatunnel_core.", "") for line in layers
+    ]
