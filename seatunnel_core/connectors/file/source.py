@@ -287,7 +287,8 @@ class LocalFileSource(FileSource):
 
 
 def _format_of(options: Options, files: FileSystem) -> SourceFormat:
-    found: SourceFormat = source_format(options[opt.FORMAT])(options[opt.FORMAT], options)
+    name = options[opt.FORMAT]
+    found = source_format(name)(name, options)
     if options[opt.ARCHIVE] != "none":
         found = Archived(found, options[opt.ARCHIVE])
     found.files = files

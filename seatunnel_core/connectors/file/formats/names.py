@@ -6,9 +6,13 @@ The modules are imported when a job names the format, so that no job loads the p
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
+
+if TYPE_CHECKING:
+    from seatunnel_core.connectors.file.formats.source_format import SourceFormat
+    from seatunnel_core.connectors.file.formats.writer import FileWriter
 
 _HERE = "seatunnel_core.connectors.file.formats"
 
@@ -36,14 +40,16 @@ READ = tuple(name for name, format in FORMATS.items() if format.source)
 WRITTEN = tuple(name for name, format in FORMATS.items() if format.sink)
 
 
-def source_format(name: str) -> Any:
+def source_format(name: str) -> "type[SourceFormat]":
     """Return the ``SourceFormat`` class of a format in ``READ``."""
-    return _class(FORMATS[name].source)
+    found: type[SourceFormat] = _class(FORMATS[name].source)
+    return found
 
 
-def file_writer(name: str) -> Any:
+def file_writer(name: str) -> "type[FileWriter]":
     """Return the ``FileWriter`` class of a format in ``WRITTEN``."""
-    return _class(FORMATS[name].sink)
+    found: type[FileWriter] = _class(FORMATS[name].sink)
+    return found
 
 
 @cache

@@ -7,7 +7,7 @@ from seatunnel_core.connectors.file import sink_options as opt
 from seatunnel_core.connectors.file.formats.delimited.dialect import check_delimiter
 from seatunnel_core.connectors.file.formats.encodings import is_text_encoding
 from seatunnel_core.connectors.file.formats.names import file_writer
-from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
+from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.file.formats.written_text import Forms
 from seatunnel_core.errors import SourceError, UsageError
 
@@ -19,7 +19,7 @@ def style_of(options: Options) -> FileStyle:
         UsageError: options do not go together.
     """
     format = options[opt.FORMAT]
-    writer: type[FileWriter] = file_writer(format)
+    writer = file_writer(format)
     codec = options[opt.COMPRESS] or writer.default_codec
     if codec not in ("none", *writer.codecs):
         takes = f"it takes {', '.join(writer.codecs)}" if writer.codecs else "leave it out"

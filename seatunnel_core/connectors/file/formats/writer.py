@@ -43,8 +43,7 @@ class FileStyle:
     @property
     def writer(self) -> "type[FileWriter]":
         """The class of writers for the format."""
-        found: type[FileWriter] = file_writer(self.format)
-        return found
+        return file_writer(self.format)
 
     @property
     def task_modules(self) -> tuple[str, ...]:
