@@ -62,7 +62,7 @@ lint: dev ## ruff (rules and format) and the layers
 	@$(RUN) -m ruff format --no-cache --check .
 	@$(VENV)/bin/lint-imports
 
-type: dev ## mypy --strict
+type: dev ## mypy: --strict for the packages, a milder profile for the tests
 	@$(RUN) -m mypy
 
 format: dev ## ruff's fixes and format, in place

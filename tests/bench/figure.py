@@ -30,12 +30,16 @@ def at_most(bound: float) -> Goal:
     return Goal(at_most=bound)
 
 
+def _values(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(values)
+
+
 @frozen(kw_only=True)
 class Figure:
     """One line of a case. A ratio is taken within each round, so that what else the machine does hurts both sides."""
 
     what: str
-    values: tuple[float, ...] = field(converter=tuple)
+    values: tuple[float, ...] = field(converter=_values)
     """One for each round, or for each try."""
 
     unit: str = ""

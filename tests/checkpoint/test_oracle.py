@@ -37,7 +37,11 @@ from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
-STATES = {VertexId.source("in"): SourceState(), VertexId.task("in"): TaskState(), VertexId.sink("out"): SinkState()}
+STATES: dict[VertexId, SourceState | TaskState | SinkState] = {
+    VertexId.source("in"): SourceState(),
+    VertexId.task("in"): TaskState(),
+    VertexId.sink("out"): SinkState(),
+}
 TOPOLOGY = Topology(
     sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), bounded=False),), sinks=(SinkSpec(name="out", ordinal=0),)
 )
@@ -53,7 +57,7 @@ class Oracle:
     next_id: int = 2
     """1 is the restore point."""
 
-    missing: dict[int, set[str]] = field(factory=dict)
+    missing: dict[int, set[VertexId]] = field(factory=dict)
     """Of each pending checkpoint: who has not acknowledged."""
 
     since_ms: dict[int, int] = field(factory=dict)

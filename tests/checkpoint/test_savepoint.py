@@ -1,5 +1,7 @@
 """Savepoints: what they hold, when they are stored, and that nobody waits for one that will not come."""
 
+from typing import Any
+
 import pytest
 
 from seatunnel_core.checkpoint import commands, events
@@ -127,7 +129,7 @@ class TestBeginningAndEnd:
         assert stores(played) == [(2, CheckpointType.CHECKPOINT)]
 
     @pytest.mark.parametrize("how", [{"stop": True}, {"drain": True}], ids=["stop", "drain"])
-    def test_a_stop_before_the_pipeline_runs_comes_when_it_does(self, how: dict[str, bool]) -> None:
+    def test_a_stop_before_the_pipeline_runs_comes_when_it_does(self, how: dict[str, Any]) -> None:
         played = Played(policy=BATCH)
         played.stored(played.begin().checkpoint_id)
         ask(played, **how)
@@ -251,7 +253,7 @@ class TestFailures:
         assert failed == {"first": LASTING.message, "second": LASTING.message}
 
     @pytest.mark.parametrize("how", [{}, {"stop": True}], ids=["go on", "stop"])
-    def test_a_pipeline_that_ends_takes_none_any_more(self, how: dict[str, bool]) -> None:
+    def test_a_pipeline_that_ends_takes_none_any_more(self, how: dict[str, Any]) -> None:
         played = Played(policy=BATCH)
         played.run(4)
         played.tell(events.StopRequested(now_ms=0))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -145,7 +146,7 @@ def test_checkpoints_that_somebody_removed_are_missed(ground: Ground, target: st
         assert "has no checkpoint at all" in view.failure
         return
     assert f"-r {OLD} --restore-with-checkpoint {kept[0]} --retract" in view.failure
-    how = {"retract": True} if target == "files" else {"accept_duplicates": True}
+    how: dict[str, Any] = {"retract": True} if target == "files" else {"accept_duplicates": True}
     back = Restore(checkpoints=(ChosenCheckpoint.parse(str(kept[0])),), **how)
     report, _ = run_through(ground.run(text, restore=back))
     assert report.outcome is JobOutcome.FINISHED, report

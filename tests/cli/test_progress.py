@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -19,7 +20,7 @@ class Clock:
         return self.now
 
 
-def view(number: int = 1, **changes: object) -> PipelineView:
+def view(number: int = 1, **changes: Any) -> PipelineView:
     base = PipelineView(id=number, name=f"table{number} -> out{number}", phase="running", splits_total=10)
     return evolve(base, **changes)
 
@@ -48,7 +49,8 @@ class TestRateMeter:
 
 class TestPlainDisplay:
     def test_a_line_at_every_interval(self) -> None:
-        clock, lines = Clock(), []
+        clock = Clock()
+        lines: list[Any] = []
         display = PlainDisplay(lines.append, interval_s=10, clock=clock)
         running = view(rows_read=1234, bytes_read=5_600_000, splits_done=3, last_checkpoint_id=7)
         display.show(progress(evolve(running, last_checkpoint_age_ms=800)))
@@ -82,7 +84,8 @@ class TestPlainDisplay:
         assert lines == ["table1 -> out1: finished, 16 rows committed"]
 
     def test_many_pipelines_are_summed_up(self) -> None:
-        clock, lines = Clock(), []
+        clock = Clock()
+        lines: list[Any] = []
         display = PlainDisplay(lines.append, interval_s=1, clock=clock)
         clock.now += 1
         display.show(progress(*(view(number, rows_read=10, bytes_read=100) for number in range(1, 1001))))

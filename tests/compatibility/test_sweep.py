@@ -5,9 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sweep import PAGE, TYPES, declared, facts, group_rows, names_rows, page
-
 from seatunnel_core.transforms.sql.functions.catalog import FUNCTIONS
+from tests.compatibility.sweep import PAGE, TYPES, declared, facts, group_rows, names_rows, page
 
 
 def test_every_option_has_a_row_and_every_row_an_option() -> None:

@@ -3,23 +3,23 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.config.document import Block, Position
-from seatunnel_core.config.engine import find_engine_file, load_engine, read_storage
+from seatunnel_core.config.engine import EngineConfig, find_engine_file, load_engine, read_storage
 from seatunnel_core.config.engine_options import ENGINE
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import ConfigError
 
 
-def engine(text, tmp_path, *, strict=False):
+def engine(text: str, tmp_path: Path, *, strict: bool = False) -> EngineConfig:
     file = tmp_path / "seatunnel.yaml"
     file.write_text(text)
     return load_engine(file, environment={}, strict=strict)
 
 
-def messages(config):
+def messages(config: EngineConfig) -> str:
     return "\n".join(str(warning) for warning in config.warnings)
 
 
-def test_leftovers_are_warnings_and_errors_when_asked(tmp_path):
+def test_leftovers_are_warnings_and_errors_when_asked(tmp_path: Path) -> None:
     text = "seatunnel: {engine: {checkpoint: {storage: {type: hdfs, plugin-config: {K1: V1}}}}}"
     assert "the key 'K1' in plugin-config is not known and has no effect" in messages(engine(text, tmp_path))
     with pytest.raises(ConfigError, match="the key 'K1' in plugin-config is not known and has no effect"):
@@ -57,7 +57,7 @@ seatunnel:
 """
 
 
-def test_every_key_that_seatunnel_knows_is_accepted(tmp_path):
+def test_every_key_that_seatunnel_knows_is_accepted(tmp_path: Path) -> None:
     """SeaTunnel's own file was refused: three of its keys were said to be unknown."""
     config = engine(SHIPPED, tmp_path, strict=True)
     told = messages(config)
@@ -69,7 +69,7 @@ def test_every_key_that_seatunnel_knows_is_accepted(tmp_path):
         engine(SHIPPED.replace("port: 8080", "prot: 8080"), tmp_path)
 
 
-def test_without_a_file_the_storage_is_the_users_state_folder(tmp_path):
+def test_without_a_file_the_storage_is_the_users_state_folder(tmp_path: Path) -> None:
     config = load_engine(environment={"HOME": "/home/me"}, folder=tmp_path)
     assert config.file is None
     assert config.storage.type == "hdfs"
@@ -81,12 +81,12 @@ def test_without_a_file_the_storage_is_the_users_state_folder(tmp_path):
     assert other.storage.plugin_config["namespace"] == "/state/seatunnel/checkpoint/"
 
 
-def test_a_file_without_a_type_means_localfile(tmp_path):
+def test_a_file_without_a_type_means_localfile(tmp_path: Path) -> None:
     storage = engine("seatunnel:\n  engine:\n    backup-count: 2\n", tmp_path).storage
     assert (storage.type, storage.max_retained) == ("localfile", 3)
 
 
-def test_the_file_is_looked_for_in_order(tmp_path):
+def test_the_file_is_looked_for_in_order(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "folder"
     places = [home / "config" / "seatunnel.yaml", folder / "config" / "seatunnel.yaml", folder / "seatunnel.yaml"]
     for place in places:
@@ -103,7 +103,7 @@ def test_the_file_is_looked_for_in_order(tmp_path):
     assert find_engine_file(None, {}, folder) is None
 
 
-def test_a_named_file_that_does_not_exist_is_an_error(tmp_path):
+def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such file"):
         load_engine(tmp_path / "no.yaml", environment={})
 
@@ -131,7 +131,7 @@ def test_a_named_file_that_does_not_exist_is_an_error(tmp_path):
         ("seatunnel: {engine: {http: {basic-auth-password: [1]}}}", "expected text (the value is not shown)"),
     ],
 )
-def test_mistakes_are_errors_with_file_line_and_what_to_write(text, expected, tmp_path):
+def test_mistakes_are_errors_with_file_line_and_what_to_write(text: str, expected: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         engine(text, tmp_path)
     assert expected in str(raised.value)
@@ -139,7 +139,7 @@ def test_mistakes_are_errors_with_file_line_and_what_to_write(text, expected, tm
     assert len(str(raised.value).splitlines()) == 1
 
 
-def test_all_mistakes_of_a_file_are_named_at_once(tmp_path):
+def test_all_mistakes_of_a_file_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         engine("seatunnel:\n  engine:\n    a1: 1\n    backup-count: x\n    checkpoint:\n      timeout: y\n", tmp_path)
     assert [line.split(": ")[0].rsplit("seatunnel.yaml:")[1] for line in str(raised.value).splitlines()] == [
@@ -149,47 +149,47 @@ def test_all_mistakes_of_a_file_are_named_at_once(tmp_path):
     ]
 
 
-def test_known_keys_without_an_effect_say_so(tmp_path):
+def test_known_keys_without_an_effect_say_so(tmp_path: Path) -> None:
     config = engine("seatunnel: {engine: {queue-type: blockingqueue, http: {port: 80}}}", tmp_path)
     assert "'queue-type' has no effect: rows do not pass" in messages(config)
     assert "'http.port' has no effect: there is no REST server" in messages(config)
 
 
-def test_every_option_has_words_for_people():
+def test_every_option_has_words_for_people() -> None:
     for option in ENGINE:
         assert option.doc.endswith("."), option.key
 
 
-def with_keys(kind, keys):
+def with_keys(kind: str, keys: str) -> str:
     return f"seatunnel: {{engine: {{checkpoint: {{storage: {{type: {kind}, plugin-config: {{{keys}}}}}}}}}}}"
 
 
 @pytest.mark.parametrize("kind", ["hdfs", "localfile", "map-store"])
-def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind, tmp_path):
+def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind: str, tmp_path: Path) -> None:
     told = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
     assert "seatunnel.yaml:1:" in told
     assert "the key 'K1' in plugin-config is not known" in told
 
 
-def test_a_key_of_another_backend_is_named_and_one_of_its_own_is_not(tmp_path):
+def test_a_key_of_another_backend_is_named_and_one_of_its_own_is_not(tmp_path: Path) -> None:
     keys = "storage.type: s3, fs.s3a.ssl.ca-file: /ca, fs.oss.endpoint: x"
     told = messages(engine(with_keys("hdfs", keys), tmp_path))
     assert "the key 'fs.oss.endpoint' in plugin-config has no effect on S3" in told
     assert "ca-file" not in told
 
 
-def test_a_key_that_was_named_is_not_given_to_the_storage_which_would_name_it_again(tmp_path):
+def test_a_key_that_was_named_is_not_given_to_the_storage_which_would_name_it_again(tmp_path: Path) -> None:
     config = engine(with_keys("hdfs", "K1: V1, namespace: /here/"), tmp_path)
     assert config.storage.effective == {"namespace": "/here/", "max-retained": "3"}
     changed = read_storage(Block((), Position("job.conf", 1)), Problems(), base=config.storage)
     assert changed.effective == config.storage.effective
 
 
-def test_the_keys_of_a_storage_that_is_not_installed_are_not_judged(tmp_path):
+def test_the_keys_of_a_storage_that_is_not_installed_are_not_judged(tmp_path: Path) -> None:
     assert messages(engine(with_keys("mine", "K1: V1"), tmp_path)) == ""
 
 
-def test_a_missing_variable_is_looked_for_in_the_environment_only(tmp_path):
+def test_a_missing_variable_is_looked_for_in_the_environment_only(tmp_path: Path) -> None:
     """No ``-i`` reaches the engine's file."""
     with pytest.raises(
         ConfigError, match=r"the variable \$\{S3_KEY\} is not set. Set S3_KEY in the environment, or write"

@@ -6,13 +6,13 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracle.generate import Text, mutated
-from reading import read
 
 from seatunnel_core.config.document import plain
 from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import ConfigError
+from tests.config.oracle.generate import Text, mutated
+from tests.config.reading import read
 
 _PIECES = [
     "{",
@@ -62,7 +62,7 @@ _FORMATS = st.sampled_from(["job.conf", "job.json", "job.yaml"])
 @given(_TEXTS, _FORMATS)
 @example('a="\\', "job.conf")
 @example("&a [*a]", "job.yaml")
-def test_any_text(text, name):
+def test_any_text(text: str, name: str) -> None:
     problems = Problems()
     with contextlib.suppress(ConfigError):
         read_job(read(text, name, problems=problems), name, problems)
@@ -70,7 +70,7 @@ def test_any_text(text, name):
 
 @pytest.mark.fuzz
 @given(st.integers(min_value=0, max_value=2**32), st.booleans(), st.booleans())
-def test_texts_that_are_nearly_right(seed, plugins, spoil):
+def test_texts_that_are_nearly_right(seed: int, plugins: bool, spoil: bool) -> None:
     text = Text(seed, plugins=plugins).make()
     problems = Problems()
     with contextlib.suppress(ConfigError):
@@ -92,7 +92,7 @@ _TREES = st.dictionaries(_KEYS, _VALUES, max_size=5)
 
 @pytest.mark.fuzz
 @given(_TREES)
-def test_json_means_the_same_to_both_parsers(tree):
+def test_json_means_the_same_to_both_parsers(tree: dict[str, object]) -> None:
     """Every JSON text is HOCON, with the same meaning; the round trip through text loses nothing."""
     text = json.dumps(tree)
     assert plain(read(text, "job.json")) == tree
@@ -101,7 +101,7 @@ def test_json_means_the_same_to_both_parsers(tree):
 
 @pytest.mark.fuzz
 @given(_TREES, st.randoms(use_true_random=False))
-def test_hocon_means_the_same_however_it_is_written(tree, random):
+def test_hocon_means_the_same_however_it_is_written(tree: dict[str, object], random: object) -> None:
     assert plain(read(_written(tree, random))) == tree
 
 

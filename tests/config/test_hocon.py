@@ -1,15 +1,16 @@
 import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from reading import pairs, read
 
 from seatunnel_core.config.document import Block, Position, plain
 from seatunnel_core.config.file import load
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import ConfigError
+from tests.config.reading import pairs, read
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -44,20 +45,20 @@ CORPUS = Path(__file__).parent / "corpus"
         ("", {}),
     ],
 )
-def test_the_grammar(text, expected):
+def test_the_grammar(text: str, expected: dict[str, Any]) -> None:
     assert plain(read(text)) == expected
 
 
-def test_plugins_that_stand_several_times_are_entries_in_the_order_of_the_text():
+def test_plugins_that_stand_several_times_are_entries_in_the_order_of_the_text() -> None:
     tree = read("source {\n A { x = 1 }\n B { }\n A { y = 2 }\n}\nsink { A { } }")
     assert pairs(tree) == [("source", [("A", [("x", 1)]), ("B", []), ("A", [("y", 2)])]), ("sink", [("A", [])])]
 
 
-def test_elsewhere_a_block_that_stands_twice_is_merged():
+def test_elsewhere_a_block_that_stands_twice_is_merged() -> None:
     assert plain(read("env { a = 1 }\nenv { b = 2 }")) == {"env": {"a": 1, "b": 2}}
 
 
-def test_values_know_where_they_stand():
+def test_values_know_where_they_stand() -> None:
     tree = read("env {\n  job.name = first\n}")
     assert isinstance(tree, Block)
     (job,) = tree.get("env")
@@ -96,17 +97,17 @@ def test_values_know_where_they_stand():
         ("a0 = [x]\n" + "\n".join(f"a{i + 1} = [${{a{i}}}, ${{a{i}}}]" for i in range(60)), "too large"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text, expected):
+def test_what_is_wrong_is_said_with_its_place(text: Any, expected: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(text)
     assert expected in str(raised.value)
 
 
-def test_a_hidden_value_is_never_looked_at():
+def test_a_hidden_value_is_never_looked_at() -> None:
     assert plain(read("a = ${missing}\na = 1")) == {"a": 1}
 
 
-def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said():
+def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said() -> None:
     problems = Problems()
     read("spark.speculation = true\nspark.speculation.interval = 1s", problems=problems)
     assert "job.conf:2:" in str(problems.warnings[0])
@@ -121,14 +122,14 @@ def test_a_value_and_keys_below_it_cannot_both_hold_and_this_is_said():
         "row_error_handle_way = FAIL\nrow_error_handle_way.error_table = bad\nrow_error_handle_way = SKIP",
     ],
 )
-def test_a_value_and_a_key_below_it_that_seatunnels_pages_write_both_hold(text):
+def test_a_value_and_a_key_below_it_that_seatunnels_pages_write_both_hold(text: str) -> None:
     problems = Problems()
     read_values = plain(read(text, problems=problems))
     assert read_values == {"row_error_handle_way": {"": "SKIP", "error_table": "bad"}}
     assert not problems.warnings
 
 
-def test_included_files_are_read_from_the_folder_of_the_job(tmp_path):
+def test_included_files_are_read_from_the_folder_of_the_job(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.conf").write_text('x = 1\ny = ${x}\ninclude "deep"')
     (tmp_path / "sub" / "deep.conf").write_text("z = 3")
@@ -153,7 +154,7 @@ def test_included_files_are_read_from_the_folder_of_the_job(tmp_path):
         ('include "link.conf"', "include reads only files inside"),
     ],
 )
-def test_include_reads_only_inside_the_folder_of_the_job(tmp_path, line, expected):
+def test_include_reads_only_inside_the_folder_of_the_job(tmp_path: Path, line: str, expected: str) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()
     (tmp_path / "secret.conf").write_text("password = x")
@@ -165,14 +166,14 @@ def test_include_reads_only_inside_the_folder_of_the_job(tmp_path, line, expecte
     assert "job.conf:2:1" in str(raised.value)
 
 
-def test_an_error_in_an_included_file_names_that_file(tmp_path):
+def test_an_error_in_an_included_file_names_that_file(tmp_path: Path) -> None:
     (tmp_path / "more.conf").write_text("a = 1\nb }")
     (tmp_path / "job.conf").write_text('include "more"')
     with pytest.raises(ConfigError, match=r"more\.conf:2:3"):
         load(tmp_path / "job.conf", Variables({}, {}), Problems())
 
 
-def test_the_corpus_is_read():
+def test_the_corpus_is_read() -> None:
     read_files = [
         load(path, Variables({}, {}), Problems()) for path in sorted(CORPUS.glob("*.conf")) if "two" not in path.name
     ]
@@ -194,7 +195,7 @@ def test_the_corpus_is_read():
         "{ ",
     ],
 )
-def test_time_grows_with_the_length_of_the_text(line):
+def test_time_grows_with_the_length_of_the_text(line: str) -> None:
     """Not faster than the text: ten times the text takes far less than a hundred times as long."""
 
     def seconds(count: int) -> float:

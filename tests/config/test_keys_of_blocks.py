@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from reading import read
 
 from seatunnel_core.config.job_file import read_env
 from seatunnel_core.config.problem import Problems, Severity
@@ -15,6 +14,7 @@ from seatunnel_core.connectors.file.sftp import SftpFileSource
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.transforms.json_path import JsonPath
 from seatunnel_core.transforms.table_rename import TableRename
+from tests.config.reading import read
 
 PRIMARY = "schema { fields { a = int }, primaryKey { name = k, columnNames = [a], order = 1 } }"
 CASES = [

@@ -2,6 +2,8 @@ import contextlib
 import os.path
 import pickle
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,9 +11,9 @@ from hypothesis import strategies as st
 
 from seatunnel_core.config import option as types
 from seatunnel_core.config.document import from_code
-from seatunnel_core.config.option import STRING, Option, Options
+from seatunnel_core.config.option import STRING, Option, Options, OptionType
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.validation import BlockRules, validate
+from seatunnel_core.config.validation import BlockRules, Validated, validate
 
 
 def _named(name: str) -> str:
@@ -57,7 +59,7 @@ def _named(name: str) -> str:
         (types.within(1, 3), 3, 3),
     ],
 )
-def test_values_are_understood(kind, written, value):
+def test_values_are_understood(kind: Any, written: Any, value: Any) -> None:
     assert kind.parse(written) == value
 
 
@@ -91,7 +93,7 @@ def test_values_are_understood(kind, written, value):
         (types.BOOLEAN, "x" * 100, "found 'xxx"),
     ],
 )
-def test_other_values_are_refused_with_what_was_expected(kind, written, expected):
+def test_other_values_are_refused_with_what_was_expected(kind: Any, written: Any, expected: str) -> None:
     with pytest.raises(ValueError, match=re.escape(expected)):
         kind.parse(written)
 
@@ -115,7 +117,7 @@ _TYPES += [types.SCHEMA, types.NESTED, types.FUNCTION, types.LIST(), types.LIST(
 
 
 @given(st.sampled_from(_TYPES), _ANYTHING)
-def test_no_value_makes_a_type_raise_anything_but_value_error(kind, written):
+def test_no_value_makes_a_type_raise_anything_but_value_error(kind: OptionType[Any], written: Any) -> None:
     with contextlib.suppress(ValueError):
         kind.parse(written)
 
@@ -126,7 +128,7 @@ _PASSWORD = Option("password", types.STRING, doc="A secret.", secret=True)
 _OPTIONS = Options({"path": "/x", "password": "hush"}, (_PATH, _SIZE, _PASSWORD))
 
 
-def test_options_are_read_by_name_and_by_declaration():
+def test_options_are_read_by_name_and_by_declaration() -> None:
     assert (_OPTIONS["path"], _OPTIONS[_SIZE], _OPTIONS.is_set(_SIZE), _OPTIONS.is_set("path")) == (
         "/x",
         3,
@@ -136,11 +138,11 @@ def test_options_are_read_by_name_and_by_declaration():
     assert (list(_OPTIONS), len(_OPTIONS)) == (["path", "size", "password"], 3)
 
 
-def test_options_hide_secrets():
+def test_options_hide_secrets() -> None:
     assert "hush" not in repr(_OPTIONS)
 
 
-def test_options_travel_to_tasks():
+def test_options_travel_to_tasks() -> None:
     copy = pickle.loads(pickle.dumps(_OPTIONS))
     assert dict(copy) == dict(_OPTIONS)
     assert repr(copy) == repr(_OPTIONS)
@@ -155,14 +157,16 @@ def test_a_declaration_that_travels_leaves_its_parser_behind() -> None:
         copy.type.parse("x")
 
 
-def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(tmp_path, monkeypatch):
+def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     declared = (Option("hook", STRING, doc="Where to call.", secret=True), Option("path", STRING, doc="A path."))
     (tmp_path / "hook").write_text("hush\n")
     monkeypatch.setenv("A_HOOK", "quiet")
     reference = (tmp_path / "hook").as_uri()
     problems = Problems()
 
-    def read(**written):
+    def read(**written: Any) -> Validated:
         return validate(from_code(written), declared, BlockRules(what="the sink X", free=("spark.",)), problems)
 
     options = read(hook=reference, path=reference).options

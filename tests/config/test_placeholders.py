@@ -1,5 +1,7 @@
 """Placeholders of requests to services, which stand in quotes in SeaTunnel's jobs and are no variables."""
 
+from typing import Any
+
 from seatunnel_core.config.document import plain
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.problem import Problems
@@ -9,23 +11,23 @@ JOB = """source { Http { url = "http://h/x", params { at = "${startAt}", p = "${
   pageing { page_field = startAt } } }"""
 
 
-def read(text, **given):
+def read(text: str, **given: str) -> tuple[Any, list[str]]:
     problems = Problems()
     found = plain(parse(text, "job.conf", Variables(given, {}), problems))
     return found, [str(each) for each in problems.errors]
 
 
-def test_the_names_of_pages_stay_and_other_unknown_ones_are_errors():
+def test_the_names_of_pages_stay_and_other_unknown_ones_are_errors() -> None:
     found, errors = read(JOB)
     assert found["source"]["Http"]["params"] | {"user": ""} == {"at": "${startAt}", "p": "${page}", "user": ""}
     (error,) = errors
     assert "${user} is not set" in error
 
 
-def test_a_value_that_somebody_gives_is_taken():
+def test_a_value_that_somebody_gives_is_taken() -> None:
     found, errors = read(JOB, startAt="7", user="me")
     assert (found["source"]["Http"]["params"]["at"], errors) == ("7", [])
 
 
-def test_what_is_written_without_quotes_is_a_variable():
+def test_what_is_written_without_quotes_is_a_variable() -> None:
     assert "${page} is not set" in read("env { job.name = ${page} }")[1][0]

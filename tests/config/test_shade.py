@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import types
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +30,9 @@ sink { B { access_key = true, secret_key = "${table_name}", path = "007", plugin
 """
 
 
-def run(tmp_path, capsys, job, *arguments, name="job.conf"):
+def run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], job: str, *arguments: str, name: str = "job.conf"
+) -> tuple[int, str, str]:
     file = tmp_path / name
     file.write_text(job)
     code = main(["-c", str(file), *arguments])
@@ -36,13 +40,13 @@ def run(tmp_path, capsys, job, *arguments, name="job.conf"):
     return code, told.out, told.err
 
 
-def options(path):
+def options(path: Path) -> list[tuple[str, str, Any]]:
     job = load_job(path)
     job.problems.raise_errors(ConfigError)
     return [(raw.kind.value, raw.identifier, plain(raw.block, textual=True)) for raw in job.blocks]
 
 
-def test_encrypted_is_what_seatunnel_prints(tmp_path, capsys):
+def test_encrypted_is_what_seatunnel_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The values of SeaTunnel's own documentation page."""
     code, out, _ = run(tmp_path, capsys, JOB, "--encrypt")
     assert code == 0
@@ -61,7 +65,7 @@ def test_encrypted_is_what_seatunnel_prints(tmp_path, capsys):
     assert document["sink"][0]["path"] == "007"
 
 
-def test_what_was_encrypted_reads_as_what_it_was(tmp_path, capsys):
+def test_what_was_encrypted_reads_as_what_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clear = tmp_path / "clear.conf"
     clear.write_text(JOB.replace('shade.identifier = "base64"', "shade.identifier = default"))
     _, out, _ = run(tmp_path, capsys, JOB, "--encrypt")
@@ -75,7 +79,7 @@ def test_what_was_encrypted_reads_as_what_it_was(tmp_path, capsys):
     assert decrypted["source"][1]["token"] == ["one", "two"]
 
 
-def test_nothing_that_was_read_shows_a_secret(tmp_path, capsys):
+def test_nothing_that_was_read_shows_a_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(tmp_path, capsys, JOB, "--encrypt")
     encrypted = tmp_path / "encrypted.json"
     encrypted.write_text(out.replace('"parallelism"', '"spark.password": "seatunnel_password", "parallelism"'))
@@ -96,7 +100,9 @@ sink { B { secret_key = "${table_name}", plugin_input = x } }
 
 
 @pytest.mark.parametrize("name", ["job.conf", "job.yaml"])
-def test_variables_stay_as_they_are_written(name, tmp_path, capsys, monkeypatch):
+def test_variables_stay_as_they_are_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The value of a variable, from the environment of whoever typed it, was written into the file: a secret that was
     kept out of it on purpose. Nobody was told."""
     monkeypatch.setenv("PW", "hunter2")
@@ -134,7 +140,7 @@ def test_variables_stay_as_they_are_written(name, tmp_path, capsys, monkeypatch)
     assert err.count("stays as it is written") == 5
 
 
-def test_what_is_printed_takes_its_variables_when_it_runs(tmp_path, capsys):
+def test_what_is_printed_takes_its_variables_when_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(tmp_path, capsys, VARIABLES, "--encrypt", "-i", "SHADE=base64")
     encrypted = tmp_path / "encrypted.json"
     encrypted.write_text(out)
@@ -150,7 +156,7 @@ def test_what_is_printed_takes_its_variables_when_it_runs(tmp_path, capsys):
     assert (code, json.loads(capsys.readouterr().out)["source"][0]["username"]) == (0, ["reader", "${PW}"])
 
 
-def test_what_is_encrypted_already_is_not_encrypted_again(tmp_path, capsys):
+def test_what_is_encrypted_already_is_not_encrypted_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Twice encrypted, a password was wrong for the system that it was for; nobody was told before that refused it."""
     _, out, err = run(tmp_path, capsys, JOB, "--encrypt")
     assert err == ""
@@ -163,46 +169,48 @@ def test_what_is_encrypted_already_is_not_encrypted_again(tmp_path, capsys):
     assert "'password'" not in err
 
 
-def test_a_word_that_base64_reads_as_rubbish_is_encrypted(tmp_path, capsys):
+def test_a_word_that_base64_reads_as_rubbish_is_encrypted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("test", "user", "root", "password", "abcd", "aaaaaaaa"):
         code, out, err = run(tmp_path, capsys, JOB.replace("seatunnel_password", word), "--encrypt")
         assert (code, err) == (0, "")
         assert json.loads(out)["source"][0]["password"] != word
 
 
-def test_what_json_cannot_say_is_told(tmp_path, capsys):
+def test_what_json_cannot_say_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace('host = "a"', "host = ${?HOST}"), "--encrypt")
     assert (code, out) == (2, "")
     assert "${?HOST} cannot be printed as JSON. Write ${HOST:default}" in err
 
 
 @pytest.mark.parametrize("flag", ["--check", "--decrypt"])
-def test_a_value_in_the_clear_is_named_and_not_shown(flag, tmp_path, capsys):
+def test_a_value_in_the_clear_is_named_and_not_shown(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = run(tmp_path, capsys, JOB, flag)
     assert (code, out) == (2, "")
     assert "job.conf:4:42: 'password' is not encrypted with the shade 'base64' (the value is not shown). Encrypt" in err
     assert "seatunnel_password" not in err
 
 
-def test_a_file_that_names_no_shade_is_told_what_to_write(tmp_path, capsys):
+def test_a_file_that_names_no_shade_is_told_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace("shade.identifier", "tag_filter"), "--encrypt")
     assert (code, out) == (2, "")
     assert "write shade.identifier = base64 into env" in err
 
 
 @pytest.fixture
-def fernet(tmp_path, monkeypatch):
+def fernet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The shade of the page, as pip installs it; a cipher that a child breaks stands in for ``cryptography``."""
     toy = types.ModuleType("cryptography.fernet")
 
     class Fernet:
-        def __init__(self, key):
+        def __init__(self, key: bytes) -> None:
             self.key = key
 
-        def encrypt(self, text):
+        def encrypt(self, text: bytes) -> bytes:
             return (self.key + text)[::-1].hex().encode()
 
-        def decrypt(self, text):
+        def decrypt(self, text: bytes) -> bytes:
             clear = bytes.fromhex(text.decode())[::-1]
             if not clear.startswith(self.key):
                 raise toy.InvalidToken
@@ -228,7 +236,7 @@ def fernet(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_a_shade_of_ones_own_is_a_package(fernet, tmp_path, capsys):
+def test_a_shade_of_ones_own_is_a_package(fernet: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fernet.write_text("k3y\n")
     env = f'shade.identifier = fernet, shade.properties {{ key_file = "{fernet}" }}'
     job = JOB.replace('shade.identifier = "base64", shade.options = [api_key, "http.header"]', env)
@@ -253,18 +261,18 @@ def test_a_shade_of_ones_own_is_a_package(fernet, tmp_path, capsys):
         ("none", "there is no shade 'none'; there are base64, broken, default, fernet, odd."),
     ],
 )
-def test_a_shade_that_cannot_be_had_is_an_error(identifier, said, fernet):
+def test_a_shade_that_cannot_be_had_is_an_error(identifier: str, said: str, fernet: Any) -> None:
     with pytest.raises(UsageError, match=said):
         shading(identifier, (), {})
 
 
-def test_the_job_of_the_page_can_be_encrypted(tmp_path, capsys):
+def test_the_job_of_the_page_can_be_encrypted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(tmp_path, capsys, blocks("guides/secrets.md", "hocon")[0], "--encrypt")
     assert code == 0
     assert json.loads(out)["sink"][0]["password"] == "aHVudGVyMg=="
 
 
-def test_json_is_printed_whatever_letters_the_terminal_has(tmp_path):
+def test_json_is_printed_whatever_letters_the_terminal_has(tmp_path: Path) -> None:
     """Python's escapes for what an encoding lacks are no JSON."""
     job = tmp_path / "job.conf"
     job.write_text(JOB.replace('host = "a"', 'host = "h\u00f6st"'), encoding="utf-8")

@@ -1,11 +1,13 @@
+from typing import Any
+
 import pytest
-from reading import read
 
 from seatunnel_core.config.document import plain
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import RESERVED, Variables
 from seatunnel_core.errors import ConfigError, UsageError
+from tests.config.reading import read
 
 
 def test_what_a_variable_holds_is_not_looked_at_again() -> None:
@@ -21,7 +23,7 @@ def test_what_a_variable_holds_is_not_looked_at_again() -> None:
     assert problems.found == []
 
 
-def test_they_come_from_the_command_line_before_the_environment_and_the_default():
+def test_they_come_from_the_command_line_before_the_environment_and_the_default() -> None:
     variables = Variables({"a": "given"}, {"a": "environment", "b": "environment"})
     tree = parse("x = ${a}\ny = ${b}\nz = ${c:default}", "j.conf", variables, Problems())
     assert plain(tree) == {"x": "given", "y": "environment", "z": "default"}
@@ -30,7 +32,7 @@ def test_they_come_from_the_command_line_before_the_environment_and_the_default(
 
 
 @pytest.mark.parametrize("name", ["j.conf", "j.json", "j.yaml"])
-def test_they_work_inside_texts_of_every_format(name):
+def test_they_work_inside_texts_of_every_format(name: str) -> None:
     text = '{"path": "/data/${day}/${hour:00}"}'
     assert plain(read(text, name, day="monday")) == {"path": "/data/monday/00"}
 
@@ -39,7 +41,7 @@ def test_they_work_inside_texts_of_every_format(name):
     "placeholder",
     [*sorted(RESERVED), "k0", "v12", "kn", "now", "uuid", "transactionId"],
 )
-def test_what_sinks_fill_in_stays_as_it_is(placeholder):
+def test_what_sinks_fill_in_stays_as_it_is(placeholder: Any) -> None:
     problems = Problems()
     text = f'a = "${{{placeholder}}}"\nb = "x_${{{placeholder}}}"'
     tree = (
@@ -52,30 +54,30 @@ def test_what_sinks_fill_in_stays_as_it_is(placeholder):
 
 
 @pytest.mark.parametrize("text", ["a = ${missing}", 'a = "${missing}"', "a = 1\nb = ${missing}"])
-def test_a_missing_one_is_an_error_that_says_what_to_do(text):
+def test_a_missing_one_is_an_error_that_says_what_to_do(text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(text)
     assert "the variable ${missing} is not set. Pass -i missing=VALUE" in str(raised.value)
 
 
-def test_all_missing_ones_are_named_at_once():
+def test_all_missing_ones_are_named_at_once() -> None:
     with pytest.raises(ConfigError) as raised:
         read("a = ${one}\nb = ${two}")
     assert str(raised.value).count("is not set") == 2
 
 
-def test_a_misspelt_one_is_suggested():
+def test_a_misspelt_one_is_suggested() -> None:
     with pytest.raises(ConfigError, match=r"Did you mean \$\{table\}"):
         read("a = ${tabel}", table="t")
 
 
-def test_inside_a_text_a_missing_one_stays_with_a_warning():
+def test_inside_a_text_a_missing_one_stays_with_a_warning() -> None:
     problems = Problems()
     assert plain(read('a = "x ${y}"', problems=problems)) == {"a": "x ${y}"}
     assert "so the text keeps it" in str(problems.warnings[0])
 
 
-def test_definitions_are_name_and_value():
+def test_definitions_are_name_and_value() -> None:
     assert Variables.parse(["a=1", "b=x=y", "c="], {}).given == {"a": "1", "b": "x=y", "c": ""}
     assert Variables.parse(["a=1"]).environment
     for wrong in ("a", "=1", ""):

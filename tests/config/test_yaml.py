@@ -1,9 +1,11 @@
+from typing import Any
+
 import pytest
-from reading import read
 
 from seatunnel_core.config.document import Position, plain
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.errors import ConfigError
+from tests.config.reading import read
 
 
 @pytest.mark.parametrize(
@@ -18,20 +20,20 @@ from seatunnel_core.errors import ConfigError
         ("---\na: |\n  two\n  lines\n", {"a": "two\nlines\n"}),
     ],
 )
-def test_yaml(text, expected):
+def test_yaml(text: str, expected: dict[str, Any]) -> None:
     assert plain(read(text, "job.yaml")) == expected
 
 
-def test_a_text_keeps_the_digits_of_the_file():
+def test_a_text_keeps_the_digits_of_the_file() -> None:
     assert plain(read("a: 007\nb: 1.10\nc: no", "x.yml"), textual=True) == {"a": "007", "b": "1.10", "c": "no"}
 
 
-def test_values_know_where_they_stand():
+def test_values_know_where_they_stand() -> None:
     (entry,) = read("\na:  x", "x.yaml")
     assert (entry.position, entry.value.position) == (Position("x.yaml", 2, 1), Position("x.yaml", 2, 5))
 
 
-def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning():
+def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning() -> None:
     problems = Problems()
     tree = read("a:\n  // so it is:\n  b: 1", "x.yaml", problems=problems)
     assert plain(tree) == {"a": {"b": 1}}
@@ -60,7 +62,7 @@ def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning():
         ("a: \x01", "this is not YAML"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(text, expected):
+def test_what_is_wrong_is_said_with_its_place(text: Any, expected: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(text, "x.yaml")
     assert expected in str(raised.value)
@@ -71,12 +73,12 @@ def test_what_is_wrong_is_said_with_its_place(text, expected):
     ("text", "expected"),
     [('{"a": }', "x.json:1:7: this is not JSON"), ("a = 1", "x.json:1:1: this is not JSON"), ("[1]", "x.json:1:1")],
 )
-def test_json_is_strict(text, expected):
+def test_json_is_strict(text: str, expected: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(text, "x.json")
     assert expected in str(raised.value)
 
 
-def test_json_has_positions_too():
+def test_json_has_positions_too() -> None:
     (entry,) = read('{\n "a.b": [1, {"c": "\\u00e9"}]}', "x.json")
     assert (entry.key, plain(entry.value), entry.position.line) == ("a.b", [1, {"c": "é"}], 2)

@@ -187,7 +187,7 @@ class TestParquetSink(OfTheFileSink):
     format = "parquet"
 
     def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
-        return pq.ParquetFile(path).read().to_pylist()  # type: ignore[no-any-return]
+        return pq.ParquetFile(path).read().to_pylist()
 
 
 class TestPartitionedParquetSink(TestParquetSink):

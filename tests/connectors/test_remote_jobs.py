@@ -263,7 +263,7 @@ def test_twenty_kills_cost_no_row_and_double_none(remote: Place, tmp_path: Path)
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
         for number in range(20):
-            how = {} if not number else {"restore": Restore()}
+            how: dict[str, Any] = {} if not number else {"restore": Restore()}
             with ground.run(remote.text(rows_per_second=300), **how) as run:
                 run.start()
                 until(lambda number=number, run=run: committed(run) >= (number + 1) * len(ALL) // 25, run)

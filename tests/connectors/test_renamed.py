@@ -40,7 +40,7 @@ def test_an_old_name_is_the_new_class_and_warns(module: object, old: str, new: s
 
 def test_a_name_that_never_was_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"seatunnel_core.connectors.sink' has no attribute 'nothing'"):
-        _ = sink.nothing  # type: ignore[attr-defined]
+        _ = sink.nothing
 
 
 def test_a_source_that_defines_look_is_polled_with_it() -> None:
@@ -61,7 +61,7 @@ def test_look_can_still_be_called_of_a_source_and_of_its_base() -> None:
 
         class Doubling(Ticking):
             def look(self, memory: Item, planning: Planning) -> PollResult:
-                return super().look({**memory, "own": 1}, planning)  # type: ignore[misc,no-any-return]
+                return super().look({**memory, "own": 1}, planning)
 
     with pytest.warns(DeprecationWarning, match="the method look is poll now"):
         assert Doubling(Options({}, ())).poll({}, PLANNING).memory == {"own": 1, "polled": 1}

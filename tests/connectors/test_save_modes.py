@@ -212,7 +212,7 @@ class Bucket(ObjectStore):
     begin = send = send_copy = complete = abort = get = None  # type: ignore[assignment]
 
 
-Bucket.__abstractmethods__ = frozenset()  # type: ignore[misc]
+Bucket.__abstractmethods__ = frozenset()
 
 
 def test_in_a_bucket_the_fence_is_looked_for_before_each_removal() -> None:

@@ -134,6 +134,6 @@ def test_what_a_place_is_told_is_not_shown() -> None:
 
 def test_the_name_of_the_version_before_works_and_warns() -> None:
     with pytest.warns(DeprecationWarning, match="Place is StorageReference now; the old name goes with the next ver"):
-        assert inspector.Place is StorageReference  # type: ignore[attr-defined]
+        assert inspector.Place is StorageReference
     with pytest.raises(AttributeError, match="has no attribute 'Palace'"):
-        inspector.Palace  # type: ignore[attr-defined]  # noqa: B018
+        inspector.Palace  # noqa: B018

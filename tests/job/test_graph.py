@@ -1,14 +1,25 @@
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 
 from seatunnel_core.config.document import Position
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.job.graph import build_graph
+from seatunnel_core.job.graph import Graph, build_graph
 from seatunnel_core.job.node import Node
 from seatunnel_core.job.pipeline import connected
 
 
-def node(kind, identifier="X", *, name=None, output=None, inputs=(), line=1):
+def node(
+    kind: Kind,
+    identifier: str = "X",
+    *,
+    name: str | None = None,
+    output: str | None = None,
+    inputs: Iterable[str] = (),
+    line: int = 1,
+) -> Node:
     return Node(
         kind=kind,
         identifier=identifier,
@@ -19,40 +30,40 @@ def node(kind, identifier="X", *, name=None, output=None, inputs=(), line=1):
     )
 
 
-def source(output=None, **more):
+def source(output: str | None = None, **more: Any) -> Node:
     return node(Kind.SOURCE, "Read", output=output, **more)
 
 
-def transform(inputs=(), output=None, **more):
+def transform(inputs: Iterable[str] = (), output: str | None = None, **more: Any) -> Node:
     return node(Kind.TRANSFORM, "Change", inputs=inputs, output=output, **more)
 
 
-def sink(inputs=(), **more):
+def sink(inputs: Iterable[str] = (), **more: Any) -> Node:
     return node(Kind.SINK, "Write", inputs=inputs, **more)
 
 
-def graph(*nodes):
+def graph(*nodes: Node) -> Graph:
     problems = Problems()
     built = build_graph(nodes, problems)
     assert not problems.errors, problems.errors
     return built
 
 
-def edges(built):
+def edges(built: Graph) -> dict[str, list[str]]:
     return {vertex.name: [built.vertices[each].name for each in vertex.inputs] for vertex in built.vertices}
 
 
-def errors(*nodes, complete=True):
+def errors(*nodes: Node, complete: bool = True) -> list[str]:
     problems = Problems()
     build_graph(nodes, problems, complete=complete)
     return [problem.message for problem in problems.errors]
 
 
-def shapes(built):
+def shapes(built: Graph) -> list[list[str]]:
     return [[vertex.name for vertex in shape.vertices] for shape in connected(built)]
 
 
-def test_with_no_names_a_node_takes_the_output_of_the_node_before():
+def test_with_no_names_a_node_takes_the_output_of_the_node_before() -> None:
     assert edges(graph(source(), transform(), transform(), sink(), sink())) == {
         "Read-source-1": [],
         "Change-transform-1": ["Read-source-1"],
@@ -62,19 +73,19 @@ def test_with_no_names_a_node_takes_the_output_of_the_node_before():
     }
 
 
-def test_names_join_nodes_whatever_their_order():
+def test_names_join_nodes_whatever_their_order() -> None:
     built = graph(source("a"), source("b"), transform(["c"], "d"), transform(["a"], "c"), sink(["d", "b", "d"]))
     assert edges(built) == {"a": [], "b": [], "d": ["c"], "c": ["a"], "Write-sink-d+b+d": ["d", "b"]}
     assert shapes(built) == [["a", "b", "c", "d", "Write-sink-d+b+d"]]
 
 
-def test_made_names_do_not_change_when_another_table_is_added():
+def test_made_names_do_not_change_when_another_table_is_added() -> None:
     before = [source("b"), sink(["b"])]
     after = [source("a"), *before[:1], sink(["a"]), *before[1:]]
     assert edges(graph(*before)).items() <= edges(graph(*after)).items()
 
 
-def test_made_names_never_meet_given_ones():
+def test_made_names_never_meet_given_ones() -> None:
     built = graph(
         source("Write-sink-a"), source("a"), sink(["a", "Write-sink-a"]), sink(["a"]), sink(["a"]), sink(["a"])
     )
@@ -83,11 +94,11 @@ def test_made_names_never_meet_given_ones():
     assert names[3:] == ["Write-sink-a-2", "Write-sink-a-3", "Write-sink-a-4"]
 
 
-def test_a_given_name_wins_over_the_output():
+def test_a_given_name_wins_over_the_output() -> None:
     assert list(edges(graph(source("a", name="first"), sink(["a"], name="last")))) == ["first", "last"]
 
 
-def test_connected_parts_become_pipelines_in_the_order_of_the_text():
+def test_connected_parts_become_pipelines_in_the_order_of_the_text() -> None:
     built = graph(source("a"), source("b"), source("c"), sink(["b"]), sink(["c", "a"]), sink(["b"]))
     assert shapes(built) == [["a", "c", "Write-sink-c+a"], ["b", "Write-sink-b", "Write-sink-b-2"]]
     (first, second) = connected(built)
@@ -95,19 +106,19 @@ def test_connected_parts_become_pipelines_in_the_order_of_the_text():
     assert second.inputs == {"b": (), "Write-sink-b": ("b",), "Write-sink-b-2": ("b",)}
 
 
-def test_transforms_stand_behind_their_inputs():
+def test_transforms_stand_behind_their_inputs() -> None:
     built = graph(source("s"), transform(["b", "c"], "a"), transform(["c"], "b"), transform(["s"], "c"), sink(["a"]))
     assert shapes(built) == [["s", "c", "b", "a", "Write-sink-a"]]
 
 
-def test_long_chains_need_no_recursion():
+def test_long_chains_need_no_recursion() -> None:
     count = 5_000
     chain = [transform([f"t{n + 1}"], f"t{n}") for n in range(count)]
     built = graph(*chain, source(f"t{count}"), sink(["t0"]))
     assert len(shapes(built)[0]) == count + 2
 
 
-def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node():
+def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node() -> None:
     problems = Problems()
     built = build_graph([source("a"), transform(["x"], "b"), sink(["y"])], problems)
     assert edges(built) == {"a": [], "b": ["a"], "Write-sink-y": ["b"]}
@@ -169,9 +180,9 @@ def test_a_wrong_input_name_is_tolerated_where_it_cannot_mean_another_node():
         ),
     ],
 )
-def test_what_does_not_hold_together_is_refused_by_name(nodes, expected):
+def test_what_does_not_hold_together_is_refused_by_name(nodes: Any, expected: Any) -> None:
     assert errors(*nodes) == expected
 
 
-def test_unused_nodes_are_no_mistake_of_a_job_that_is_not_complete():
+def test_unused_nodes_are_no_mistake_of_a_job_that_is_not_complete() -> None:
     assert errors(source("a"), complete=False) == []

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,37 +8,37 @@ from hypothesis import strategies as st
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobError
 from seatunnel_core.job.manifest import Manifest, Seat
-from seatunnel_core.job.pipeline import connected
+from seatunnel_core.job.pipeline import PipelineShape, connected
 from tests.job.test_graph import graph, sink, source, transform
 
 EMPTY = Manifest(job_name="job")
 
 
-def tables(*names):
+def tables(*names: str) -> tuple[PipelineShape, ...]:
     """A job that moves each of these tables with a source and a sink of its own."""
     nodes = [part for name in names for part in (source(name), sink([name]))]
     return connected(graph(*nodes))
 
 
-def seats(manifest):
+def seats(manifest: Manifest) -> dict[str, tuple[int, int]]:
     return {name: (seat.pipeline, seat.ordinal) for name, seat in manifest.seats.items()}
 
 
-def test_the_first_run_numbers_from_one():
+def test_the_first_run_numbers_from_one() -> None:
     manifest, numbers = EMPTY.extended(tables("a", "b"))
     assert numbers == (1, 2)
     assert seats(manifest) == {"a": (1, 0), "Write-sink-a": (1, 0), "b": (2, 0), "Write-sink-b": (2, 0)}
     assert manifest.seats["a"] == Seat(1, Kind.SOURCE, 0)
 
 
-def test_adding_a_table_does_not_renumber_the_others():
+def test_adding_a_table_does_not_renumber_the_others() -> None:
     manifest, _ = EMPTY.extended(tables("b", "c"))
     more, numbers = manifest.extended(tables("a", "b", "c"))
     assert numbers == (3, 1, 2)
     assert seats(manifest).items() <= seats(more).items()
 
 
-def test_the_number_of_a_dropped_table_is_never_given_again():
+def test_the_number_of_a_dropped_table_is_never_given_again() -> None:
     manifest, _ = EMPTY.extended(tables("a", "b"))
     fewer, numbers = manifest.extended(tables("a"))
     assert (numbers, fewer.dropped(tables("a"))) == ((1,), ("Write-sink-b", "b"))
@@ -45,7 +46,7 @@ def test_the_number_of_a_dropped_table_is_never_given_again():
     assert again == (1, 3)
 
 
-def test_ordinals_are_counted_by_kind_and_never_given_again():
+def test_ordinals_are_counted_by_kind_and_never_given_again() -> None:
     shape = connected(graph(source("a"), source("b"), transform(["a", "b"], "t"), sink(["t"], name="x")))
     manifest, _ = EMPTY.extended(shape)
     assert seats(manifest) == {"a": (1, 0), "b": (1, 1), "x": (1, 0)}
@@ -56,25 +57,25 @@ def test_ordinals_are_counted_by_kind_and_never_given_again():
     assert seats(changed) == {"a": (1, 0), "b": (1, 1), "c": (1, 2), "x": (1, 0), "y": (1, 1)}
 
 
-def test_merging_pipelines_is_refused():
+def test_merging_pipelines_is_refused() -> None:
     manifest, _ = EMPTY.extended(tables("a", "b"))
     with pytest.raises(JobError, match=r"'a' \(pipeline 1\) and 'b' \(pipeline 2\).*Merging pipelines"):
         manifest.extended(connected(graph(source("a"), source("b"), sink(["a", "b"]))))
 
 
-def test_splitting_a_pipeline_is_refused():
+def test_splitting_a_pipeline_is_refused() -> None:
     manifest, _ = EMPTY.extended(connected(graph(source("a"), source("b"), sink(["a", "b"], name="x"))))
     with pytest.raises(JobError, match="pipeline 1 of the stored job, to which 'b' belongs, has become two"):
         manifest.extended(tables("a", "b"))
 
 
-def test_a_vertex_keeps_its_kind():
+def test_a_vertex_keeps_its_kind() -> None:
     manifest, _ = EMPTY.extended(connected(graph(source("a"), sink(["a"], name="x"))))
     with pytest.raises(JobError, match="'x' was a sink in the stored job and is a source now"):
         manifest.extended(connected(graph(source("x"), sink(["x"], name="y"))))
 
 
-def test_the_folders_of_a_sink_are_remembered_the_newest_last():
+def test_the_folders_of_a_sink_are_remembered_the_newest_last() -> None:
     manifest, _ = EMPTY.extended(tables("a"))
     for folder in ("/one", "/two", "/one"):
         manifest = manifest.placed({"Write-sink-a": folder})
@@ -83,7 +84,7 @@ def test_the_folders_of_a_sink_are_remembered_the_newest_last():
     assert read.seats["a"].targets == ()
 
 
-def test_the_end_of_a_job_is_recorded():
+def test_the_end_of_a_job_is_recorded() -> None:
     manifest, _ = EMPTY.extended(tables("a"))
     closed = manifest.closed({"rows": 5})
     assert Manifest.from_bytes(closed.to_bytes()) == closed
@@ -95,7 +96,7 @@ _NAMES = st.text(alphabet="abcdé世", min_size=1, max_size=3)
 
 
 @given(st.lists(st.lists(_NAMES, unique=True, max_size=6), min_size=1, max_size=5), st.text(max_size=5))
-def test_numbers_never_change_over_the_life_of_a_job(runs, name):
+def test_numbers_never_change_over_the_life_of_a_job(runs: list[list[str]], name: str) -> None:
     """Tables come and go from run to run; whatever was seated keeps its place, and no place is given twice."""
     manifest = Manifest(job_name=name)
     for names in runs:
@@ -111,7 +112,7 @@ def test_numbers_never_change_over_the_life_of_a_job(runs, name):
         assert manifest == after
 
 
-def written(**members):
+def written(**members: Any) -> bytes:
     return json.dumps({"format": 1, "job_name": "x", "vertices": {}, "ended": None} | members).encode()
 
 
@@ -133,6 +134,6 @@ def written(**members):
         (b'{"format": Infinity}', "Infinity is not a value of JSON"),
     ],
 )
-def test_what_is_no_manifest_is_refused(stored, expected):
+def test_what_is_no_manifest_is_refused(stored: Any, expected: str) -> None:
     with pytest.raises(JobError, match=expected):
         Manifest.from_bytes(stored)

@@ -1,6 +1,7 @@
 """What a person may ask of a restore, and what of it stands in a manifest."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -23,37 +24,37 @@ SINK_KIND, SOURCE_KIND = Kind.SINK, Kind.SOURCE
         ("12:200001-7", (12, 200_001, 7)),
     ],
 )
-def test_a_checkpoint_is_named_as_the_lists_show_it(written, parts):
+def test_a_checkpoint_is_named_as_the_lists_show_it(written: str, parts: Any) -> None:
     chosen = ChosenCheckpoint.parse(written)
     assert (chosen.pipeline, chosen.epoch, chosen.checkpoint_id) == parts
     assert chosen.written == written
 
 
 @pytest.mark.parametrize("written", ["", "latest", "1:2:3", "1-2-3", "-7", "7 ", "٧", "1:", "-1:7", "1.5"])
-def test_what_names_no_checkpoint_is_told_how_one_is_written(written):
+def test_what_names_no_checkpoint_is_told_how_one_is_written(written: str) -> None:
     with pytest.raises(UsageError, match="such as 100000-7, and the number of its pipeline"):
         ChosenCheckpoint.parse(written)
 
 
-def test_a_savepoint_of_another_job():
+def test_a_savepoint_of_another_job() -> None:
     assert SavepointName.parse("9148/before-2.0") == SavepointName(job_id="9148", name="before-2.0")
     assert str(SavepointName.parse("a/1")) == "a/1"
 
 
 @pytest.mark.parametrize("written", ["", "a", "/a", "a/", "a/b/c", "../a", "a/.b", "a b/c"])
-def test_what_names_no_savepoint_is_told_how_one_is_written(written):
+def test_what_names_no_savepoint_is_told_how_one_is_written(written: str) -> None:
     with pytest.raises(UsageError, match="write JOB_ID/NAME"):
         SavepointName.parse(written)
 
 
-def test_what_contradicts_itself_is_refused():
+def test_what_contradicts_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="the one or the other"):
         Restore(checkpoints=(ChosenCheckpoint.parse("7"),), savepoint="x")
     with pytest.raises(UsageError, match="leave one of the two out"):
         Restore(retract=True, accept_duplicates=True)
 
 
-def test_what_is_asked_for():
+def test_what_is_asked_for() -> None:
     assert not Restore().goes_back
     assert Restore(savepoint="x").goes_back
     assert Restore(checkpoints=(ChosenCheckpoint.parse("7"),)).goes_back
@@ -64,7 +65,7 @@ def test_what_is_asked_for():
 ASKED = Asked(ref=CheckpointRef(100_000, 7), rewind="retracted", since=300_000)
 
 
-def test_it_stands_in_the_manifest_until_it_is_done():
+def test_it_stands_in_the_manifest_until_it_is_done() -> None:
     seats = {"out": Seat(1, SINK_KIND, 0, dropped=True), "in": Seat(1, SOURCE_KIND, 0)}
     manifest = Manifest(job_name="x", seats=seats, asked={1: ASKED}, moved_to="new", settled_below=200_000)
     encoded = manifest.to_bytes()
@@ -73,7 +74,7 @@ def test_it_stands_in_the_manifest_until_it_is_done():
     assert json.loads(Manifest(job_name="x", seats=seats).to_bytes())["format"] == 1
 
 
-def test_what_was_dropped_once_is_not_missed_again_and_keeps_its_place():
+def test_what_was_dropped_once_is_not_missed_again_and_keeps_its_place() -> None:
     seats = {"out": Seat(1, SINK_KIND, 0), "in": Seat(1, SOURCE_KIND, 0), "gone": Seat(2, SOURCE_KIND, 0)}
     manifest = Manifest(job_name="x", seats=seats).without({"gone"})
     assert manifest.seats["gone"] == Seat(2, SOURCE_KIND, 0, dropped=True)
@@ -92,18 +93,18 @@ def test_what_was_dropped_once_is_not_missed_again_and_keeps_its_place():
         {"ref": [1, 2], "rewind": "refused"},
     ],
 )
-def test_what_is_not_what_was_asked_is_refused(record):
+def test_what_is_not_what_was_asked_is_refused(record: Any) -> None:
     with pytest.raises(StoredValueError):
         Asked.from_record(record)
 
 
-def test_a_manifest_with_a_wrong_one_is_refused():
+def test_a_manifest_with_a_wrong_one_is_refused() -> None:
     content = {"format": 2, "job_name": "x", "vertices": {}, "ended": None, "asked": {"0": ASKED.record()}}
     with pytest.raises(JobError, match="is not one"):
         Manifest.from_bytes(json.dumps(content).encode())
 
 
-def test_where_a_source_looked_first_is_kept():
+def test_where_a_source_looked_first_is_kept() -> None:
     manifest = Manifest(job_name="x", seats={"in": Seat(1, SOURCE_KIND, 0)}).reading({"in": "/first"})
     assert manifest.reading({"in": "/second"}).seats["in"].reads == "/first"
     assert Manifest.from_bytes(manifest.to_bytes()) == manifest

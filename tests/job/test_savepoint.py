@@ -1,6 +1,7 @@
 """A job's savepoints: what the manifest says of them, and what nobody may write there."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ TAKEN = JobSavepoint(
 )
 
 
-def test_a_manifest_keeps_them_in_their_order():
+def test_a_manifest_keeps_them_in_their_order() -> None:
     later = JobSavepoint(name="2", taken_at=1_700_000_001, stopped=False, pipelines={1: CheckpointRef(1, 2)})
     manifest = Manifest(job_name="job").with_savepoint(TAKEN).with_savepoint(later)
     assert Manifest.from_bytes(manifest.to_bytes()) == manifest
@@ -27,18 +28,18 @@ def test_a_manifest_keeps_them_in_their_order():
         Manifest(job_name="job").savepoint("3", job_id="17")
 
 
-def test_a_manifest_without_any_is_written_as_it_always_was():
+def test_a_manifest_without_any_is_written_as_it_always_was() -> None:
     assert "savepoints" not in json.loads(Manifest(job_name="job").to_bytes())
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", "é", "x" * 65, "a/b"])
-def test_a_name_that_is_none_is_refused(name):
+def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="no name for a savepoint"):
         require_savepoint_name(name)
 
 
 @pytest.mark.parametrize("name", ["1", "before-2.0", "x" * 64])
-def test_a_name(name):
+def test_a_name(name: str) -> None:
     assert require_savepoint_name(name) == name
 
 
@@ -58,7 +59,7 @@ def test_a_name(name):
         ({"name": 7}, "'name' must be a text"),
     ],
 )
-def test_what_is_no_savepoint_is_refused(change, told):
+def test_what_is_no_savepoint_is_refused(change: dict[str, Any], told: str) -> None:
     content = json.loads(Manifest(job_name="job").with_savepoint(TAKEN).to_bytes())
     content["savepoints"][0] |= change
     with pytest.raises(JobError) as caught:
@@ -66,7 +67,7 @@ def test_what_is_no_savepoint_is_refused(change, told):
     assert told in str(caught.value)
 
 
-def test_a_list_that_is_none_is_refused():
+def test_a_list_that_is_none_is_refused() -> None:
     content = json.loads(Manifest(job_name="job").to_bytes()) | {"savepoints": {}}
     with pytest.raises(JobError, match="'savepoints' must be a list"):
         Manifest.from_bytes(json.dumps(content).encode())

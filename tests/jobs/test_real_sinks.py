@@ -85,7 +85,7 @@ def test_staging_stays_until_the_end_of_the_job_is_recorded(ground: Ground, monk
             if changed.ended is not None:
                 time.sleep(0.3)  # what was asked to clear before would do it now
                 raise StorageUnavailableError("the storage is away")
-            return changed  # type: ignore[no-any-return]
+            return changed
 
         write(self, ended)
 

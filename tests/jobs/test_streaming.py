@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ class TestMadeUp:
     def test_killed_and_resumed_it_goes_on_where_it_was(self, ground: Ground) -> None:
         """A split a second and reader comes in a streaming job, and not all of them at once."""
         text = made_up(ground, rows=40, splits=40, pause_ms=1000)
-        how: dict[str, object] = {}
+        how: dict[str, Any] = {}
         for kill in range(3):
             with ground.run(text, **how) as run:
                 run.start()

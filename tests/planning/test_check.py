@@ -38,7 +38,7 @@ def report(text: str = JOB, file: Path | None = None) -> str:
     return check_report(plan_job(raw(text), Plugins(), engine, look=True), engine)
 
 
-def test_it_says_which_engine_file_was_used(tmp_path):
+def test_it_says_which_engine_file_was_used(tmp_path: Path) -> None:
     assert report().startswith("engine file: none, built-in defaults\n")
     file = tmp_path / "seatunnel.yaml"
     file.write_text(
@@ -52,7 +52,7 @@ def test_it_says_which_engine_file_was_used(tmp_path):
     assert "  plugin-config.fs.s3a.secret.key = ***\n" in shown
 
 
-def test_it_shows_the_job_and_its_pipelines():
+def test_it_shows_the_job_and_its_pipelines() -> None:
     shown = report()
     for line in (
         "  checkpoint.interval = 1000 ms\n",
@@ -70,28 +70,28 @@ def test_it_shows_the_job_and_its_pipelines():
         assert line in shown
 
 
-def test_it_shows_no_secret_inside_a_value():
+def test_it_shows_no_secret_inside_a_value() -> None:
     text = JOB.replace("env {", 'env { spark.driver.extraJavaOptions = "-Djavax.net.ssl.trustStorePassword=hush",', 1)
     assert "spark.driver.extraJavaOptions = ***" in report(text)
 
 
-def test_it_shows_no_secret():
+def test_it_shows_no_secret() -> None:
     assert "hush" not in report()
 
 
-def test_it_shows_the_warnings():
+def test_it_shows_the_warnings() -> None:
     assert (
         report(JOB.replace("path = /b", "path = /b, colur = red")).splitlines()[-1].startswith("warning: job.conf:5:")
     )
 
 
-def test_it_says_when_checkpoints_are_taken():
+def test_it_says_when_checkpoints_are_taken() -> None:
     text = JOB.replace("checkpoint.interval = 1000, ", "")
     assert "checkpoints: at the start and at the end only" in report(text)
     assert "checkpoints: every 300000 ms" in report(text.replace("env {", "env { job.mode = streaming, "))
 
 
-def test_a_transform_that_does_not_fit_is_an_error_that_names_it():
+def test_a_transform_that_does_not_fit_is_an_error_that_names_it() -> None:
     with pytest.raises(JobError) as raised:
         report(JOB.replace("[id]", "[idd]"))
     assert str(raised.value) == "the transform 'c' cannot take the rows of 'a': there is no column 'idd'"
@@ -111,7 +111,9 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], env: str = "", **e
     return code, said.out, said.err
 
 
-def test_a_storage_that_is_not_installed_is_refused_with_the_words_of_the_start(tmp_path, capsys):
+def test_a_storage_that_is_not_installed_is_refused_with_the_words_of_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UnknownStorageError) as raised:
         open_storage("hdfz", {})
     assert "Did you mean 'hdfs'?" in str(raised.value)
@@ -121,7 +123,9 @@ def test_a_storage_that_is_not_installed_is_refused_with_the_words_of_the_start(
     assert checked(tmp_path, capsys, "checkpoint.storage.type = hdfs", file=text)[0] == 0, "the engine's is not used"
 
 
-def test_keys_of_a_storage_that_contradict_each_other_are_refused(tmp_path, capsys):
+def test_keys_of_a_storage_that_contradict_each_other_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     keys = {"storage.type": "local", "fs.defaultFS": "hdfs://host:1"}
     with pytest.raises(StorageConfigurationError) as raised:
         open_storage("hdfs", keys)
@@ -129,7 +133,9 @@ def test_keys_of_a_storage_that_contradict_each_other_are_refused(tmp_path, caps
     assert checked(tmp_path, capsys, file=text) == (2, "", f"{raised.value}\n")
 
 
-def test_a_source_is_listed_once_and_its_columns_are_told_once(tmp_path, monkeypatch, capsys):
+def test_a_source_is_listed_once_and_its_columns_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A check of a large folder listed it three times: for the plan, for a look into its files, and for the report."""
     for number in range(3):
         (tmp_path / f"{number}.csv").write_text("id,name\n1,Ada\n")
@@ -149,13 +155,15 @@ def test_a_source_is_listed_once_and_its_columns_are_told_once(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("text", ["seatunnel:\n", "seatunnel: {engine: {checkpoint: {storage: {type: localfile}}}}"])
-def test_a_storage_that_is_deprecated_is_named(text, tmp_path, capsys):
+def test_a_storage_that_is_deprecated_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = checked(tmp_path, capsys, file=text)
     assert (code, out.count("warning: the checkpoint storage localfile is deprecated")) == (0, 1)
     assert "Write type: hdfs, and plugin-config: {storage.type: local}" in out
 
 
-def test_the_storage_that_is_to_be_used_is_not_called_deprecated(tmp_path, capsys):
+def test_the_storage_that_is_to_be_used_is_not_called_deprecated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = "seatunnel: {engine: {checkpoint: {storage: {type: hdfs}}}}"
     assert "deprecated" not in checked(tmp_path, capsys, file=text)[1]
 
@@ -169,7 +177,9 @@ def test_the_storage_that_is_to_be_used_is_not_called_deprecated(tmp_path, capsy
     ],
 )
 @pytest.mark.parametrize("env", ['spark.master = "{}"', '"spark.master" = "{}"', 'spark {{ master = "{}" }}'])
-def test_a_master_that_is_none_is_refused_where_it_stands(env, master, expected, tmp_path, capsys):
+def test_a_master_that_is_none_is_refused_where_it_stands(
+    env: str, master: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = checked(tmp_path, capsys, env.format(master))
     assert (code, out) == (2, "")
     assert err.startswith(f"{tmp_path}/job.conf:1:")
@@ -179,12 +189,14 @@ def test_a_master_that_is_none_is_refused_where_it_stands(env, master, expected,
 @pytest.mark.parametrize(
     "master", ["local", "local[*]", "local[2, 4]", "local-cluster[2,1,512]", "spark://h:7077", "yarn"]
 )
-def test_what_spark_takes_as_a_master_is_taken(master, tmp_path, capsys):
+def test_what_spark_takes_as_a_master_is_taken(master: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = checked(tmp_path, capsys, f'spark.master = "{master}"')
     assert (code, f"spark.master = {master}\n" in out) == (0, True)
 
 
-def test_spark_connect_is_refused_with_the_words_of_the_start(tmp_path, capsys):
+def test_spark_connect_is_refused_with_the_words_of_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(PlatformError) as raised:
         refuse_connect(SparkSettings(options={"spark.remote": "sc://host"}))
     told = f"{raised.value}\nMore: seatunnel help PLATFORM-ERROR\n"

@@ -41,7 +41,7 @@ def messages(text: str, *, strict: bool = False) -> list[str]:
         return str(error).splitlines()
 
 
-def test_a_good_job_has_no_message():
+def test_a_good_job_has_no_message() -> None:
     assert messages(GOOD, strict=True) == []
 
 
@@ -176,20 +176,20 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_each_mistake_is_one_message(name):
+def test_each_mistake_is_one_message(name: Any) -> None:
     text, expected = MISTAKES[name]
     assert messages(text) == [expected]
 
 
 @pytest.mark.parametrize("name", ["unknown key in a source", "misspelt key in a source", "key of env in a source"])
-def test_unknown_keys_of_connectors_are_errors_where_it_is_strict(name):
+def test_unknown_keys_of_connectors_are_errors_where_it_is_strict(name: str) -> None:
     text, expected = MISTAKES[name]
     with pytest.raises(SeaTunnelError) as raised:
         plan_job(raw(text, strict=True), Plugins(), ENGINE)
     assert str(raised.value) == expected
 
 
-def test_a_file_that_cannot_be_read(tmp_path):
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.conf").write_bytes(b"a = \xff")
     for path, why in (
         (tmp_path / "no.conf", f"there is no such file in {tmp_path}"),
@@ -204,7 +204,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
         assert str(path) in str(raised.value)
 
 
-def test_all_mistakes_of_a_job_are_named_at_once():
+def test_all_mistakes_of_a_job_are_named_at_once() -> None:
     text = "env { parallelism = x, a = 1 }\nsource {\n  LocalFile { file_format_type = y }\n}\nsink {\n  Nope { }\n}"
     assert [line.split(" ")[0] for line in messages(text)] == [
         "job.conf:1:21:",
@@ -215,7 +215,7 @@ def test_all_mistakes_of_a_job_are_named_at_once():
     ]
 
 
-def test_a_secret_is_never_in_a_message():
+def test_a_secret_is_never_in_a_message() -> None:
     for key in ("password", "secret.size"):
         text = GOOD.replace("path = /in", f'path = /in, "{key}" = [hush-hush]')
         assert messages(text)
@@ -305,17 +305,17 @@ def _fits(option: Option[Any], value: object) -> bool:
     return True
 
 
-def test_the_connectors_of_the_engine_are_among_them():
+def test_the_connectors_of_the_engine_are_among_them() -> None:
     assert {plugin.identifier for plugin in _BUILT_IN} >= {"LocalFile", "FakeSource", "Console", "Filter"}
 
 
-def test_what_each_plugin_needs_is_no_mistake():
+def test_what_each_plugin_needs_is_no_mistake() -> None:
     bare = {(kind, plugin.identifier): (plugins, kind, plugin) for plugins, kind, plugin, _ in _DECLARED}
     assert [told for plugins, kind, plugin in bare.values() for told in _messages(plugins, kind, plugin, {})] == []
 
 
 @given(st.sampled_from(_DECLARED), st.sampled_from(["§", [["§"]], {"§": ["§"]}]))
-def test_a_wrong_value_of_any_option_is_one_message_that_names_it(declared, value):
+def test_a_wrong_value_of_any_option_is_one_message_that_names_it(declared: Any, value: Any) -> None:
     plugins, kind, plugin, option = declared
     assume(not _fits(option, value))
     assume(not (option.type.entries and isinstance(value, dict)))  # a block, which may be wrong in several ways
@@ -327,7 +327,9 @@ def test_a_wrong_value_of_any_option_is_one_message_that_names_it(declared, valu
 
 
 @given(st.sampled_from(_DECLARED), st.integers(min_value=0, max_value=30), st.sampled_from("_xq"))
-def test_a_letter_too_much_in_any_option_is_one_message_that_names_the_option(declared, at, letter):
+def test_a_letter_too_much_in_any_option_is_one_message_that_names_the_option(
+    declared: Any, at: int, letter: str
+) -> None:
     plugins, kind, plugin, option = declared
     assume(not option.required and len(option.key) >= 5)
     (message,) = _messages(plugins, kind, plugin, {option.key[:at] + letter + option.key[at:]: 1})
@@ -335,7 +337,7 @@ def test_a_letter_too_much_in_any_option_is_one_message_that_names_the_option(de
 
 
 @given(st.sampled_from([each for each in _DECLARED if each[3].required]))
-def test_any_missing_option_is_one_message_that_names_it(declared):
+def test_any_missing_option_is_one_message_that_names_it(declared: Any) -> None:
     plugins, kind, plugin, option = declared
     (message,) = _messages(plugins, kind, plugin, {option.key: None})
     assert f"the {kind} {plugin.identifier} needs the option {option.key!r}" in message

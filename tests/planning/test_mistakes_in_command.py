@@ -1,6 +1,7 @@
 """The mistakes of ``test_mistakes`` with the plugins that are installed, through the command; and several at once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,13 +46,13 @@ def command(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> tupl
     return code, said.out, said.err.replace(f"{folder}/", "").splitlines()
 
 
-def test_the_good_job_passes_the_command(tmp_path, capsys):
+def test_the_good_job_passes_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = command(tmp_path, capsys, GOOD)
     assert (code, err, "warning" in out) == (0, [], False)
 
 
 @pytest.mark.parametrize("name", FIRST)
-def test_the_command_says_it_and_ends_with_2(name, tmp_path, capsys):
+def test_the_command_says_it_and_ends_with_2(name: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, expected = MISTAKES[name]
     code, out, err = command(tmp_path, capsys, text)
     assert (code, out, len(err)) == (2, "", 1), err
@@ -64,7 +65,7 @@ def test_the_command_says_it_and_ends_with_2(name, tmp_path, capsys):
     assert err[0].split(":")[:2] == expected.split(":")[:2]
 
 
-def test_a_plugin_that_nobody_knows_hides_no_mistake_of_the_graph():
+def test_a_plugin_that_nobody_knows_hides_no_mistake_of_the_graph() -> None:
     text = GOOD.replace("Console { plugin_input = a }", "Consle { plugin_input = a }\n  Console { plugin_input = zz }")
     assert [line.split(": ", 1)[1][:40] for line in messages(text)] == [
         "there is no sink 'Consle'; did you mean ",
@@ -80,12 +81,12 @@ def test_a_plugin_that_nobody_knows_hides_no_mistake_of_the_graph():
     ]
 
 
-def test_common_options_of_a_plugin_that_nobody_knows_are_read():
+def test_common_options_of_a_plugin_that_nobody_knows_are_read() -> None:
     text = GOOD.replace("Console {", "Consle { parallelism = many, rows_that_only_it_knows = 1,")
     assert [line.split(": ", 1)[0] for line in messages(text)] == ["job.conf:6:3", "job.conf:6:26"]
 
 
-def test_each_wrong_column_of_a_schema_is_named_where_it_stands():
+def test_each_wrong_column_of_a_schema_is_named_where_it_stands() -> None:
     for columns in (
         "fields { id = bigint\n b = itn\n c = txt }",
         "columns = [ { name = id, type = bigint }\n { name = b, type = itn }\n { name = c, type = txt } ]",
@@ -98,7 +99,9 @@ def test_each_wrong_column_of_a_schema_is_named_where_it_stands():
         assert "column 'c': 'txt' is not a type" in lines[1]
 
 
-def test_what_is_wrong_with_the_common_options_does_not_hide_what_the_plugin_says(tmp_path, capsys):
+def test_what_is_wrong_with_the_common_options_does_not_hide_what_the_plugin_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = GOOD.replace("path = /in", 'path = /in, field_delimiter = "||", parallelism = many')
     _, _, err = command(tmp_path, capsys, text)
     assert len(err) == 2
@@ -106,7 +109,9 @@ def test_what_is_wrong_with_the_common_options_does_not_hide_what_the_plugin_say
     assert "expected one character" in err[1] or "one character" in err[1]
 
 
-def test_an_option_that_is_wrong_is_not_followed_by_what_comes_of_it(tmp_path, capsys):
+def test_an_option_that_is_wrong_is_not_followed_by_what_comes_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = GOOD.replace("path = /in", "path = /in, encoding = [[x]]")
     _, _, err = command(tmp_path, capsys, text)
     assert len(err) == 1

@@ -6,6 +6,7 @@ import pytest
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import Kind, RawJob, job_from_code, load_job, read_job
+from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.connectors.sink import Guarantee
@@ -54,7 +55,7 @@ def planned(text: str, name: str = "job.conf", **more: object) -> PlannedJob:
     return plan_job(raw(text, name), Plugins(), ENGINE, **more)  # type: ignore[arg-type]
 
 
-def test_a_job_is_planned():
+def test_a_job_is_planned() -> None:
     job = planned(JOB.replace('plugin_input = "a, c"', "plugin_input = c"))
     assert (job.name, job.mode) == ("two", "BATCH")
     assert job.spark_options == {
@@ -73,7 +74,7 @@ def test_a_job_is_planned():
     assert first.sources[0].source.options["row_error_handle_way"] == "FAIL"
 
 
-def test_a_sink_of_two_sources_joins_their_pipelines():
+def test_a_sink_of_two_sources_joins_their_pipelines() -> None:
     (pipeline,) = planned(JOB).pipelines
     assert [source.name for source in pipeline.sources] == ["a", "b"]
     assert [(sink.name, sink.ordinal, sink.inputs) for sink in pipeline.sinks] == [
@@ -82,7 +83,7 @@ def test_a_sink_of_two_sources_joins_their_pipelines():
     ]
 
 
-def test_plugins_travel_to_tasks():
+def test_plugins_travel_to_tasks() -> None:
     pipeline = planned(JOB).pipelines[0]
     copy = pickle.loads(pickle.dumps(pipeline.sources[0].source))
     assert copy.options["path"] == "/a"
@@ -101,14 +102,14 @@ def test_plugins_travel_to_tasks():
          "sink { Console { } }", "j.conf"),
     ],
 )  # fmt: skip
-def test_every_format_says_the_same(text, name):
+def test_every_format_says_the_same(text: str, name: str) -> None:
     job = planned(text, name)
     assert (job.env["checkpoint.interval"], job.spark_options) == (10, {"spark.a.b": "c"})
     assert [source.name for source in job.pipelines[0].sources] == ["LocalFile-source-1"]
     assert [sink.sink.identifier for sink in job.pipelines[0].sinks] == ["Console"]
 
 
-def test_a_job_that_is_built_in_code_may_have_functions():
+def test_a_job_that_is_built_in_code_may_have_functions() -> None:
     def double(batch: object) -> object:
         return batch
 
@@ -129,12 +130,12 @@ def test_a_job_that_is_built_in_code_may_have_functions():
     assert job.pipelines[0].transforms[0].transform.options["function"] is double
 
 
-def test_the_name_of_the_command_line_wins():
+def test_the_name_of_the_command_line_wins() -> None:
     job = plan_job(raw(JOB), Plugins(), ENGINE, name="other")
     assert (job.name, job.manifest.job_name) == ("other", "other")
 
 
-def test_a_restored_job_keeps_its_numbers():
+def test_a_restored_job_keeps_its_numbers() -> None:
     first = planned(JOB.replace('plugin_input = "a, c"', "plugin_input = c"))
     more = JOB.replace('plugin_input = "a, c"', "plugin_input = c").replace(
         "source {", "source {\n LocalFile { path = /z, file_format_type = csv, plugin_output = z }"
@@ -148,7 +149,7 @@ def test_a_restored_job_keeps_its_numbers():
     assert ([pipeline.id for pipeline in fewer.pipelines], fewer.dropped) == ([1], ("b", "both"))
 
 
-def test_a_job_may_have_its_own_checkpoint_storage():
+def test_a_job_may_have_its_own_checkpoint_storage() -> None:
     assert planned(JOB).storage == ENGINE.storage
     text = JOB.replace(
         "parallelism = 4", 'checkpoint.storage { max-retained = 9, plugin-config { namespace = "/x/" } }'
@@ -162,21 +163,21 @@ def test_a_job_may_have_its_own_checkpoint_storage():
     assert (other.type, other.max_retained, other.plugin_config) == ("mine", 3, {"a": "b"})
 
 
-def test_a_wrong_storage_of_a_job_is_an_error():
+def test_a_wrong_storage_of_a_job_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"job\.conf:\d+:\d+: checkpoint.storage: 'max-retained'"):
         planned(JOB.replace("parallelism = 4", "checkpoint.storage { max-retained = none }"))
 
 
-def test_only_the_graph_is_wrong():
+def test_only_the_graph_is_wrong() -> None:
     with pytest.raises(JobError):
         planned(JOB.replace("plugin_input = a }", "plugin_input = aa }"))
 
 
-def test_a_plugin_may_refuse_its_options():
+def test_a_plugin_may_refuse_its_options() -> None:
     class Picky(Plugins):
         def source(self, identifier: str) -> type:
             class Refusing(super().source(identifier)):  # type: ignore[misc]
-                def __init__(self, options: object) -> None:
+                def __init__(self, options: Options) -> None:
                     raise ValueError("path and pattern exclude each other")
 
             return Refusing
@@ -186,14 +187,14 @@ def test_a_plugin_may_refuse_its_options():
     assert "job.conf:7:3: the source LocalFile: path and pattern exclude each other" in str(raised.value)
 
 
-def test_warnings_are_kept_for_the_closing_lines():
+def test_warnings_are_kept_for_the_closing_lines() -> None:
     job = planned(JOB.replace("path = /a", "path = /a, pathe = /b"))
     assert [str(warning) for warning in job.warnings] == [
         "job.conf:7:26: the source LocalFile has no option 'pathe'. Did you mean 'path'?"
     ]
 
 
-def test_a_pipeline_promises_no_more_than_its_weakest_part():
+def test_a_pipeline_promises_no_more_than_its_weakest_part() -> None:
     exactly = planned(SMALL.format(source=_FILE, sinks="LocalFile { path = /o }")).pipelines[0]
     assert weakest(exactly).guarantee is Guarantee.EXACTLY_ONCE
     mixed = planned(SMALL.format(source=_FILE, sinks="LocalFile { path = /o }\nConsole { }")).pipelines[0]
@@ -206,33 +207,33 @@ def test_a_pipeline_promises_no_more_than_its_weakest_part():
     assert weakest(stream).reason == "the source 'Stream-source-1' (Stream) cannot read the same rows again"
 
 
-def test_exactly_once_can_be_asked_for_where_it_holds():
+def test_exactly_once_can_be_asked_for_where_it_holds() -> None:
     sinks = "LocalFile { path = /o, exactly_once = true, is_exactly_once = true }\nConsole { }"
     assert planned(SMALL.format(source=_FILE, sinks=sinks)).pipelines
 
 
 @pytest.mark.parametrize("key", ["exactly_once", "is_exactly_once"])
-def test_more_than_the_parts_can_is_refused_with_the_reason(key):
+def test_more_than_the_parts_can_is_refused_with_the_reason(key: str) -> None:
     with pytest.raises(JobError, match="the source 'Stream-source-1' \\(Stream\\) cannot read the same rows again"):
         planned(SMALL.format(source="Stream { }", sinks=f"LocalFile {{ path = /o, {key} = true }}"))
 
 
-def test_a_file_is_loaded_with_its_variables(tmp_path):
+def test_a_file_is_loaded_with_its_variables(tmp_path: Path) -> None:
     path = tmp_path / "job.conf"
     path.write_text(SMALL.format(source=_FILE.replace("/a", "${in}"), sinks="Console { }"))
     job = plan_job(load_job(path, Variables({"in": "/data"}, {})), Plugins(), ENGINE)
     assert job.pipelines[0].sources[0].source.options["path"] == "/data"
 
 
-def test_a_plugin_whose_tasks_lack_a_package_is_refused_with_the_pip_command(monkeypatch):
+def test_a_plugin_whose_tasks_lack_a_package_is_refused_with_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins_for_plans.Keep, "task_modules", ("pyarrow", "no_such_package"))
     with pytest.raises(ConfigError, match="the transform Keep needs no_such_package, not installed here: run pip"):
         planned(JOB)
 
 
-def test_a_package_that_only_these_options_need_is_told_in_the_same_way(monkeypatch):
+def test_a_package_that_only_these_options_need_is_told_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
     class OfOneFormat(plugins_for_plans.LocalFile):
-        def __init__(self, options):
+        def __init__(self, options: Options) -> None:
             super().__init__(options)
             self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()
 

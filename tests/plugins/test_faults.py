@@ -5,6 +5,7 @@ Each run prints its figures in one line.
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import oss2
 import pytest
@@ -22,7 +23,7 @@ from tests.servers.storm import Storm, contest
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 
 Paths = Callable[[], Iterable[str]]
-PLAN = {"seed": 1, "share": 0.2}
+PLAN: dict[str, Any] = {"seed": 1, "share": 0.2}
 """Every fifth request meets a fault."""
 
 

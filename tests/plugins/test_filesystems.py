@@ -72,7 +72,7 @@ def test_one_writer_stores_and_prunes(tmp_path: Path) -> None:
 def test_threads_of_one_process_are_one_writer(tmp_path: Path) -> None:
     storages = [opened(f"{tmp_path}/") for _ in range(6)]
     for _ in range(5):
-        epochs = at_once(*(lambda each=each: claim(each) for each in storages))  # type: ignore[misc]
+        epochs = at_once(*(lambda each=each: claim(each) for each in storages))
         assert len(set(map(str, epochs))) == 6
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import seatunnel_storage_hdfs.local
@@ -217,7 +218,8 @@ def test_a_writer_whose_unfinished_file_was_swept_begins_again(
 ) -> None:
     storage = drafting
     epoch = claim(storage)
-    link, swept = os.link, []
+    link = os.link
+    swept: list[Any] = []
 
     def sweep_once(source: str, target: str) -> None:
         if not swept:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -27,7 +28,8 @@ def standalone_spark(folder: Path, workers: Mapping[str, int], *, memory: str = 
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYTHONPATH", None)
     port = free_port()
-    url, launched = f"spark://127.0.0.1:{port}", []
+    url = f"spark://127.0.0.1:{port}"
+    launched: list[Any] = []
 
     def launch(name: str, *arguments: str) -> None:
         command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]

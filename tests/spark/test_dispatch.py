@@ -3,18 +3,19 @@
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from watched import most_at_once, numbers_program, numbers_unit, staged_numbers
 
+from seatunnel_core.errors import PacketLostError
 from seatunnel_core.spark import dispatch
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.line import Hearing
 from seatunnel_core.spark.packing import ShareMode
-from seatunnel_core.spark.plane import PacketLostError, SparkPlane
+from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
@@ -43,7 +44,7 @@ class Inbox:
 
 
 @pytest.fixture
-def dispatcher_of(plane: SparkPlane):
+def dispatcher_of(plane: SparkPlane) -> Iterator[Callable[..., UnitDispatcher]]:
     made: list[UnitDispatcher] = []
 
     def make(mode: ShareMode = ShareMode.PART, slots: int | None = None) -> UnitDispatcher:
@@ -538,7 +539,7 @@ def test_the_time_that_a_packet_waits_in_spark_is_not_its_own(tmp_path: Path, mo
 
 def test_a_big_program_travels_as_a_broadcast(dispatcher_of: Make, plane: SparkPlane, tmp_path: Path) -> None:
     program = numbers_program(tmp_path)
-    program.source.ballast = os.urandom(200_000)  # type: ignore[attr-defined]
+    program.source.ballast = os.urandom(200_000)
     results = run_all(dispatcher_of(), [(program, numbers_unit(number)) for number in range(1, 6)])
     assert all(result.failure is None for result in results.values())
     parcel = plane.pack_program(program)

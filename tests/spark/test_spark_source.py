@@ -18,16 +18,17 @@ from seatunnel_core.connectors.sink import Guarantee
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.connectors.spark_reader import SparkSource
 from seatunnel_core.connectors.testing import options_of
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import PacketLostError, SourceError, UsageError
 from seatunnel_core.planning.guarantee import weakest
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.pipeline_io import PipelineIO
-from seatunnel_core.spark.plane import PacketLostError, SparkPlane
+from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program, Step, Target, build_program
 from seatunnel_core.transforms.transform import DataFrameTransform
+from seatunnel_core.work.unit import UnitAttempt
 from seatunnel_storage_api.discovery import open_storage
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -95,7 +96,7 @@ def program_of(plane: SparkPlane, made: FrameSource, targets: dict[str, Path], *
 
 def run(plane: SparkPlane, program: Program) -> Any:
     unit = evolve(numbers_unit(1), splits=numbers_unit(1).splits[:1])
-    return plane.run_on_frames(program, unit, 100_000, 1, plane.new_tag())
+    return plane.run_on_frames(program, UnitAttempt(unit=unit, epoch=100_000, number=1), plane.new_tag())
 
 
 def test_a_python_data_source_is_read_by_every_way_behind_it(plane: SparkPlane, tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_however_splits_and_units_are_cut_the_rows_are_the_same(
     folder = tmp_path_factory.mktemp("cut")
     edges = sorted({0, rows, *(min(cut, rows) for cut in cuts)})
     pieces = [numbers_unit(1, start, stop).splits[0] for start, stop in pairwise(edges)]
-    units = []
+    units: list[Any] = []
     while pieces:
         taken = data.draw(st.integers(1, len(pieces)))
         units.append(WorkUnit(number=len(units) + 1, splits=tuple(pieces[:taken])))

@@ -99,7 +99,7 @@ class _Bucket:
         return [f"/{found['Key']}" for page in pages for found in page.get("Contents", ())]
 
     def read(self, path: str) -> bytes:
-        return self._client.get_object(Bucket="files", Key=path[1:])["Body"].read()  # type: ignore[no-any-return]
+        return self._client.get_object(Bucket="files", Key=path[1:])["Body"].read()
 
     def put(self, path: str, body: bytes) -> None:
         self._client.put_object(Bucket="files", Key=path[1:], Body=body)

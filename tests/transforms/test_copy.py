@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tables import PEOPLE, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.copy import Copy
+from tests.transforms.tables import PEOPLE, changed, made
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import CHANGES, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -17,6 +16,7 @@ from seatunnel_core.rows.json_document import parsed
 from seatunnel_core.rows.lax_json import lax
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.transforms.json_path import JsonPath
+from tests.transforms.tables import CHANGES, batch_of, changed, made
 
 DOCUMENT = """{"data": {
   "c_string": "this is a string", "c_boolean": true, "c_integer": 42, "c_float": 3.14, "c_decimal": 10.55,

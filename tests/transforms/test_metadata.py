@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from tables import PEOPLE, ROWS, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.metadata import Metadata
+from tests.transforms.tables import PEOPLE, ROWS, changed, made
 
 ALL = {"Database": "db", "Table": "tbl", "RowKind": "kind"}
 

@@ -61,7 +61,7 @@ def passed(plugin: Any, rows: Sequence[Mapping[str, Any]] = PEOPLE, **options: A
     batch = Batch(table="people", rows=pa.RecordBatch.from_pylist(list(rows), schema=COLUMNS))
     (after,) = transform.apply(batch)
     assert after.rows.schema == transform.output_schema(TableSchema(table="people", columns=COLUMNS)).columns
-    return after.rows.to_pylist()  # type: ignore[no-any-return]
+    return after.rows.to_pylist()
 
 
 # -- the kit -------------------------------------------------------------------------------------------------------
@@ -142,7 +142,12 @@ def test_what_a_model_says_has_the_type_that_is_asked_for(
     service: HttpService, kind: str, content: str, value: Any
 ) -> None:
     service.at["/chat"] = lambda _: said(content)
-    options = {"api_path": f"{service.url}/chat", "prompt": "?", "output_data_type": kind, "output_column_name": "o"}
+    options: dict[str, Any] = {
+        "api_path": f"{service.url}/chat",
+        "prompt": "?",
+        "output_data_type": kind,
+        "output_column_name": "o",
+    }
     assert passed(Llm, PEOPLE[:1], **options)[0]["o"] == value
 
 
@@ -173,7 +178,12 @@ def test_a_custom_model_is_asked_as_the_job_says(service: HttpService) -> None:
         "custom_response_parse": "$.out[*]",
     }
     url = f"{service.url}/v9/${{model}}"
-    options = {"model_provider": "CUSTOM", "api_path": url, "custom_config": custom, "inference_columns": ["id"]}
+    options: dict[str, Any] = {
+        "model_provider": "CUSTOM",
+        "api_path": url,
+        "custom_config": custom,
+        "inference_columns": ["id"],
+    }
     rows = passed(Llm, **options, prompt="Say a letter")
     assert [row["llm_output"] for row in rows] == ["a", "b", "c"]
     (asked,) = service.asked
@@ -195,7 +205,7 @@ def test_microsoft_has_its_own_header_and_the_model_in_its_path(service: HttpSer
 
 
 def test_texts_go_together_and_the_dimension_is_asked_for_once(service: HttpService) -> None:
-    fields = {"vectorization_fields": {"v": "name"}, "single_vectorized_input_number": 10}
+    fields: dict[str, Any] = {"vectorization_fields": {"v": "name"}, "single_vectorized_input_number": 10}
     passed(Embedding, api_path=f"{service.url}/embeddings", **fields)
     assert [asked.json["input"] for asked in service.asked] == [["example"], ["Joy", ""]]
     assert service.asked[0].json["model"] == "m-1"
@@ -207,7 +217,7 @@ def test_texts_go_together_and_the_dimension_is_asked_for_once(service: HttpServ
 
 
 def test_zhipu_is_told_the_dimension(service: HttpService) -> None:
-    fields = {"vectorization_fields": {"v": "name"}, "dimension": 2}
+    fields: dict[str, Any] = {"vectorization_fields": {"v": "name"}, "dimension": 2}
     passed(Embedding, PEOPLE[:1], model_provider="ZHIPU", api_path=f"{service.url}/embeddings", **fields)
     assert service.asked[0].json == {"model": "m-1", "dimensions": 2, "input": ["Joy"]}
 
@@ -215,7 +225,11 @@ def test_zhipu_is_told_the_dimension(service: HttpService) -> None:
 def test_qianfan_gives_a_token_for_two_keys(service: HttpService) -> None:
     service.at["/oauth"] = lambda _: {"access_token": "t0k"}
     service.at["/api/m-1"] = lambda asked: {"data": [{"index": 0, "embedding": vector(asked.json["input"][0])}]}
-    options = {"model_provider": "QIANFAN", "api_path": f"{service.url}/api", "oauth_path": f"{service.url}/oauth"}
+    options: dict[str, Any] = {
+        "model_provider": "QIANFAN",
+        "api_path": f"{service.url}/api",
+        "oauth_path": f"{service.url}/oauth",
+    }
     options |= {"secret_key": "secret-too", "dimension": 2, "vectorization_fields": {"v": "name"}}
     assert passed(Embedding, PEOPLE[:1], **options)[0]["v"] == [3.0, 0.5]
     oauth, asked = service.asked
@@ -233,7 +247,12 @@ def test_qianfan_gives_a_token_for_two_keys(service: HttpService) -> None:
 def test_a_custom_model_gets_the_texts_as_a_list(service: HttpService, given: Any, sent: Any) -> None:
     service.at["/v9"] = lambda asked: {"vectors": [vector(text) for text in asked.json["texts"]]}
     custom = {"custom_request_body": {"texts": given}, "custom_response_parse": "$.vectors"}
-    options = {"model_provider": "CUSTOM", "api_path": f"{service.url}/v9", "custom_config": custom, "dimension": 2}
+    options: dict[str, Any] = {
+        "model_provider": "CUSTOM",
+        "api_path": f"{service.url}/v9",
+        "custom_config": custom,
+        "dimension": 2,
+    }
     more = {"vectorization_fields": {"v": "name"}, "single_vectorized_input_number": 9}
     assert [row["v"] for row in passed(Embedding, **options, **more)] == [[3.0, 0.5], None, [0.0, 0.5]]
     assert service.asked[0].json == {"texts": sent}

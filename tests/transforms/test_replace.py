@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tables import PEOPLE, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.replace import Replace
+from tests.transforms.tables import PEOPLE, changed, made
 
 FIRST = {"is_regex": True, "replace_first": True}
 
@@ -15,7 +15,7 @@ def replaced(value: str | None, **options: Any) -> str | None:
     rows = changed(made(Replace, replace_field="name", **options), [(1, value, 7)], kinds=None)
     ((_, (key, after, age)),) = rows
     assert (key, age) == (1, 7)
-    return after  # type: ignore[no-any-return]
+    return after
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tables import CHANGES, PEOPLE, ROWS, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.transforms.filter_row_kind import FilterRowKind
 from seatunnel_core.transforms.row_kind_extractor import RowKindExtractor
+from tests.transforms.tables import CHANGES, PEOPLE, ROWS, changed, made
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import PEOPLE, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.split import Split
+from tests.transforms.tables import PEOPLE, changed, made
 
 
 def parts(value: str | None, separator: str, names: list[str]) -> tuple[str | None, ...]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from tables import PEOPLE, batch_of
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.file import parse
@@ -20,6 +19,7 @@ from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.transform import Transform
+from tests.transforms.tables import PEOPLE, batch_of
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))
 

@@ -1,5 +1,7 @@
 """When a checkpoint is triggered, as a table."""
 
+from typing import Any
+
 import pytest
 
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy, Decision, Situation, decide
@@ -41,6 +43,6 @@ def later(at_ms: int) -> Decision:
          later(12_000)),
     ],
 )  # fmt: skip
-def test_decide(policy: dict[str, int | None], situation: dict[str, int], expected: Decision) -> None:
+def test_decide(policy: dict[str, Any], situation: dict[str, Any], expected: Decision) -> None:
     facts = {"now_ms": NOW, "pending": 0, "last_trigger_ms": 0, "last_end_ms": None, **situation}
     assert decide(CheckpointPolicy(**policy), Situation(**facts)) == expected

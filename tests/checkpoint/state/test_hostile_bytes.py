@@ -19,8 +19,7 @@ import pytest
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.connectors.staging import committed
-from seatunnel_core.connectors.staging.committed import StagedFile
-from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.job import manifest
 from seatunnel_core.work.committable import Committable
 from tests.checkpoint.hostile.play import memory_of_a_lie, memory_taken, play

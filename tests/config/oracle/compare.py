@@ -19,8 +19,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from generate import Text, mutated
-
 from seatunnel_core.config import substitution
 from seatunnel_core.config.document import Block, Items, Value, plain
 from seatunnel_core.config.hocon import parse_hocon
@@ -28,6 +26,7 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.substitution import resolve
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import ConfigError
+from tests.config.oracle.generate import Text, mutated
 
 _HERE = Path(__file__).parent
 _LIGHTBEND = ("com.typesafe.config", ["com.typesafe:config:1.4.3"])

@@ -23,7 +23,7 @@ from minimal_sink import PATH, JsonLines, Writer
 Committables = Sequence[Committable]
 
 
-class Honest(JsonLines):  # type: ignore[misc]
+class Honest(JsonLines):
     """As the example is."""
 
 
@@ -130,7 +130,7 @@ class SweepsAllThatIsOld(Honest):
     """The epoch is over, and what lies in its folder with it."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
-        return super().sweep(context, frozenset(), final=final)  # type: ignore[no-any-return]
+        return super().sweep(context, frozenset(), final=final)
 
 
 class ForgetsWhatIsCommitted(Honest):
@@ -154,7 +154,7 @@ class SweepsTooEarly(Honest):
     """A clean folder is a good beginning."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
-        return super().sweep(context, keep, final=True)  # type: ignore[no-any-return]
+        return super().sweep(context, keep, final=True)
 
 
 class SweepsAllButItsOwn(Honest):
@@ -165,7 +165,7 @@ class SweepsAllButItsOwn(Honest):
         for path in folder.parent.glob("*/*.json"):
             if path.parent != folder and int(path.parent.name) > context.epoch:
                 path.unlink()
-        return super().sweep(context, keep, final=final)  # type: ignore[no-any-return]
+        return super().sweep(context, keep, final=final)
 
 
 class ShowsWhatIsStaged(Honest):
@@ -194,7 +194,7 @@ class LeavesAbortsToTheSweep(Honest):
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         writer: Any = super().open_writer(schemas, context)
         writer.abort = writer.file.close
-        return writer  # type: ignore[no-any-return]
+        return writer
 
 
 class ClearsNothing(Honest):

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connectors.staging.committed import StagedFile, staged_files
-from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.staging.committed import staged_files
+from seatunnel_core.connectors.staging.target import StagedFile, Target
 from seatunnel_core.errors import CommitError
 from seatunnel_core.work.committable import Committable
 

@@ -18,12 +18,12 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError, rename_new
-from seatunnel_core.connectors.sink import Committable
 from seatunnel_core.connectors.staging.naming import file_name
 from seatunnel_core.connectors.testing import commit, options_of, plan, read, stage
 from seatunnel_core.connectors.testing.drive import place, sink_place
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.work.committable import Committable
 from tests.connectors.file import local_files
 
 SCHEMA = TableSchema(

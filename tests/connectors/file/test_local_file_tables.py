@@ -61,7 +61,11 @@ def content(folder: Path) -> dict[str, str]:
     return found
 
 
-MIXED = [(ORDERS, [{"id": 1, "city": "Rome"}]), (PEOPLE, [{"name": "Ada"}]), (ORDERS, [{"id": 2, "city": "Oslo"}])]
+MIXED: list[tuple[TableSchema, list[dict[str, Any]]]] = [
+    (ORDERS, [{"id": 1, "city": "Rome"}]),
+    (PEOPLE, [{"name": "Ada"}]),
+    (ORDERS, [{"id": 2, "city": "Oslo"}]),
+]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class Objects(ObjectStore):
 
     get = put = copy = delete = begin = send = send_copy = complete = abort = uploads = require_writable = (
         days_of_objects
-    ) = None  # type: ignore[assignment]
+    ) = None
 
 
 def on_disk(folder: Path) -> tuple[FileSystem, str]:

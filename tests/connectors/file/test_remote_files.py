@@ -101,7 +101,7 @@ class TestParquet(OfFiles):
     def written(self, rows: Sequence[Mapping[str, Any]]) -> bytes:
         out = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_pylist(list(rows), COLUMNS), out, row_group_size=50)
-        return out.getvalue().to_pybytes()  # type: ignore[no-any-return]
+        return out.getvalue().to_pybytes()
 
 
 class TestSink(SinkConformance):

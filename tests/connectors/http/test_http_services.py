@@ -119,7 +119,7 @@ def sent(plugin: type[HttpSink], rows: list[dict[str, Any]], **options: Any) -> 
         raise
 
 
-ROWS = [{"id": 1, "name": 'Joy "J"'}, {"id": 2, "name": None}]
+ROWS: list[dict[str, Any]] = [{"id": 1, "name": 'Joy "J"'}, {"id": 2, "name": None}]
 
 
 def test_feishu_gets_rows_as_objects(service: HttpService) -> None:

@@ -153,14 +153,14 @@ def test_values_by_json_field_in_rows_of_the_last_wildcard(service: HttpService)
 
 def test_json_field_looks_into_what_content_field_found(service: HttpService) -> None:
     service.at["/shop"] = lambda _: SHOP
-    options = {"content_field": "$.store.book[*]", "json_field": {"who": "$[*].author.name"}}
+    options: dict[str, Any] = {"content_field": "$.store.book[*]", "json_field": {"who": "$[*].author.name"}}
     rows = rows_of(url=f"{service.url}/shop", schema={"fields": {"who": "string"}}, **options)
     assert rows == [{"who": "Rees"}, {"who": "Waugh"}]
 
 
 def test_a_value_that_some_rows_lack_is_null_and_one_that_all_lack_is_an_error(service: HttpService) -> None:
     service.at["/a"] = lambda _: {"rows": [{"x": {"y": 1}}, {}]}
-    options = {"url": f"{service.url}/a", "schema": {"fields": {"y": "int"}}}
+    options: dict[str, Any] = {"url": f"{service.url}/a", "schema": {"fields": {"y": "int"}}}
     assert rows_of(**options, json_field={"y": "$.rows[*].x.y"}) == [{"y": 1}, {"y": None}]
     with pytest.raises(SourceError, match=r"json_field y = .* finds nothing; the answer is an object with rows"):
         rows_of(**options, json_field={"y": "$.rows[*].x.z"})
@@ -170,7 +170,7 @@ def test_a_value_that_some_rows_lack_is_null_and_one_that_all_lack_is_an_error(s
 
 def test_a_content_field_that_finds_nothing_is_an_error_unless_what_holds_it_is_empty(service: HttpService) -> None:
     service.at["/a"] = lambda _: {"data": [], "nil": None}
-    options = {"url": f"{service.url}/a", "schema": PEOPLE}
+    options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE}
     for path in ("$.data[*]", "$.data", "$.data[?@.id > 3]", "$.nil[*]", "$.nil"):
         assert rows_of(**options, content_field=path) == []
     with pytest.raises(SourceError, match=r"content_field = '\$.dta\[\*\]' finds nothing"):
@@ -231,7 +231,7 @@ def test_a_bad_row_is_named_or_left_out(service: HttpService) -> None:
 
 def test_a_get_has_headers_and_params(service: HttpService) -> None:
     service.at["/a"] = lambda _: []
-    options = {"headers": {"X-Key": "k1"}, "params": {"from": "a b", "at": "1&2"}}
+    options: dict[str, Any] = {"headers": {"X-Key": "k1"}, "params": {"from": "a b", "at": "1&2"}}
     rows_of(url=f"{service.url}/a?fixed=0", schema=PEOPLE, **options)
     (asked,) = service.asked
     assert (asked.method, asked.query) == ("GET", {"fixed": "0", "from": "a b", "at": "1&2"})
@@ -314,7 +314,7 @@ def test_a_walk_by_cursor_begins_without_one(service: HttpService, way: str) -> 
         "body": {"method": "POST", "body": '{"after": "${after}"}'},
     }[way]
     pageing["use_placeholder_replacement"] = way in ("placeholder", "body")
-    options = {"url": f"{service.url}/a", "schema": PEOPLE, "content_field": "$.data[*]"}
+    options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE, "content_field": "$.data[*]"}
     assert rows_of(**options, **more, pageing=pageing) == ROWS
     assert "after" not in service.asked[0].query
     assert "after" not in (service.asked[0].body or "")
@@ -329,7 +329,12 @@ def test_a_cursor_may_be_the_url_of_the_next_page_on_the_same_host(service: Http
     service.at["/a"] = people
     service.at["/b"] = lambda _: {"data": ROWS[:1], "links": {"next": "https://elsewhere.example/a?from=10"}}
     pageing = {"page_type": "Cursor", "cursor_response_field": "$.links.next"}
-    options = {"schema": PEOPLE, "content_field": "$.data[*]", "pageing": pageing, "headers": {"X-Key": "key-of-mine"}}
+    options: dict[str, Any] = {
+        "schema": PEOPLE,
+        "content_field": "$.data[*]",
+        "pageing": pageing,
+        "headers": {"X-Key": "key-of-mine"},
+    }
     assert rows_of(url=f"{service.url}/a", params={"size": "10"}, **options) == ROWS
     assert [asked.query for asked in service.asked] == [{"size": "10"}, {"from": "10"}, {"from": "20"}]
     assert service.asked[-1].headers["x-key"] == "key-of-mine"
@@ -416,7 +421,7 @@ def test_certificates_are_verified_and_shown(tmp_path: Path) -> None:
     file = certificate_in(tmp_path)
     with http_service(file, client_ca=file) as service:
         service.at["/a"] = lambda _: [{"id": 1}]
-        options = {"url": f"{service.url}/a", "schema": PEOPLE, "retry": 0}
+        options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE, "retry": 0}
         with pytest.raises(SourceError, match=r"its certificate is not accepted .*tls_ca_file") as told:
             rows_of(**options)
         assert not told.value.retryable

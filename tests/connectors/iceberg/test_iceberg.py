@@ -29,7 +29,7 @@ class TestIcebergSink(SinkConformance):
         return {"iceberg.catalog.config": catalog_of(self.folder), "namespace": "shop", "table": "orders"}
 
     def visible(self) -> Sequence[Mapping[str, Any]]:
-        return self.table().scan().to_arrow().to_pylist()  # type: ignore[no-any-return]
+        return self.table().scan().to_arrow().to_pylist()
 
     def table(self) -> Any:
         return table_in(self.folder, "orders")

@@ -61,7 +61,8 @@ def ids(catalog: Catalog) -> list[int]:
 
 def interrupted(sink: IcebergSink, between: Callable[[], None]) -> None:
     """Let something happen just before the catalog gets the commit, once: an engine was paused there."""
-    catalog, done = sink._catalog(), []
+    catalog = sink._catalog()
+    done: list[Any] = []
     commit_table = catalog.commit_table
 
     def paused(*arguments: Any, **named: Any) -> Any:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,7 +148,7 @@ def test_twenty_kills_cost_no_row_and_double_none(broker: Kafka, tmp_path: Path)
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
         for number in range(MANY_KILLS):
-            how = {} if not number else {"restore": Restore()}
+            how: dict[str, Any] = {} if not number else {"restore": Restore()}
             with ground.run(text(broker, tmp_path, out, ROWS // 100), **how) as run:
                 run.start()
                 publish_more(run, found(broker, out).total())

@@ -195,7 +195,8 @@ def test_new_partitions_and_topics_of_a_pattern_are_found(broker: Kafka, topic: 
     broker.topic(f"{topic}-b")
     broker.send(f"{topic}-b", lines(ROWS[5:7]))
     deadline = time.monotonic() + 30
-    memory, found = first.memory, []
+    memory = first.memory
+    found: list[Any] = []
     while not found and time.monotonic() < deadline:
         polled = made.poll(memory, planning)
         memory, found = polled.memory, [*polled.items]

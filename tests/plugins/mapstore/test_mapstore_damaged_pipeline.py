@@ -94,7 +94,7 @@ def test_other_pipelines_and_jobs_are_listed_read_and_written(damage: Damage) ->
     storage = damage.storage
     assert storage.list_jobs() == (JOB, "other")
     for job_id, pipeline_id in ((JOB, 2), ("other", 1)):
-        owner = {"job_id": job_id, "pipeline_id": pipeline_id}
+        owner: dict[str, Any] = {"job_id": job_id, "pipeline_id": pipeline_id}
         latest = storage.get_latest_checkpoint(**owner)
         assert latest == checkpoint(1, 3, **owner)
         assert refs(storage, **owner) == [(1, 1), (1, 2), (1, 3)]

@@ -267,7 +267,8 @@ def test_a_provider_that_fails_and_one_that_has_none(
 
 def test_a_provider_is_asked_again_in_the_second_half_of_a_life() -> None:
     """By the clock of the credentials, which is set forward here."""
-    life, asked = timedelta(hours=1), []
+    life = timedelta(hours=1)
+    asked: list[Any] = []
     now = datetime.now(UTC)
 
     def provide() -> Credentials:

@@ -199,7 +199,8 @@ def test_a_writer_whose_unfinished_file_was_swept_begins_again(
     storage: WebHdfsStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     epoch = claim(storage)
-    rename, swept = storage._webhdfs.rename, []
+    rename = storage._webhdfs.rename
+    swept: list[Any] = []
 
     def sweep_once(source: str, target: str) -> bool:
         if not swept:
@@ -271,7 +272,7 @@ def test_the_names_of_users(cluster: HdfsCluster, namespace: str, monkeypatch: p
 
 def test_no_secret_of_a_redirect_is_shown(storage: WebHdfsStorage, caplog: pytest.LogCaptureFixture) -> None:
     """The URL of a DataNode holds a token on a secure cluster; here a parameter of the session stands for it."""
-    storage._webhdfs._session.params["delegation-canary"] = "canary"  # type: ignore[index]
+    storage._webhdfs._session.params["delegation-canary"] = "canary"
     storage._webhdfs._namenodes._urls[0] = "http://localhost:1"
     storage._backoff = storage._backoff.__class__(attempts=1)
     with pytest.raises(Exception, match="localhost:1") as caught:

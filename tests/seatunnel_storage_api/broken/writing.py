@@ -199,7 +199,7 @@ class Overwrites(MemoryStorage):
 class TakesTheKeyForTheContent(MemoryStorage):
     """What has the same key was stored by a repeated request."""
 
-    def _put_or_read(self, key: str, sealed: bytes) -> bytes | None:
+    def _put_or_read(self, key: str, sealed: Sequence[bytes]) -> bytes | None:
         super()._put_or_read(key, sealed)
         return None
 

@@ -1,6 +1,7 @@
 """What the leader records of jobs: transitions, history, and their bounds."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -12,7 +13,7 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, W
 from tests.server.state.stores import local_store
 
 
-def a_job(job_id: str = "1", **values: object) -> JobRecord:
+def a_job(job_id: str = "1", **values: Any) -> JobRecord:
     record = JobRecord(job_id=job_id, name="copy", text="env {}", format="hocon", submitted_at=10.0, since=10.0)
     return evolve(record, **values)
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases import read_cases, write_cases
+from tests.transforms.sql.cases import read_cases, write_cases
 
 _HERE = Path(__file__).parent
 _VERSION = "2.3.232"

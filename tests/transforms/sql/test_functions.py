@@ -15,9 +15,6 @@ from sqlglot import exp
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import read_cases
-from tables import batch_of, made
-
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.sql.call import MANY
@@ -26,6 +23,8 @@ from seatunnel_core.transforms.sql.dialect import read, shown
 from seatunnel_core.transforms.sql.expression import Expressions
 from seatunnel_core.transforms.sql.functions.catalog import FUNCTIONS
 from seatunnel_core.transforms.sql.transform import Sql
+from tests.transforms.sql.cases import read_cases
+from tests.transforms.tables import batch_of, made
 
 ONE = TableSchema(table="dual", columns=pa.schema([("one", pa.int32())]))
 KINDS = {

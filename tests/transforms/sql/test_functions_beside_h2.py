@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tables import changed, made
 
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.transforms.sql.functions.murmur import first_half
 from seatunnel_core.transforms.sql.transform import Sql
 from seatunnel_core.transforms.sql.value import RowError, SqlError
+from tests.transforms.tables import changed, made
 
 
 def selected(query: str, **more: Any) -> list[tuple[Any, ...]]:

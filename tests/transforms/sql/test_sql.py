@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from tables import PEOPLE, batch_of, changed, made
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.transforms.sql.transform import Sql
+from tests.transforms.tables import PEOPLE, batch_of, changed, made
 
 NESTED = TableSchema(
     table="default",

@@ -11,12 +11,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tables import changed, made
-
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.transforms.sql.functions import user_defined
 from seatunnel_core.transforms.sql.functions.user_defined import sql_function
 from seatunnel_core.transforms.sql.transform import Sql
+from tests.transforms.tables import changed, made
 
 ROWS = [(1, "joy", 20), (2, None, 30)]
 

@@ -69,7 +69,7 @@ class SimulatedStorage(BlobStorage):
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._act(lambda key=key: self._world.remove(key), outside=True)  # type: ignore[misc]
+            self._act(lambda key=key: self._world.remove(key), outside=True)
 
     def _act(self, effect: object, *, outside: bool = False) -> object:
         fails = self._fails()

@@ -162,7 +162,7 @@ class SimulatedSink(_InWorld, Sink):
             try:
                 self.world.stage.act(
                     lambda each=committable: sight.publish(context.epoch, self._name, self.told, each, again=again)
-                )  # type: ignore[misc]
+                )
             except MissingError as error:
                 raise CommitError(str(error)) from error
         if self.world.chance(fails):
@@ -178,7 +178,7 @@ class SimulatedSink(_InWorld, Sink):
         sight = self._sight(context)
         listed: list[Published] = self._act(lambda: sight.to_take_back(self._name, self.told, retraction), "retraction")
         for publication in listed:
-            self._act(lambda each=publication: sight.take_back(context.epoch, each), "retraction")  # type: ignore[misc]
+            self._act(lambda each=publication: sight.take_back(context.epoch, each), "retraction")
         return len(listed)
 
     def _sight(self, context: SinkContext) -> "Sight":

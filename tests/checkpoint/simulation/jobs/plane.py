@@ -9,9 +9,9 @@ from attrs import define, field
 
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Item, Planning, Source
-from seatunnel_core.errors import PlatformError
+from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.line import Hearing
-from seatunnel_core.spark.plane import PacketLostError, Parcel
+from seatunnel_core.spark.plane import Parcel
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork

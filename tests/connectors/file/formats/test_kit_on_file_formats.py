@@ -46,7 +46,7 @@ class TestOrcSink(OfTheFileSink):
     format = "orc"
 
     def rows_of(self, path: Path) -> Sequence[Mapping[str, Any]]:
-        return orc.ORCFile(path).read().to_pylist()  # type: ignore[no-any-return]
+        return orc.ORCFile(path).read().to_pylist()
 
 
 class TestExcel(InEveryShape):

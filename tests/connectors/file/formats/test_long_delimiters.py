@@ -45,7 +45,7 @@ def test_the_values_are_those_between_the_delimiters(tmp_path: Path, delimiter: 
     """As Python splits a line, for values of the delimiter's own characters, too."""
     meant = delimiter.replace("\\t", "\t")
     chance = random.Random(f"{delimiter} {way}")
-    lines = []
+    lines: list[Any] = []
     while len(lines) < 60:
         values = ["".join(chance.choices(f"{meant}x\x01", k=chance.randrange(6))) for _ in range(2)]
         line = meant.join([str(len(lines)), *values])

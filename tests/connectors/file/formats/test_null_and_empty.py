@@ -9,7 +9,13 @@ from seatunnel_core.connectors.testing import plan, read
 from seatunnel_core.errors import RowError, UsageError
 from tests.connectors.file.local_files import sheet, sink, source, write
 
-ROWS = [{"a": "", "n": 1}, {"a": None, "n": 2}, {"a": "x", "n": None}, {"a": "", "n": None}, {"a": None, "n": None}]
+ROWS: list[dict[str, Any]] = [
+    {"a": "", "n": 1},
+    {"a": None, "n": 2},
+    {"a": "x", "n": None},
+    {"a": "", "n": None},
+    {"a": None, "n": None},
+]
 TYPES = {"a": "string", "n": "int"}
 
 
