@@ -5,11 +5,12 @@ that made it, and the ids of the committables. A committable whose id is in a su
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seatunnel_core.connectors.sink import SinkContext
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile, ManifestFile
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
@@ -108,7 +109,7 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
     }
 
 
-def _may_name(manifest: Any, known: dict[int, Any]) -> bool:
+def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     """Return whether a manifest can name a file of the job.
 
     One that was added by a snapshot of another writer, without existing files, only names files of that writer.
@@ -118,7 +119,7 @@ def _may_name(manifest: Any, known: dict[int, Any]) -> bool:
     return not foreign or manifest.has_existing_files()
 
 
-def live_files(table: "Table", chosen: Callable[[str], bool]) -> list[Any]:
+def live_files(table: "Table", chosen: Callable[[str], bool]) -> "list[DataFile]":
     """Return the data files of the current snapshot for whose paths ``chosen`` is true."""
     snapshot = table.current_snapshot()
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()

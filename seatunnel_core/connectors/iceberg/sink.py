@@ -24,6 +24,7 @@ from seatunnel_core.work.retraction import Retraction
 from seatunnel_storage_api.secret import shown
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 _making = threading.Lock()
@@ -201,7 +202,7 @@ class IcebergSink(Sink):
 
     # -- the catalog ----------------------------------------------------------------------------------------------
 
-    def _catalog(self) -> Any:
+    def _catalog(self) -> "Catalog":
         return self._driver.catalog(self.options[opt.CATALOG_NAME], self._properties)
 
     def _at(self, table: TableId, context: SinkContext) -> TargetTable:
@@ -243,9 +244,9 @@ class _Driver:
         self.emptied: set[TableId] = set()
         """The tables to which the save mode was applied since the job started."""
 
-        self._catalog: Any = None
+        self._catalog: Catalog | None = None
 
-    def catalog(self, name: str, properties: dict[str, str]) -> Any:
+    def catalog(self, name: str, properties: dict[str, str]) -> "Catalog":
         from pyiceberg.catalog import load_catalog
 
         with _making:

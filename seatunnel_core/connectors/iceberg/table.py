@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
@@ -25,6 +25,7 @@ from seatunnel_core.errors import CommitError, SinkError
 from seatunnel_core.work.retraction import Retraction
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
@@ -41,7 +42,7 @@ class TargetTable:
 
     id: TableId
     context: SinkContext
-    catalog: Callable[[], Any] = field(repr=False)
+    catalog: "Callable[[], Catalog]" = field(repr=False)
     """Opens the catalog."""
 
     @property

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
 
 TableId = tuple[str, ...]
 """The levels of the namespace and the name of the table."""
@@ -50,7 +53,7 @@ class TableIds:
             )
         return found
 
-    def existing(self, catalog: Callable[[], Any]) -> Iterator[TableId]:
+    def existing(self, catalog: "Callable[[], Catalog]") -> Iterator[TableId]:
         """Yield the tables of the catalog whose names match; a single table without a variable need not exist."""
         if self.one is not None:
             yield self.one
@@ -61,7 +64,7 @@ class TableIds:
             tables = _unless_gone(opened.list_tables, namespace)
             yield from (table for table in tables if wanted.fullmatch(".".join(table)))
 
-    def _namespaces(self, catalog: Any) -> Iterator[TableId]:
+    def _namespaces(self, catalog: "Catalog") -> Iterator[TableId]:
         variable = VARIABLE.search(self._namespace)
         if variable is None:
             yield _levels(self._namespace)

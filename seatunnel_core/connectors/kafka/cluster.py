@@ -49,32 +49,34 @@ class Cluster:
 
     # -- clients --------------------------------------------------------------------------------------------------
 
-    def consumer(self, told: "Told", **more: Any) -> Any:
+    def consumer(self, background: "BackgroundErrors", **more: Any) -> Any:
         """Create a consumer that does not commit offsets by itself.
 
         Args:
-            told: Collects the errors of the consumer's background threads.
+            background: Collects the errors of the consumer's background threads.
             more: Further settings.
         """
         import confluent_kafka
 
         more = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", **more}
-        return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, told)
+        return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, background)
 
-    def producer(self, told: "Told", **more: Any) -> Any:
+    def producer(self, background: "BackgroundErrors", **more: Any) -> Any:
         """Create an idempotent producer; the arguments are as for ``consumer``."""
         import confluent_kafka
 
         more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}
-        return self._made(confluent_kafka.Producer, more, told)
+        return self._made(confluent_kafka.Producer, more, background)
 
-    def admin(self, told: "Told") -> Any:
-        """Create an admin client; ``told`` collects the errors of its background threads."""
+    def admin(self, background: "BackgroundErrors") -> Any:
+        """Create an admin client; ``background`` collects the errors of its background threads."""
         from confluent_kafka.admin import AdminClient
 
-        return self._made(AdminClient, {}, told)
+        return self._made(AdminClient, {}, background)
 
-    def _made(self, client: Callable[[Mapping[str, Any]], Any], ours: Mapping[str, Any], told: "Told") -> Any:
+    def _made(
+        self, client: Callable[[Mapping[str, Any]], Any], ours: Mapping[str, Any], background: "BackgroundErrors"
+    ) -> Any:
         import confluent_kafka
 
         try:
@@ -85,7 +87,7 @@ class Cluster:
                     **ours,
                     **self.settings,
                     "bootstrap.servers": self.servers,
-                    "error_cb": told.append,
+                    "error_cb": background.append,
                 }
             )
         except (confluent_kafka.KafkaException, ValueError, TypeError) as error:
@@ -93,18 +95,20 @@ class Cluster:
 
     # -- errors ---------------------------------------------------------------------------------------------------
 
-    def failed(self, kind: Callable[[str], E], what: str, error: BaseException, told: "Told | None" = None) -> E:
+    def failed(
+        self, kind: Callable[[str], E], what: str, error: BaseException, background: "BackgroundErrors | None" = None
+    ) -> E:
         """Return an error of ``kind`` for an exception of a client, with whether a retry may help.
 
         Args:
             kind: The class of the error.
             what: What failed.
             error: The exception.
-            told: The errors of the client's background threads, whose worst one is preferred as the reason.
+            background: The errors of the client's background threads, whose worst one is preferred as the reason.
         """
-        why = told.worst if told is not None and told.worst is not None else _error(error)
-        told_reason = _reason(error) if why is None else _advice(why)
-        found = kind(f"{self.names}: {what}: {self.hide(told_reason)}")
+        why = background.worst if background is not None and background.worst is not None else _error(error)
+        reason = _reason(error) if why is None else _advice(why)
+        found = kind(f"{self.names}: {what}: {self.hide(reason)}")
         found.retryable = why is not None and _may_pass(why)
         return found
 
@@ -136,8 +140,8 @@ class Cluster:
     def _listed(self) -> Mapping[str, Any]:
         import confluent_kafka
 
-        told = Told()
-        admin = self.admin(told)
+        background = BackgroundErrors()
+        admin = self.admin(background)
         deadline = time.monotonic() + LOOK_S
         while True:
             try:
@@ -145,9 +149,9 @@ class Cluster:
                 return found
             except confluent_kafka.KafkaException as error:
                 admin.poll(0)
-                final = told.worst is not None and not _may_pass(told.worst)
+                final = background.worst is not None and not _may_pass(background.worst)
                 if final or time.monotonic() > deadline or not _may_pass(error.args[0]):
-                    raise self.failed(ConnectorError, "it cannot be reached", error, told) from None
+                    raise self.failed(ConnectorError, "it cannot be reached", error, background) from None
 
     def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
         """Return the offset of each partition for an ``OffsetSpec``; -1 where no message is as late as its timestamp.
@@ -161,7 +165,7 @@ class Cluster:
     def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
         from confluent_kafka import IsolationLevel
 
-        admin = self.admin(Told())  # a new client: pending requests end with it
+        admin = self.admin(BackgroundErrors())  # a new client: pending requests end with it
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
         return {
@@ -179,13 +183,15 @@ class Cluster:
     def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
         import confluent_kafka
 
-        told = Told()
-        consumer = self.consumer(told, **{"group.id": group})
+        background = BackgroundErrors()
+        consumer = self.consumer(background, **{"group.id": group})
         try:
             asked = [confluent_kafka.TopicPartition(topic, partition) for topic, partition in places]
             found = consumer.committed(asked, timeout=LOOK_S)
         except confluent_kafka.KafkaException as error:
-            raise self.failed(ConnectorError, f"the offsets of group {group} cannot be had", error, told) from None
+            raise self.failed(
+                ConnectorError, f"the offsets of group {group} cannot be had", error, background
+            ) from None
         finally:
             consumer.close()
         for each in found:
@@ -204,13 +210,13 @@ class Cluster:
     def _commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         import confluent_kafka
 
-        told = Told()
-        consumer = self.consumer(told, **{"group.id": group})
+        background = BackgroundErrors()
+        consumer = self.consumer(background, **{"group.id": group})
         places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
         try:
             consumer.commit(offsets=places, asynchronous=False)
         except confluent_kafka.KafkaException as error:
-            raise self.failed(ConnectorError, f"the offsets of group {group} stay", error, told) from None
+            raise self.failed(ConnectorError, f"the offsets of group {group} stay", error, background) from None
         finally:
             consumer.close()
 
@@ -219,7 +225,7 @@ class Cluster:
         from confluent_kafka.admin import ConfigResource
 
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        admin = self.admin(Told())
+        admin = self.admin(BackgroundErrors())
         try:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
@@ -247,7 +253,7 @@ def _patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
         time.sleep(0.2)
 
 
-class Told(list[Any]):
+class BackgroundErrors(list[Any]):
     """The errors of a client's background threads, in order."""
 
     @property

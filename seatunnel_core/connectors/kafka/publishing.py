@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
-from seatunnel_core.connectors.kafka.cluster import LOOK_S, Cluster, Told
+from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.sink import SinkContext
 from seatunnel_core.connectors.staging.committed import staged_files
@@ -53,11 +53,11 @@ class Mark:
 
 
 @define
-class _Engine:
+class SendingEngine:
     """The producer and the state of the process that sends for a sink."""
 
     producer: Any
-    told: Told
+    background: BackgroundErrors
     sent: set[str]
     """The names of the files that were sent when the topic was read."""
 
@@ -108,7 +108,7 @@ class Publishing:
                 f"{self.target.root}, which may have been sent or not: look whether their rows are there, and begin a "
                 "new job"
             )
-        admin = self.cluster.admin(Told())
+        admin = self.cluster.admin(BackgroundErrors())
         kept = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
         try:
             admin.create_topics([NewTopic(self.name, 1, -1, config=kept)])[self.name].result(3 * LOOK_S)
@@ -120,7 +120,7 @@ class Publishing:
         while self.cluster.topic(self.name) is None and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def begin(self) -> _Engine:
+    def begin(self) -> SendingEngine:
         """Fence the previous engine, and read what was sent.
 
         Raises:
@@ -133,13 +133,13 @@ class Publishing:
                 f"{self.who}: the topic {self.name} is gone, which tells what was sent: the job has ended, or somebody "
                 "removed it"
             )
-        told = Told()
+        background = BackgroundErrors()
         settings = {"transactional.id": self.name, "transaction.timeout.ms": TIMEOUT_MS, "linger.ms": 20}
-        producer = self.cluster.producer(told, **settings)
+        producer = self.cluster.producer(background, **settings)
         try:
             producer.init_transactions(_PATIENCE_S)
         except KafkaException as error:
-            raise self._failed("no transaction can be begun", error, told) from None
+            raise self._failed("no transaction can be begun", error, background) from None
         marks = list(self.marks())
         newest = max((mark.epoch for mark in marks), default=0)
         if newest > self.context.epoch:
@@ -147,7 +147,7 @@ class Publishing:
                 f"{self.who}: another engine goes on with this job: its epoch is {newest}, and this one has "
                 f"{self.context.epoch}"
             )
-        engine = _Engine(producer, told, {name for mark in marks for name in mark.files}, marks)
+        engine = SendingEngine(producer, background, {name for mark in marks for name in mark.files}, marks)
         if newest < self.context.epoch:
             self._in_transaction(engine, [], ())
         return engine
@@ -189,7 +189,7 @@ class Publishing:
 
     # -- sending --------------------------------------------------------------------------------------------------
 
-    def commit(self, engine: _Engine, committables: Sequence[Committable], *, again: bool) -> None:
+    def commit(self, engine: SendingEngine, committables: Sequence[Committable], *, again: bool) -> None:
         """Send the staged files that are not recorded as sent, and remove all of them from the staging folder.
 
         Args:
@@ -208,7 +208,7 @@ class Publishing:
             self._discard(file for file, _ in group)
 
     def _sorted(
-        self, engine: _Engine, files: Sequence[StagedFile], *, again: bool
+        self, engine: SendingEngine, files: Sequence[StagedFile], *, again: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
         """Return the files that were sent, and those that were not with their paths."""
         done: list[StagedFile] = []
@@ -231,11 +231,11 @@ class Publishing:
         for file in files:
             self.target.discard(file.epoch, file.name)
 
-    def _in_transaction(self, engine: _Engine, paths: Sequence[str], names: Sequence[str]) -> None:
+    def _in_transaction(self, engine: SendingEngine, paths: Sequence[str], names: Sequence[str]) -> None:
         from confluent_kafka import KafkaException
 
-        producer, told = engine.producer, engine.told
-        told.clear()
+        producer, background = engine.producer, engine.background
+        background.clear()
         mark = json.dumps({"epoch": self.context.epoch, "files": list(names)}).encode()
         try:
             producer.begin_transaction()
@@ -247,7 +247,7 @@ class Publishing:
             producer.poll(0)  # delivers the offset of the record to ``engine.own``
         except (KafkaException, OSError, pa.ArrowInvalid) as error:
             self._give_up(producer)
-            raise self._failed("staged rows cannot be sent", error, told) from None
+            raise self._failed("staged rows cannot be sent", error, background) from None
         self._trim(engine)
 
     def _give_up(self, producer: Any) -> None:
@@ -260,14 +260,14 @@ class Publishing:
         except KafkaException as error:
             _log.debug("%s: a transaction is left to the brokers: %s", self.who, error)
 
-    def _failed(self, what: str, error: BaseException, told: Told) -> CommitError:
+    def _failed(self, what: str, error: BaseException, background: BackgroundErrors) -> CommitError:
         if isinstance(error, OSError | pa.ArrowInvalid):
             return CommitError(f"{self.who}: a staged file cannot be read: {error}")
-        return self.cluster.failed(CommitError, f"{self.who}: {what}", error, told)
+        return self.cluster.failed(CommitError, f"{self.who}: {what}", error, background)
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 
-    def sweep(self, engine: _Engine, keep: frozenset[str]) -> None:
+    def sweep(self, engine: SendingEngine, keep: frozenset[str]) -> None:
         """Delete the records of what was sent before, as far as no checkpoint names it."""
         needed = [
             mark.offset
@@ -277,7 +277,7 @@ class Publishing:
         if engine.marks:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
-    def _trim(self, engine: _Engine) -> None:
+    def _trim(self, engine: SendingEngine) -> None:
         """Delete old records from time to time, in an engine that runs for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
@@ -286,7 +286,7 @@ class Publishing:
     def _forget_below(self, offset: int) -> None:
         from confluent_kafka import TopicPartition
 
-        admin = self.cluster.admin(Told())
+        admin = self.cluster.admin(BackgroundErrors())
         place = TopicPartition(self.name, 0, offset)
         try:
             admin.delete_records([place])[place].result(LOOK_S)
@@ -295,7 +295,7 @@ class Publishing:
 
     def remove_topic(self) -> None:
         """Delete the commit topic, once the job is recorded as ended."""
-        admin = self.cluster.admin(Told())
+        admin = self.cluster.admin(BackgroundErrors())
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)
         except Exception as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from seatunnel_core.connectors.kafka.cluster import Cluster, Told
+from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _AT_ONCE = 5_000
@@ -39,24 +39,24 @@ class _Idle:
     """The idle consumers of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
-    kept: list[tuple[Any, Any, Told]] = field(factory=list)
+    kept: list[tuple[Any, Any, BackgroundErrors]] = field(factory=list)
 
-    def take(self, cluster: Cluster) -> tuple[Any, Told]:
+    def take(self, cluster: Cluster) -> tuple[Any, BackgroundErrors]:
         key = (cluster.servers, tuple(sorted(cluster.settings.items())))
         with self.lock:
-            for number, (of, consumer, told) in enumerate(self.kept):
+            for number, (of, consumer, background) in enumerate(self.kept):
                 if of == key:
                     del self.kept[number]
-                    told.clear()
-                    return consumer, told
-        told = Told()
-        return cluster.consumer(told, **_READING), told
+                    background.clear()
+                    return consumer, background
+        background = BackgroundErrors()
+        return cluster.consumer(background, **_READING), background
 
-    def give_back(self, cluster: Cluster, consumer: Any, told: Told) -> None:
+    def give_back(self, cluster: Cluster, consumer: Any, background: BackgroundErrors) -> None:
         key = (cluster.servers, tuple(sorted(cluster.settings.items())))
         consumer.unassign()
         with self.lock:
-            self.kept.append((key, consumer, told))
+            self.kept.append((key, consumer, background))
             gone = self.kept.pop(0)[1] if len(self.kept) > _MOST_IDLE else None
         if gone is not None:
             gone.close()
@@ -86,26 +86,28 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[lis
         SourceChangedError: The first offsets of the range do not exist any more.
         SourceError: They cannot be read; retryable when a retry may help.
     """
-    consumer, told = _idle.take(cluster)
+    consumer, background = _idle.take(cluster)
     done = False
     try:
-        yield from _read(cluster, consumer, told, wanted, patience_s)
+        yield from _read(cluster, consumer, background, wanted, patience_s)
         done = True
     finally:
         if done:
-            _idle.give_back(cluster, consumer, told)
+            _idle.give_back(cluster, consumer, background)
         else:
             consumer.close()
 
 
-def _read(cluster: Cluster, consumer: Any, told: Told, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
+def _read(
+    cluster: Cluster, consumer: Any, background: BackgroundErrors, wanted: Range, patience_s: float
+) -> Iterator[list[Any]]:
     from confluent_kafka import KafkaException, TopicPartition
 
     at = wanted.start
     try:
         consumer.assign([TopicPartition(wanted.topic, wanted.partition, at)])
     except KafkaException as error:
-        raise cluster.failed(SourceError, f"{wanted} cannot be read", error, told) from None
+        raise cluster.failed(SourceError, f"{wanted} cannot be read", error, background) from None
     deadline = time.monotonic() + patience_s
     while at < wanted.end:
         some = consumer.consume(min(_AT_ONCE, wanted.end - at), _WAIT_S)
@@ -122,7 +124,7 @@ def _read(cluster: Cluster, consumer: Any, told: Told, wanted: Range, patience_s
         if some and (found or at >= wanted.end):
             deadline = time.monotonic() + patience_s
         elif time.monotonic() > deadline:
-            raise _late(cluster, wanted, at, told)
+            raise _late(cluster, wanted, at, background)
 
 
 def _next(message: Any, error: Any) -> int:
@@ -150,11 +152,11 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
         raise found
 
 
-def _late(cluster: Cluster, wanted: Range, at: int, told: Told) -> SourceError:
+def _late(cluster: Cluster, wanted: Range, at: int, background: BackgroundErrors) -> SourceError:
     from confluent_kafka import KafkaException
 
-    if told.worst is not None:
-        found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(told.worst), told)
+    if background.worst is not None:
+        found = cluster.failed(SourceError, f"{wanted} cannot be read", KafkaException(background.worst), background)
     else:
         found = SourceError(
             f"{cluster.names}: {wanted}: nothing came for poll.timeout behind offset {at - 1}; a broker is slow, or a "

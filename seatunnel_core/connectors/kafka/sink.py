@@ -13,7 +13,7 @@ from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder
-from seatunnel_core.connectors.kafka.publishing import Publishing
+from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, WriterContext
@@ -172,7 +172,7 @@ class KafkaSink(Sink):
             self._target(context).clear(context.epoch)
             self._publishing(context).remove_topic()
 
-    def _engine(self, context: SinkContext) -> Any:
+    def _engine(self, context: SinkContext) -> SendingEngine:
         engines = self._of_driver.engines
         if context not in engines:
             engines[context] = self._publishing(context).begin()
@@ -210,7 +210,7 @@ class _Driver:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.engines: dict[SinkContext, Any] = {}
+        self.engines: dict[SinkContext, SendingEngine] = {}
         """The producer of each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import define, evolve, field
 
 from seatunnel_core.connectors.filesystems.local import sync_file
-from seatunnel_core.connectors.kafka.cluster import Cluster, Told
+from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder, Message
 from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import Target, unique_name
@@ -153,7 +153,10 @@ class DirectWriter(SinkWriter):
         if self._sending.errors:
             error = self._sending.errors[0]
             raise self._cluster.failed(
-                SinkError, f"{self._who}: messages cannot be sent", KafkaException(error), self._sending.told_of(error)
+                SinkError,
+                f"{self._who}: messages cannot be sent",
+                KafkaException(error),
+                self._sending.background_of(error),
             )
 
 
@@ -162,7 +165,7 @@ class Sending:
     """A producer, and the errors of its messages."""
 
     producer: Any
-    told: Told
+    background: BackgroundErrors
     errors: list[Any] = field(factory=list)
 
     def send(self, topic: str, partition: int, key: bytes | None, value: bytes) -> None:
@@ -174,9 +177,9 @@ class Sending:
             except BufferError:
                 self.producer.poll(0.1)
 
-    def told_of(self, error: Any) -> Told | None:
+    def background_of(self, error: Any) -> BackgroundErrors | None:
         """Return the errors of the background threads where the error itself is only a timeout, else ``None``."""
-        return self.told if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
+        return self.background if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
 
     def _delivered(self, error: Any, _: Any) -> None:
         if error is not None and len(self.errors) < 10:
@@ -196,11 +199,11 @@ class _Idle:
             for number, (of, sending) in enumerate(self.kept):
                 if of == key:
                     del self.kept[number]
-                    sending.told.clear()
+                    sending.background.clear()
                     return sending
-        told = Told()
+        background = BackgroundErrors()
         only_errors = {"delivery.report.only.error": True}  # a call in Python for each message is half of the work
-        return Sending(producer=cluster.producer(told, **only_errors), told=told)
+        return Sending(producer=cluster.producer(background, **only_errors), background=background)
 
     def give_back(self, cluster: Cluster, sending: Sending) -> None:
         key = (cluster.servers, tuple(sorted(cluster.settings.items())))
