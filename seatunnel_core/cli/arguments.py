@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
 from seatunnel_core.cli.command import DONE, Command, Parser, Subcommand
 from seatunnel_core.cli.control_arguments import add_control, control_arguments, job_id
 from seatunnel_core.cli.restore_arguments import RestoreArguments, add_restore, restore_arguments
@@ -21,13 +22,7 @@ from seatunnel_core.cli.subcommands import SUBCOMMANDS
 from seatunnel_core.config.master import no_master
 from seatunnel_core.errors import UsageError
 
-_NO_SERVER = "a job runs in the process that you start (-m local), and there is no server to give it to"
-_LATER = {
-    "-cn": f"{_NO_SERVER}, so there is no cluster name to give",
-}
-_LATER_LONG = {
-    "--cluster": "-cn",
-}
+_OF_CLUSTERS = ("-cn", "--cluster")
 
 _RUN = ("run", "start", "submit")
 """The commands of other programs that run a job."""
@@ -110,9 +105,11 @@ def parse(argv: Sequence[str], version: str) -> Command:
         UsageError: An argument is missing, unknown or not available; the message says what to write instead.
         SystemExit: With code 0, after ``--help`` or ``--version`` printed their text.
     """
+    if asks_cluster(argv):
+        return parse_cluster(argv)
     if argv and argv[0] in SUBCOMMANDS:
         return _parse_subcommand(SUBCOMMANDS[argv[0]], argv[1:])
-    _refuse_what_comes_later(argv)
+    _refuse_what_is_of_clusters(argv)
     parser = _run_parser(version)
     if not argv:
         raise UsageError(
@@ -243,15 +240,19 @@ def _add_engine(parser: Parser) -> None:
         help='options of Spark\'s driver: -DJvmOption="-Xmx4G"')  # fmt: skip
 
 
-_MASTER_HELP = {"-m": "local (all cores), local[N] or spark://HOST:PORT", "-e": "the same as --master"}
+_MASTER_HELP = {
+    "-m": "local (all cores), local[N], spark://HOST:PORT; or cluster, which takes other options",
+    "-e": "the same as --master",
+}
 
 
-def _refuse_what_comes_later(argv: Sequence[str]) -> None:
-    for argument in argv:
-        flag = argument.partition("=")[0]
-        reason = _LATER.get(_LATER_LONG.get(flag, flag))
-        if reason is not None:
-            raise UsageError(f"{flag} is not available in this version: {reason}.")
+def _refuse_what_is_of_clusters(argv: Sequence[str]) -> None:
+    for flag in (argument.partition("=")[0] for argument in argv):
+        if flag in _OF_CLUSTERS:
+            raise UsageError(
+                f"{flag} is not available here: it names a cluster, and without -m cluster a job runs in the process "
+                "that you start."
+            )
 
 
 def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
@@ -285,7 +286,7 @@ def _variable(text: str) -> tuple[str, str]:
 def _master(text: str) -> str:
     if text == "cluster":
         raise argparse.ArgumentTypeError(
-            "cluster is not available in this version; write local, or spark://HOST:PORT for a Spark cluster"
+            "cluster stands alone; write it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
         )
     if text == "local":
         return "local[*]"

@@ -61,7 +61,8 @@ def _reported(command: Any) -> int:
         return FAILED
 
 
-def _start(argv: Sequence[str]) -> int:
+def node_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``seatunnel-cluster``."""
     parser = _Parser(
         prog="seatunnel-cluster",
         description="Starts a node of a cluster, which takes jobs and runs them.",
@@ -80,7 +81,11 @@ def _start(argv: Sequence[str]) -> int:
         "stand hazelcast.yaml and cluster.secret")  # fmt: skip
     add("--make-secret", action="store_true", help=f"write config/{SECRET_FILE}, which all nodes and clients need")
     add("-DJvmOption", dest="jvm_option", default="", help="options of the JVM of the host's Spark")
-    values = parser.parse_args(argv)
+    return parser
+
+
+def _start(argv: Sequence[str]) -> int:
+    values = node_parser().parse_args(argv)
     if values.role != ROLES[0]:
         raise UsageError(
             f"the role {values.role} is not available in this version: each node is a master with a host of its own. "

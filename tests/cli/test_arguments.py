@@ -123,13 +123,13 @@ def test_how_it_is_asked() -> None:
     assert "write it behind --metrics JOB_ID" in refusal("-l", "--open-metrics")
 
 
-LATER = "-cn --cluster"
+OF_CLUSTERS = "-cn --cluster"
 
 
-@pytest.mark.parametrize("flag", LATER.split())
-def test_what_comes_later_is_refused_and_never_ignored(flag: str) -> None:
-    assert refusal("-c", "j", flag).startswith(f"{flag} is not available in this version: ")
-    assert refusal(f"{flag}=1", "-c", "j").startswith(f"{flag} is not available in this version: ")
+@pytest.mark.parametrize("flag", OF_CLUSTERS.split())
+def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> None:
+    assert refusal("-c", "j", flag).startswith(f"{flag} is not available here: ")
+    assert refusal(f"{flag}=1", "-c", "j").startswith(f"{flag} is not available here: ")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_comes_later_is_refused_and_never_ignored(flag: str) -> None:
         (["run", "j"], "There is no command 'run': a job is run with seatunnel -c FILE"),
         (["--check"], "--config FILE"),
         (["-c"], "expected one argument"),
-        (["-c", "j", "-m", "cluster"], "local, or spark://HOST:PORT"),
+        (["-c", "j", "-m", "local", "-m", "cluster"], "local, or spark://HOST:PORT"),
         (["-c", "j", "-m", "sc://host"], "no job tags"),
         (["-c", "j", "-m", "yarn"], "expected local"),
         (["-c", "j", "-m", "local[0]"], "N from 1"),

@@ -23,9 +23,11 @@ from seatunnel_core.cli.checkpoints.arguments import parse_checkpoints
 from seatunnel_core.cli.checkpoints.subcommand import CheckpointsCommand
 from seatunnel_core.config import file
 from seatunnel_core.config.engine import load_engine
+from seatunnel_core.config.hazelcast import load_hazelcast
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.registry import lookup
+from seatunnel_core.server.command import node_parser
 from seatunnel_storage_api.discovery import load_factory
 from tests.foundation.snippets import ROOT, Snippet, given, mentioned, plan_only, snippets, typed
 
@@ -93,7 +95,9 @@ def test_no_reason_is_left_over() -> None:
 def test_what_is_typed_is_understood(words: list[str]) -> None:
     program, *arguments = given(words)
     name = program.rpartition("/")[2].removesuffix(".sh").rstrip("3")
-    if name == "seatunnel":
+    if name == "seatunnel-cluster":
+        node_parser().parse_args(arguments)
+    elif name == "seatunnel":
         command = parse(arguments, version="1")
         if isinstance(command, CheckpointsCommand):
             parse_checkpoints(command.argv)
@@ -208,6 +212,12 @@ def test_configurations_are_understood(snippet: Snippet, readers_own: Path) -> N
         return
     if "map" in document:
         assert map_config.parse(document)
+        return
+    if "hazelcast" in document:
+        (readers_own / "hazelcast.yaml").write_text(snippet.text)
+        problems = Problems()
+        assert load_hazelcast(readers_own / "hazelcast.yaml", problems) is not None
+        assert not problems.errors
         return
     if "seatunnel" not in document:
         whole = next(each for each in snippets("yaml") if each.page == snippet.page and "seatunnel:" in each.text)

@@ -139,13 +139,13 @@ class Node:
         assert (status, answer["jobId"]) == (200, job_id), answer
 
     def wait_rows(self, job_id: str, *, least: int = 1) -> None:
-        """Wait until a job has committed so many rows in its present attempt."""
+        """Wait until a job has committed so many rows, those of earlier attempts included."""
+        until(f"the job {job_id} has committed {least} rows", lambda: self.committed(job_id) >= least)
 
-        def committed() -> bool:
-            metrics: Mapping[str, str] = self.job(job_id).get("metrics", {})
-            return int(float(metrics.get("SinkCommittedCount", "0"))) >= least
-
-        until(f"the job {job_id} has committed {least} rows", committed)
+    def committed(self, job_id: str) -> int:
+        """Return how many rows a job has committed, those of earlier attempts included."""
+        metrics: Mapping[str, str] = self.job(job_id).get("metrics", {})
+        return int(float(metrics.get("SinkCommittedCount", "0")))
 
     def wait_end(self, job_id: str) -> dict[str, Any]:
         """Wait until a job has ended."""

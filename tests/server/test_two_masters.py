@@ -43,11 +43,12 @@ def test_the_leader_is_killed_and_the_other_goes_on(tmp_path: Path, how: str) ->
         leader, standby = both_ready(nodes)
         leader.submit(slow_job(tmp_path / "out"), "1")
         leader.wait_rows("1")
+        before = leader.committed("1")
         began = time.monotonic()
         leader.kill_agent() if how == "agent" else leader.kill()
         until("the standby leads", standby.leads)
         led = time.monotonic() - began
-        standby.wait_rows("1")
+        standby.wait_rows("1", least=before + 30)  # more than what was under way when the leader was killed
         committed = time.monotonic() - began
         print(f"killed {how}: another leads after {led:.2f} s, rows are committed after {committed:.2f} s")
         assert standby.wait_end("1")["jobStatus"] == "FINISHED"
@@ -61,12 +62,13 @@ def test_a_leader_that_stands_still_is_replaced_and_harmless_when_it_wakes(tmp_p
         leader, standby = both_ready(nodes)
         leader.submit(slow_job(tmp_path / "out", rows_per_second=10), "1")
         leader.wait_rows("1")
+        before = leader.committed("1")
         assert leader.agent is not None
         os.kill(leader.agent.pid, signal.SIGSTOP)
         began = time.monotonic()
         until("the standby leads", standby.leads)
         print(f"stopped: another leads after {time.monotonic() - began:.2f} s")
-        standby.wait_rows("1")
+        standby.wait_rows("1", least=before + 10)
         os.kill(leader.agent.pid, signal.SIGCONT)
         until("the old leader is a standby", lambda: leader.members().get("leader") == standby.address)
         assert standby.leads()

@@ -1,0 +1,190 @@
+"""``seatunnel -m cluster``: submits a job to a cluster and waits for its end, or asks about its jobs."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.cluster_arguments import ClusterArguments
+from seatunnel_core.config.engine import find_engine_file
+from seatunnel_core.config.file import read_text
+from seatunnel_core.config.hazelcast import ClientConfig, ClusterConfig, load_hazelcast
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.signing import SECRET_FILE, read_secret
+from seatunnel_core.errors import PlatformError, UsageError
+
+POLL_S = 0.25
+PATIENCE_S = 60.0
+"""So long a client that waits for its job does without an answer, as while another node takes the lead."""
+
+DEFAULT_PORT = 5801
+EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": 130, "SAVEPOINT_DONE": 130}
+
+_FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
+_PLACEHOLDER = re.compile(r"\$\{\??([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@frozen(kw_only=True)
+class ClientPlace:
+    """Which cluster is asked, and where."""
+
+    cluster: str
+    members: tuple[str, ...]
+    client: ClusterClient
+
+
+def ask_cluster(arguments: ClusterArguments) -> int:
+    """Do what was asked, and return the exit code.
+
+    Raises:
+        UsageError: the cluster refuses, and why.
+        PlatformError: it cannot be reached.
+    """
+    place = client_place(arguments)
+    client = place.client
+    if arguments.config is not None:
+        print(f"Mode: cluster {place.cluster!r} at {', '.join(place.members)}", flush=True)
+        return _submit(client, arguments)
+    if arguments.listed:
+        print(_table([*client.ask("GET", "/running-jobs"), *client.ask("GET", "/finished-jobs")]))
+    elif arguments.shown is not None:
+        print(json.dumps(_job(client, arguments.shown), indent=1))
+    elif arguments.metrics is not None:
+        print(json.dumps(_job(client, arguments.metrics)["metrics"], indent=1))
+    elif arguments.all_metrics:
+        running = client.ask("GET", "/running-jobs")
+        print(json.dumps({job["jobId"]: job["metrics"] for job in running}, indent=1))
+    elif arguments.savepoint is not None:
+        _require(client, arguments.savepoint)
+        client.ask("POST", "/stop-job", {"jobId": arguments.savepoint, "isStopWithSavePoint": True})
+        return _wait(client, arguments.savepoint, expected="SAVEPOINT_DONE")
+    for job_id in arguments.cancelled:
+        _require(client, job_id)
+        client.ask("POST", "/stop-job", {"jobId": job_id, "force": arguments.at_once})
+        print(f"Job {job_id}: is to be cancelled.")
+    return 0
+
+
+def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
+    """Return the cluster that ``hazelcast-client.yaml`` names, else ``hazelcast.yaml``, else one of this machine."""
+    engine = find_engine_file(arguments.engine_config, environment, Path())
+    folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
+    name = "seatunnel"
+    members: tuple[str, ...] = (f"127.0.0.1:{DEFAULT_PORT}",)
+    for file in ("hazelcast-client.yaml", "hazelcast.yaml"):
+        found = _hazelcast(folder / file)
+        if found is not None and found.members:
+            port = found.port if isinstance(found, ClusterConfig) else DEFAULT_PORT
+            name = found.cluster_name if isinstance(found, ClientConfig) else found.name
+            members = tuple(f"{each.host}:{each.port or port}" for each in found.members)
+            break
+    cluster = arguments.cluster or name
+    client = ClusterClient(members, cluster, read_secret(folder / SECRET_FILE))
+    return ClientPlace(cluster=cluster, members=members, client=client)
+
+
+def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:
+    if not path.is_file():
+        return None
+    problems = Problems()
+    found = load_hazelcast(path, problems)
+    problems.raise_errors()
+    return found
+
+
+def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
+    assert arguments.config is not None
+    text = read_text(arguments.config)
+    job_id = arguments.restore or arguments.set_job_id or new_job_id()  # made here: a submit that is repeated is one
+    request = {
+        "job_id": job_id,
+        "name": arguments.name or "",
+        "text": text,
+        "format": _FORMATS.get(arguments.config.suffix.lower(), "hocon"),
+        "variables": {**_own_variables(text), **arguments.variables},
+        "restore": arguments.restore is not None,
+    }
+    print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
+    answer = client.ask("POST", "/internal/v1/submit", request)
+    print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
+    if arguments.leave:
+        return 0
+    try:
+        return _wait(client, job_id)
+    except KeyboardInterrupt:
+        if arguments.close_job:
+            client.ask("POST", "/stop-job", {"jobId": job_id})
+            print(f"Job {job_id}: is to be cancelled, for this command was interrupted.", flush=True)
+            return _wait(client, job_id)
+        raise
+
+
+def _own_variables(text: str) -> dict[str, str]:
+    """Return the variables of a job that this machine's environment has: a node has another one."""
+    return {name: os.environ[name] for name in _PLACEHOLDER.findall(text) if name in os.environ}
+
+
+def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
+    state, heard_at = "", time.monotonic()
+    while True:
+        try:
+            job = client.ask("GET", f"/job-info/{job_id}")
+        except PlatformError:
+            if time.monotonic() - heard_at > PATIENCE_S:
+                raise
+        else:
+            heard_at = time.monotonic()
+            if job.get("jobStatus", "") != state:
+                state = job.get("jobStatus", "")
+                print(f"Job {job_id}: {state}", flush=True)
+            if "finishTime" in job:
+                print(_closing(job))
+                return 0 if state == expected else EXIT_CODES.get(state, 1)
+            if not state:
+                raise UsageError(f"the cluster knows no job {job_id} any more")
+        time.sleep(POLL_S)
+
+
+def _closing(job: Mapping[str, Any]) -> str:
+    """Return the table that SeaTunnel's client prints at the end, with the reason of a failure."""
+    metrics = job["metrics"]
+    rows = (
+        ("Start Time", job["createTime"]),
+        ("End Time", job["finishTime"]),
+        ("Total Read Count", metrics.get("SourceReceivedCount", "0")),
+        ("Total Write Count", metrics.get("SinkWriteCount", "0")),
+        ("Total Committed Count", metrics.get("SinkCommittedCount", "0")),
+    )
+    lines = ["", f"{'Job Statistic Information':^44}", *(f"{name:<24}: {value}" for name, value in rows)]
+    return "\n".join([*lines, *([f"\n{job['errorMsg']}"] if job.get("errorMsg") else [])])
+
+
+def _job(client: ClusterClient, job_id: str) -> dict[str, Any]:
+    found = client.ask("GET", f"/job-info/{job_id}")
+    if "jobStatus" not in found:
+        raise UsageError(f"the cluster knows no job {job_id}: it never ran there, or its history has expired")
+    return dict(found)
+
+
+def _require(client: ClusterClient, job_id: str) -> None:
+    found = _job(client, job_id)
+    if "finishTime" in found:
+        raise UsageError(f"the job {job_id} has ended: {found['jobStatus']}")
+
+
+def _table(jobs: list[dict[str, Any]]) -> str:
+    rows = [("Job ID", "Job Name", "Job Status", "Submit Time", "Finished Time")]
+    rows += [
+        (job["jobId"], job["jobName"], job["jobStatus"], job["createTime"], job.get("finishTime", "")) for job in jobs
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

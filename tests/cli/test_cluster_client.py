@@ -1,0 +1,84 @@
+"""``seatunnel -m cluster``: what is asked of a cluster, and what is said when there is none."""
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
+from seatunnel_core.cli.cluster_client import client_place
+from seatunnel_core.cli.main import main
+from seatunnel_core.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("argv", "environment", "cluster"),
+    [
+        (["-m", "cluster", "-l"], {}, True),
+        (["-c", "j", "--deploy-mode=cluster"], {}, True),
+        (["-c", "j", "-m", "local"], {"SEATUNNEL_COMMAND": "x/seatunnel.sh", "SEATUNNEL_MODE": "cluster"}, False),
+        (["-c", "j"], {"SEATUNNEL_COMMAND": "x/seatunnel.sh", "SEATUNNEL_MODE": "cluster"}, True),
+        (["-c", "j"], {"SEATUNNEL_COMMAND": "x/seatunnel.sh"}, False),
+        (["-c", "j"], {"SEATUNNEL_MODE": "cluster"}, False),
+        (["init", "x"], {"SEATUNNEL_COMMAND": "x/seatunnel.sh", "SEATUNNEL_MODE": "cluster"}, False),
+        ([], {"SEATUNNEL_COMMAND": "x/seatunnel.sh", "SEATUNNEL_MODE": "cluster"}, False),
+    ],
+)
+def test_which_commands_ask_a_cluster(argv: list[str], environment: dict[str, str], cluster: bool) -> None:
+    assert asks_cluster(argv, environment) is cluster
+
+
+def test_what_a_submit_can_be_told() -> None:
+    given = parse_cluster(["-m", "cluster", "-c", "j", "-i", "p=hunter2", "-n", "copy", "-r", "7", "--async"])
+    assert (given.config, given.name, given.restore, given.leave) == (Path("j"), "copy", "7", True)
+    assert given.variables == {"p": "hunter2"}
+    assert "hunter2" not in repr(given)
+    assert parse_cluster(["-m", "cluster", "-can", "1", "2", "-f"]).cancelled == ("1", "2")
+    assert not parse_cluster(["-m", "cluster", "-c", "j", "-cj", "false"]).close_job
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        ([], "Nothing to do"),
+        (["-c", "j", "-l"], "do not go together"),
+        (["-c", "j", "--retract"], "--retract is not available with -m cluster"),
+        (["-c", "j", "-i", "x"], "expected NAME=VALUE"),
+        (["-l", "-can", "1"], "not allowed with"),
+    ],
+)
+def test_mistakes(argv: list[str], told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_cluster(["-m", "cluster", *argv])
+    assert told in str(refused.value)
+
+
+def test_the_clients_file_of_the_seed_says_where(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    asked = parse_cluster(["-m", "cluster", "-l"])
+    assert client_place(asked, {"SEATUNNEL_HOME": str(tmp_path)}).members == ("127.0.0.1:5801",)
+    (config / "seatunnel.yaml").write_text("seatunnel: {engine: {backup-count: 1}}")
+    (config / "hazelcast-client.yaml").write_text(
+        "hazelcast-client:\n  cluster-name: prod\n  properties:\n      hazelcast.logging.type: log4j2\n"
+        "  network:\n    cluster-members:\n      - hostname1:5801\n      - hostname2\n"
+    )
+    place = client_place(asked, {"SEATUNNEL_HOME": str(tmp_path)})
+    assert (place.cluster, place.members) == ("prod", ("hostname1:5801", "hostname2:5801"))
+
+
+def test_a_cluster_that_cannot_be_reached_is_an_error_and_no_local_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path))
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "seatunnel.yaml").write_text("seatunnel: {engine: {backup-count: 1}}")
+    (config / "hazelcast-client.yaml").write_text(
+        "hazelcast-client:\n  network:\n    cluster-members: ['127.0.0.1:1']\n"
+    )
+    (tmp_path / "job.conf").write_text("env {}")
+    assert main(["-m", "cluster", "-c", "job.conf"]) == 1
+    told = capsys.readouterr()
+    assert "Mode: cluster 'seatunnel' at 127.0.0.1:1" in told.out
+    assert "the cluster 'seatunnel' cannot be reached: 127.0.0.1:1:" in told.err
