@@ -301,10 +301,7 @@ class Sink(ABC):
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, again: bool) -> None:
         """Publish the committables, in order.
 
-        Args:
-            committables: what writers staged, as a checkpoint gives it back.
-            context: the sink and its epoch.
-            again: whether an earlier attempt, in this process or a former one, may already have published them.
+        ``again`` is true if an earlier attempt, in this process or a former one, may already have published them.
 
         Raises:
             CommitError: the message names the committable and the obstacle; ``retryable`` when trying again may help.
@@ -374,12 +371,7 @@ class FrameSink(Sink):
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Make the target ready, in place of ``create_tables``.
-
-        Args:
-            empty: a frame with the columns of the first schema and no row.
-            schemas: the tables.
-            context: the sink and its epoch.
+        """Make the target ready, in place of ``create_tables``; ``empty`` has the first schema and no row.
 
         Raises:
             SinkError: as ``create_tables``; the engine turns exceptions of Spark into one.

@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, all_of, fixed_part, patterns
+from seatunnel_core.connectors.filesystems.pattern import MatchState, Pattern, Walk, all_of, fixed_part, patterns
 from seatunnel_core.errors import SourceError
 
 _log = logging.getLogger(__name__)
@@ -104,37 +104,6 @@ class Entry:
     is_link: bool = False
     version: FileVersion | None = None
     """Of a file, if the listing reports it."""
-
-
-@define
-class Walk:
-    """One traversal of the folders in which a pattern may match."""
-
-    pattern: Pattern
-    matched: bool = False
-    """Whether anything matches the pattern, be it an empty folder."""
-
-    left_out: int = 0
-    """How many files would match if neither they nor their folders began with ``_``."""
-
-    example: str = ""
-    """One of them."""
-
-    def enter(self, state: MatchState, name: str) -> MatchState:
-        """Return the state of the match inside a folder, and record whether the pattern names the folder itself."""
-        found = self.pattern.enter(state, name)
-        self.matched |= self.pattern.is_whole(found)
-        return found
-
-    def takes(self, state: MatchState, name: str, path: str) -> bool:
-        """Return whether the pattern names a file; count it as left out if only a leading ``_`` excludes it."""
-        if self.pattern.takes(state, name):
-            self.matched = True
-            return True
-        if self.pattern.leaves_out(state, name):
-            self.left_out += 1
-            self.example = path
-        return False
 
 
 class StagedOutput(ABC):

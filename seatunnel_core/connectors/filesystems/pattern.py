@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import define, frozen
 
 from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITION, is_partition
 from seatunnel_core.connectors.filesystems.staged_name import OWNER
@@ -105,6 +105,37 @@ class Pattern:
             if name == "**":
                 found |= {(number + 1, hidden) for at, hidden in found if at == number}
         return frozenset(found)
+
+
+@define
+class Walk:
+    """One traversal of the folders in which a pattern may match."""
+
+    pattern: Pattern
+    matched: bool = False
+    """Whether anything matches the pattern, be it an empty folder."""
+
+    left_out: int = 0
+    """How many files would match if neither they nor their folders began with ``_``."""
+
+    example: str = ""
+    """One of them."""
+
+    def enter(self, state: MatchState, name: str) -> MatchState:
+        """Return the state of the match inside a folder, and record whether the pattern names the folder itself."""
+        found = self.pattern.enter(state, name)
+        self.matched |= self.pattern.is_whole(found)
+        return found
+
+    def takes(self, state: MatchState, name: str, path: str) -> bool:
+        """Return whether the pattern names a file; count it as left out if only a leading ``_`` excludes it."""
+        if self.pattern.takes(state, name):
+            self.matched = True
+            return True
+        if self.pattern.leaves_out(state, name):
+            self.left_out += 1
+            self.example = path
+        return False
 
 
 def all_of(folder: str, *, recursive: bool) -> Pattern:

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from seatunnel_core import stored
-from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, StagedOutput, Walk
+from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, StagedOutput
 from seatunnel_core.connectors.filesystems.objects.staged import NOTE, StagedObject, complete, mark
 from seatunnel_core.connectors.filesystems.objects.store import LARGEST_COPY, Found, ObjectStore, Page
-from seatunnel_core.connectors.filesystems.pattern import MatchState
+from seatunnel_core.connectors.filesystems.pattern import MatchState, Walk
 from seatunnel_core.connectors.filesystems.remote import RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import STAGING
