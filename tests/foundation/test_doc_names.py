@@ -57,3 +57,13 @@ def test_the_layers_are_those_that_are_checked() -> None:
     assert [line.strip().replace(" · ", " | ") for line in shown[1].splitlines()] == [
         line.replace("seatunnel_core.", "") for line in layers
     ]
+
+
+def test_the_ten_questions_lead_to_code() -> None:
+    page = (ROOT / "docs/design/ten-questions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .+\? \| .+ \| `(\S+\.py)` \| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) >= 10
+    for file, named in rows:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        names = re.findall(r"`(\w+)`", named)
+        assert [name for name in names if not re.search(rf"\b(def|class) {name}\b", text)] == [], file
