@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field
 
-from seatunnel_core.spark.starting import class_archive
+from seatunnel_core.spark.starting import archived_classes
 from tests.bench import jobs, peers
 from tests.bench.figure import Figure, Goal, ratios
 from tests.bench.process_tree import watched
@@ -146,7 +146,7 @@ class Bench:
 
 def _as_on_a_new_machine(folder: Path) -> dict[str, str]:
     """An environment with an empty cache folder, so that Java's classes are not archived yet."""
-    kept = {name: value for name, value in os.environ.items() if name != class_archive.FOLDER}
+    kept = {name: value for name, value in os.environ.items() if name != archived_classes.FOLDER}
     return {**kept, "XDG_CACHE_HOME": str(folder / "cache")}
 
 

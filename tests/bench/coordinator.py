@@ -36,7 +36,7 @@ from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.blob import Blob, BlobStorage
-from seatunnel_storage_api.state import CheckpointRef
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 from seatunnel_storage_api.storage import CheckpointStorage
 from tests.bench import jobs
 from tests.bench.bench import Bench
@@ -144,7 +144,7 @@ def cpu_s_of_units(units: int, checkpoint_every: int) -> float:
 
 
 def trigger(now_ms: int) -> events.TriggerRequested:
-    return events.TriggerRequested(now_ms=now_ms, checkpoint_type=commands.CheckpointType.CHECKPOINT)
+    return events.TriggerRequested(now_ms=now_ms, checkpoint_type=CheckpointType.CHECKPOINT)
 
 
 Handle = Callable[[events.Event], tuple[commands.Command, ...]]

@@ -15,7 +15,7 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId
-from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
+from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
 
 Kind = TypeVar("Kind")
 
@@ -171,7 +171,7 @@ class Played:
 
     def checkpoint(self) -> PipelineState:
         """Ask for a checkpoint; its state is returned and not stored yet."""
-        self.tell(events.TriggerRequested(now_ms=0, checkpoint_type=commands.CheckpointType.CHECKPOINT))
+        self.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         return self.only(commands.StoreCheckpoint).state
 
     @property

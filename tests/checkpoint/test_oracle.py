@@ -69,7 +69,7 @@ class Oracle:
     """What people are told: triggered, stored, completed, aborted, and the end."""
 
     ended: bool = False
-    blamed: dict[int, set[str]] = field(factory=dict)
+    blamed: dict[int, set[VertexId]] = field(factory=dict)
     """Of each that expired before the storage had it: who was missing."""
 
     def ask(self) -> None:
@@ -163,7 +163,7 @@ class CoordinatorAgainstOracle(RuleBasedStateMachine):
         """Up to where splits may flow; there are none."""
         self.oracle = Oracle(policy)
         self.said: list[tuple[str, int]] = []
-        self.blamed: dict[int, set[str]] = {}
+        self.blamed: dict[int, set[VertexId]] = {}
         self.timers: dict[str, int] = {}
         self.wiring = Wiring()
         context = PipelineContext(job_id="job", pipeline_id=1, topology=TOPOLOGY, wiring=self.wiring)

@@ -80,10 +80,10 @@ def test_texts_that_are_nearly_right(seed: int, plugins: bool, spoil: bool) -> N
 _KEYS = st.text(min_size=1, max_size=6).filter(
     lambda key: "${" not in key and key not in ("source", "transform", "sink")
 )
-_SCALARS = (
+_SCALARS: st.SearchStrategy[object] = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
 )
-_SCALARS |= st.text(max_size=8).filter(lambda text: "$" not in text)
+_SCALARS = _SCALARS | st.text(max_size=8).filter(lambda text: "$" not in text)
 _VALUES = st.recursive(
     _SCALARS, lambda below: st.lists(below, max_size=4) | st.dictionaries(_KEYS, below, max_size=4), max_leaves=15
 )

@@ -61,7 +61,10 @@ def test_elsewhere_a_block_that_stands_twice_is_merged() -> None:
 def test_values_know_where_they_stand() -> None:
     tree = read("env {\n  job.name = first\n}")
     assert isinstance(tree, Block)
-    (job,) = tree.get("env")
+    env = tree.get("env")
+    assert isinstance(env, Block)
+    (job,) = env
+    assert isinstance(job.value, Block)
     (name,) = job.value
     assert (name.position, name.value.position) == (Position("job.conf", 2, 7), Position("job.conf", 2, 14))
 
@@ -138,8 +141,11 @@ def test_included_files_are_read_from_the_folder_of_the_job(tmp_path: Path) -> N
     job.write_text('a { include file("sub/more.conf") }\nsource { A { }\n include "plugins" }\ninclude "nothing.conf"')
     problems = Problems()
     tree = load(job, Variables({}, {}), problems)
-    assert plain(tree.get("a")) == {"x": 1, "y": 1, "z": 3}
-    assert [entry.key for entry in tree.get("source")] == ["A", "B", "B"]
+    a, source = tree.get("a"), tree.get("source")
+    assert isinstance(a, Block)
+    assert isinstance(source, Block)
+    assert plain(a) == {"x": 1, "y": 1, "z": 3}
+    assert [entry.key for entry in source] == ["A", "B", "B"]
     assert "job.conf:4:1: the included file 'nothing.conf' does not exist" in str(problems.warnings[0])
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_core.config import option as types
-from seatunnel_core.config.document import from_code
+from seatunnel_core.config.document import Block, from_code
 from seatunnel_core.config.option import STRING, Option, Options, OptionType
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.validation import BlockRules, Validated, validate
@@ -167,7 +167,9 @@ def test_a_secret_option_takes_its_value_from_a_file_or_the_environment(
     problems = Problems()
 
     def read(**written: Any) -> Validated:
-        return validate(from_code(written), declared, BlockRules(what="the sink X", free=("spark.",)), problems)
+        block = from_code(written)
+        assert isinstance(block, Block)
+        return validate(block, declared, BlockRules(what="the sink X", free=("spark.",)), problems)
 
     options = read(hook=reference, path=reference).options
     assert (options["hook"], options["path"]) == ("hush", reference)

@@ -100,7 +100,7 @@ def test_each_source_of_each_pipeline_is_read_at_the_limit(
     """Two pipelines, within 5 % in any 30 s."""
     caplog.set_level(logging.INFO, logger="seatunnel")
     wanted = LIMIT * SPLITS  # of each reader
-    env = {f"read_limit.{of}_per_second": LIMIT, "checkpoint.interval": 1000, "parallelism": READERS}
+    env: dict[str, object] = {f"read_limit.{of}_per_second": LIMIT, "checkpoint.interval": 1000, "parallelism": READERS}
     rows = wanted if of == "rows" else wanted // ROW_BYTES
     with submit(tmp_path, env, rows=rows) as handle:
         report = handle.result()
@@ -122,7 +122,7 @@ def test_each_source_of_each_pipeline_is_read_at_the_limit(
 
     caplog.clear()
     pause = {"split.read-interval": 250}
-    free = {"checkpoint.interval": 1000, "parallelism": READERS}
+    free: dict[str, object] = {"checkpoint.interval": 1000, "parallelism": READERS}
     with submit(tmp_path / "free", free, rows=wanted // 100, **pause) as handle:
         assert handle.result().outcome is st.JobOutcome.FINISHED
     free_ms = checkpoint_ms(caplog)

@@ -1,7 +1,6 @@
 """How an epoch carries out what the protocol wants, where that goes wrong."""
 
 import asyncio
-import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -13,6 +12,7 @@ from attrs import define, field
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import PlatformError
+from seatunnel_core.reporting.notices import PipelineLog
 from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.work import UnitResult
@@ -63,7 +63,7 @@ def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop:
             work=WorkOnCluster(),  # type: ignore[arg-type]
             shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
             owner=None,  # type: ignore[arg-type]
-            log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+            log=PipelineLog("1", 1),
         )
         run.start()
         spark.set_exception(PlatformError("Spark did not start: no Java"))
@@ -110,7 +110,7 @@ def test_a_source_with_a_speed_limit_begins_when_spark_runs(loop: asyncio.Abstra
         work=WorkWithASource(limited),  # type: ignore[arg-type]
         shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
-        log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+        log=PipelineLog("1", 1),
     )
     run.start()
     for _ in range(5):
@@ -151,7 +151,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
         work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7), sources=None),  # type: ignore[arg-type]
         shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
-        log=logging.LoggerAdapter(logging.getLogger("seatunnel.pipeline"), {}),
+        log=PipelineLog("1", 1),
     )
     run._programs["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
     run.start()

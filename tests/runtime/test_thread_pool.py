@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,8 @@ def test_so_many_works_run_at_once_and_no_more(pool: ThreadPool) -> None:
 
 
 def test_one_thread_does_works_in_their_order() -> None:
-    pool, done, last = ThreadPool(1, "tested"), [], threading.Event()
+    pool, last = ThreadPool(1, "tested"), threading.Event()
+    done: list[Any] = []
     for number in range(1000):
         pool.submit(done.append, number)
     pool.submit(last.set)
@@ -184,7 +186,8 @@ def test_no_call_is_lost_between_threads() -> None:
 
     async def gather() -> int:
         loop = asyncio.get_running_loop()
-        inbox, made, all_made = Inbox(loop), [], asyncio.Event()
+        inbox, all_made = Inbox(loop), asyncio.Event()
+        made: list[Any] = []
 
         def made_one() -> None:
             made.append(None)

@@ -170,7 +170,8 @@ class Kafka:
             }
         )
         consumer.assign(places)
-        found, ended, deadline = [], set(), time.monotonic() + 120
+        found, deadline = [], time.monotonic() + 120
+        ended: set[Any] = set()
         while len(ended) < len(places):
             assert time.monotonic() < deadline, f"{topic} cannot be read to its end"
             for message in consumer.consume(10_000, 1.0):

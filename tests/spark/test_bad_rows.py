@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.testing import plan
 from seatunnel_core.connectors.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -15,7 +16,7 @@ from seatunnel_core.spark.program import Target, build_program
 from seatunnel_core.spark.task import run_unit
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
-from tests.connectors.file.local_files import LocalFileSink, sink, source
+from tests.connectors.file.local_files import sink, source
 
 BAD = {3, 4, 7, 11}
 COLUMNS = [{"name": "id", "type": "int"}, {"name": "s", "type": "string"}, {"name": "t", "type": "string"}]

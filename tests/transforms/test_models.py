@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from seatunnel_core.transforms.testing import TransformConformance
 from tests.servers.http_service import Asked, HttpService, Said, http_service
 
 KEY = "sk-secret-of-mine"
-PEOPLE = [{"id": 1, "name": "Joy"}, {"id": 2, "name": None}, {"id": 3, "name": ""}]
+PEOPLE: list[dict[str, Any]] = [{"id": 1, "name": "Joy"}, {"id": 2, "name": None}, {"id": 3, "name": ""}]
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 FAST = {"model_retry_backoff_ms": 1, "model_retry_max_attempts": 2}
 
@@ -53,6 +54,10 @@ def vector(text: str) -> list[float]:
 def embeddings(asked: Asked) -> Any:
     data = [{"index": number, "embedding": vector(text)} for number, text in enumerate(asked.json["input"])]
     return {"data": data[::-1], "model": asked.json["model"]}
+
+
+def _given(answer: Any, _: object) -> Any:
+    return answer
 
 
 def passed(plugin: Any, rows: Sequence[Mapping[str, Any]] = PEOPLE, **options: Any) -> list[dict[str, Any]]:
@@ -253,7 +258,7 @@ def test_a_custom_model_gets_the_texts_as_a_list(service: HttpService, given: An
         "custom_config": custom,
         "dimension": 2,
     }
-    more = {"vectorization_fields": {"v": "name"}, "single_vectorized_input_number": 9}
+    more: dict[str, Any] = {"vectorization_fields": {"v": "name"}, "single_vectorized_input_number": 9}
     assert [row["v"] for row in passed(Embedding, **options, **more)] == [[3.0, 0.5], None, [0.0, 0.5]]
     assert service.asked[0].json == {"texts": sent}
 
@@ -275,7 +280,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
     }
     told: dict[str, SeaTunnelError] = {}
     for path, answer in answers.items():
-        service.at[path] = lambda _, answer=answer: answer
+        service.at[path] = partial(_given, answer)
         with pytest.raises(TransformError) as found:
             passed(plugin, api_path=f"{service.url}{path}", **more)
         told[path] = found.value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint import events
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
@@ -18,7 +18,7 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api import retention
-from seatunnel_storage_api.state import CheckpointRef, PipelineListing
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing
 from tests.checkpoint.exhaustive.engines import Engines
 from tests.checkpoint.exhaustive.properties import Key, bits, live_by_hand, require, some
 from tests.checkpoint.exhaustive.worlds import Bounds, Engine, Op, Step, World
@@ -338,7 +338,7 @@ class Model:
     def trigger(self, world: World, number: int, _op: Op, _how: str) -> World:
         engine = world.engines[number]
         world = world.with_engine(number, engine._replace(triggers=engine.triggers - 1))
-        event = events.TriggerRequested(now_ms=0, checkpoint_type=commands.CheckpointType.CHECKPOINT)
+        event = events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT)
         return self._hears(world, number, None, event, "asked")
 
     def fire(self, world: World, number: int, op: Op, _how: str) -> World:

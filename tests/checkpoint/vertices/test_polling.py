@@ -199,7 +199,7 @@ class TestMistakes:
         self, was_bounded: bool, told: str
     ) -> None:
         """It would read again all that it had read, or nothing any more."""
-        memory = None if was_bounded else {}
+        memory: dict[str, Any] | None = None if was_bounded else {}
         states = VertexStates(
             sources={"in": SourceState(attachment="frozen", total=0, memory=memory)}, tasks={"in": TaskState()}
         )

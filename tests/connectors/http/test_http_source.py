@@ -306,13 +306,14 @@ def test_a_walk_by_cursor_begins_without_one(service: HttpService, way: str) -> 
         return {"data": ROWS[start : start + 10], "meta": {"next": following}}
 
     service.at["/a"] = people
-    pageing = {"page_type": "Cursor", "cursor_field": "after", "cursor_response_field": "$.meta.next"}
-    more: dict[str, Any] = {
+    pageing: dict[str, Any] = {"page_type": "Cursor", "cursor_field": "after", "cursor_response_field": "$.meta.next"}
+    ways: dict[str, dict[str, Any]] = {
         "key": {},
         "param": {"keep_page_param_as_http_param": True},
         "placeholder": {"params": {"after": "${after}"}},
         "body": {"method": "POST", "body": '{"after": "${after}"}'},
-    }[way]
+    }
+    more = ways[way]
     pageing["use_placeholder_replacement"] = way in ("placeholder", "body")
     options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE, "content_field": "$.data[*]"}
     assert rows_of(**options, **more, pageing=pageing) == ROWS

@@ -12,6 +12,7 @@ from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_p
 from seatunnel_core.rows.batch import TableSchema
 from tests.connectors.jdbc.databases import EACH, Database, empty
 
+NAMES: tuple[str, ...]
 NAMES = ("vat %", "%s", "a%%b", "%(id)s", 'q"uote', "it's", "back`tick", "a.b", "a b", ":colon", "back\\slash", "what?")
 NAMES += ("select", "UPPER", "näme 🚲", "$1", "{}", "{0}", "-- no", "x;y", "[z]", "@v", "v", "o", "n", "total")
 

@@ -83,7 +83,7 @@ def write(of: Database, values: pa.Array, **options: Any) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"is_exactly_once": True, "primary_keys": ["id"]}])
 def test_a_value_that_the_table_cannot_hold_is_refused_at_its_row(database: Database, options: Any) -> None:
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for declared, value in REFUSED[database.kind]:
         database.run("DROP TABLE IF EXISTS t", f"CREATE TABLE t (id int, v {declared})")
         values = pa.concat_arrays([pa.nulls(2, value.type), value, pa.nulls(2, value.type), value])

@@ -143,7 +143,7 @@ def filled(of: Database, number: int, declared: str, values: Sequence[str]) -> d
 
 
 def test_what_rows_hold_comes_as_the_database_has_it(database: Database) -> None:
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for number, (declared, written, value) in enumerate(HELD[database.kind]):
         of = database.source(**filled(database, number, declared, [written, "NULL"]))
         found = [row["v"] for row in read(of, plan(of))]
@@ -153,7 +153,7 @@ def test_what_rows_hold_comes_as_the_database_has_it(database: Database) -> None
 
 
 def test_what_rows_do_not_hold_is_refused_at_its_row(database: Database) -> None:
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for number, (declared, written, said) in enumerate(REFUSED[database.kind]):
         of = database.source(**filled(database, number, declared, ["NULL", "NULL", written]))
         try:

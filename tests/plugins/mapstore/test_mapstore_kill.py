@@ -40,7 +40,8 @@ def test_a_killed_process_leaves_every_change_that_was_acknowledged(tmp_path: Pa
         told = [process.stdout.readline() for _ in range(lines)]
         process.kill()
         told += process.stdout.readlines()
-    acknowledged = dict(map(int, line.split()) for line in told if line.endswith("\n"))  # the last of each thread
+    pairs = (line.split() for line in told if line.endswith("\n"))
+    acknowledged = {int(one): int(other) for one, other in pairs}  # the last of each thread
     store = FileMapStoreFactory().create("map", {"namespace": str(tmp_path)})
     found = {int(key): value for key, value in store.load_all(store.load_all_keys()).items()}
     store.destroy()

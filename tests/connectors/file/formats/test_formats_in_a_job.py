@@ -35,7 +35,8 @@ def test_the_rows_are_the_same_from_format_to_format(tmp_path: Path, engine: Pat
         (8, "json", {"compress_codec": "lzo"}, {"compress_codec": "lzo"}),
     ]
     job = st.Job("make", {"parallelism": 2})
-    rows = job.source("FakeSource", **{"schema": {"fields": FIELDS}, "row.num": 100, "split.num": 3, "seed": 7})
+    options: dict[str, Any] = {"schema": {"fields": FIELDS}, "row.num": 100, "split.num": 3, "seed": 7}
+    rows = job.source("FakeSource", **options)
     expected: list[dict[str, Any]] = []
     for parallelism, format, written, back in steps:
         rows.sink("LocalFile", path=str(tmp_path / format), file_format_type=format, **written)

@@ -45,7 +45,7 @@ def test_they_stay_two_where_null_is_said(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("format", ["csv", "text"])
 def test_so_do_those_of_a_single_column(tmp_path: Path, format: str) -> None:
     """In csv null came back as the empty text; in text it was an empty line, which is no row when it is read."""
-    some = [{"a": ""}] * (format == "csv") + [{"a": None}, {"a": "x"}]
+    some: list[dict[str, Any]] = [{"a": ""}] * (format == "csv") + [{"a": None}, {"a": "x"}]
     write(tmp_path, {"a": "string"}, some, file_format_type=format, null_format="\\N")
     assert again(tmp_path, format, {"a": "string"}, null_format="\\N", empty_value="TEXT") == some
 

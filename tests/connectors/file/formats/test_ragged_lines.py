@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
+from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.connectors.source import ReadContext
 from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.testing import Skipped, options_of, plan
@@ -89,8 +90,8 @@ def test_a_job_may_say_otherwise(tmp_path: Path, say: str) -> None:
 def test_what_a_job_says_counts_for_each_of_several_tables(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x;y;1;\n")
     entry = {"path": str(tmp_path), "file_format_type": "text", "field_delimiter": ";", "schema": {"fields": FIELDS}}
-    said = options_of(local_files.LocalFileSource, {"tables_configs": [entry], "row_error_handle_way": "SKIP"})
-    made = source_of(local_files.LocalFileSource, said)
+    said = options_of(LocalFileSource, {"tables_configs": [entry], "row_error_handle_way": "SKIP"})
+    made = source_of(LocalFileSource, said)
     context = Skipped(fail=False)
     assert [batch for split in plan(made).splits for batch in made.read(split, context)] == []
     assert len(context.errors) == 1

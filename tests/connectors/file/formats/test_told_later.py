@@ -1,6 +1,5 @@
 """Numbers behind the beginning from which the types of columns are told, or in other files than the one that tells."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ BEGINNING = 64
 
 
 @pytest.fixture(autouse=True)
-def _short_beginning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _short_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_ranges, "INFERENCE_BYTES", BEGINNING)
-    return None
 
 
 def rows(path: Path, format: str, **options: Any) -> list[dict[str, Any]]:
