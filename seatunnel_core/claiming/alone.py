@@ -11,11 +11,13 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 def require_alone(storage: CheckpointStorage, job_id: str) -> None:
-    """Look before the job is claimed: a claim ends the other process as a zombie, in the midst of its work. One that
-    stands still and does not answer may be taken over.
+    """Require that no other process of this user on this machine runs the job.
+
+    Call it before the job is claimed: a claim fences the other process in the midst of its work. A process that does
+    not answer may be taken over.
 
     Raises:
-        UsageError: it runs; says where, and what to do.
+        UsageError: A process runs the job; the message names it, and what to do.
     """
     found: tuple[client.Status, ...] = ()
     with suppress(OSError, SeaTunnelError):  # where no job can be asked, none is looked for

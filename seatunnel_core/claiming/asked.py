@@ -39,12 +39,16 @@ class AskedCheckpoints:
         listings: Mapping[int, PipelineListing],
         findings: Findings,
     ) -> None:
-        """Args:
-        stored: The manifest as it was found.
-        since: The first epoch that this process may claim.
-        pipelines: As they are planned now, by number.
-        listings: What is stored, by pipeline number.
-        findings: Takes what is wrong, and what the user should know.
+        """Look nothing up yet.
+
+        Args:
+            job_id: The id of the job.
+            stored: The manifest as it was found.
+            restore: What the user asks for.
+            since: The first epoch that this process may claim.
+            pipelines: As they are planned now, by number.
+            listings: What is stored, by pipeline number.
+            findings: Takes what is wrong, and what the user should know.
         """
         self._job_id = job_id
         self._stored = stored

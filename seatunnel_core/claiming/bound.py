@@ -1,5 +1,7 @@
-"""Whether what checkpoints name still goes where it was meant, and whether what was published is still found there
-(protocol rules R7, R8 and R10)."""
+"""Compare what the sinks of a job were told in earlier epochs with what they are told now (rules R7, R8 and R10).
+
+What checkpoints name as staged has to go where it was meant, and what was published has to be found where it went.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """A sentence for each sink that would get committables which were staged for something else."""
+        """Return a sentence for each sink that would get committables which were staged for another target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]
@@ -47,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """A sentence for each sink that could not find what was published since ``base``, which is of ``epoch``."""
+        """Return a sentence for each sink that could not find what was published since ``base``, of ``epoch``."""
         twice = "put that back, or restore with accept_duplicates=True, and rows come twice there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
@@ -60,13 +62,13 @@ class Bound:
             yield f"the sink {name!r}, which the job has no more, cannot take back what it has published: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
-        """What committables of an epoch are bound to, and is told otherwise."""
+        """Return how the options that bind the committables of an epoch differ from those of now."""
         seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """What was told otherwise in the epoch and since, each time."""
+        """Yield how the options differ from those of now, for the epoch and each change since."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return
@@ -91,8 +93,11 @@ def stages(committable: Committable) -> bool:
 
 
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
-    """What the states of a pipeline that is given up name and nobody is known to have published, as words; ``None``
-    when there is none. That no staged thing is found says nothing but where its folder is (R8)."""
+    """Return in words what a pipeline that is given up has staged and nobody is known to have published.
+
+    ``None`` if there is nothing. A staged file that is not found proves that it was published only if its staging
+    folder is there (R8).
+    """
     for name in states.sinks:
         seat = stored.seats.get(name)
         targets = () if seat is None else seat.targets

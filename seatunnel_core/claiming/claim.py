@@ -32,7 +32,7 @@ class Claim:
     """What a person should know of it, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """The epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
+        """Return the epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
@@ -53,8 +53,9 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, told: tuple[str, ...] = ()) -> Claim:
-    """Write a job's manifest for the first time: as version 1, or as one whose epochs are above those that a deleted
-    job of the same id has left behind.
+    """Write a job's manifest for the first time.
+
+    Its version is 1, or one whose epochs are above those that a deleted job of the same id has left behind.
 
     Raises:
         UsageError: there is one.

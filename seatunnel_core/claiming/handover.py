@@ -139,8 +139,11 @@ class _Moving:
         return Manifest.from_bytes(stored.body)
 
     def _states(self, savepoint: JobSavepoint) -> dict[int, VertexStates]:
-        """By pipeline. A savepoint names nothing that is staged, and the final checkpoint of a pipeline that had
-        finished names what was published by then; what that one had to take back, it had taken back by then too."""
+        """Return the states of a savepoint, by pipeline.
+
+        A savepoint names nothing that is staged. The final checkpoint of a pipeline that had finished names what was
+        published by then; what that one had to take back, it had taken back by then too.
+        """
         found: dict[int, VertexStates] = {}
         for number, ref in savepoint.pipelines.items():
             try:
@@ -210,8 +213,10 @@ class _Moving:
             )
 
     def _give_up_old(self, savepoint: JobSavepoint) -> None:
-        """The old job is this one now, wherever it can be told so: also where the new one's checkpoints go, if what was
-        read is a copy."""
+        """Mark the old job as moved in every storage that has it.
+
+        That is also the one where the new job's checkpoints go, if the savepoint was read from a copy.
+        """
         for storage in {id(each): each for each in (self._storage, self._source)}.values():
             try:
                 if storage.get_manifest(self._old_id) is not None:
@@ -223,8 +228,10 @@ class _Moving:
                 )
 
     def _mark_moved(self, storage: CheckpointStorage, savepoint: JobSavepoint) -> None:
-        """Write it down, fence off whoever had claimed the old job before, and look again: in this order, so that
-        one of the two sees the other (R5)."""
+        """Mark the old job as moved, fence off its engine, and check again that it had stopped.
+
+        In this order, so that one of the two sees the other (R5).
+        """
         stored = storage.get_manifest(self._old_id)
         assert stored is not None
         manifest = Manifest.from_bytes(stored.body)
@@ -250,8 +257,10 @@ class _Moving:
     # -- what is carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """The state as the new job needs it. The enumerations that it names are copied first, which says nothing yet:
-        no checkpoint names them there."""
+        """Return the state as the new job needs it, and copy the enumerations that it names.
+
+        Copying them first is safe: no checkpoint names them there yet.
+        """
         try:
             for digest in sorted(attachments_of(states)):
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
@@ -260,8 +269,10 @@ class _Moving:
             raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be carried over: {error}") from error
 
     def _carry(self, number: int, states: VertexStates) -> None:
-        """As a savepoint of the new job below all its epochs: from then on it is restored like any other, in whichever
-        process."""
+        """Store the states as a savepoint of the new job, below all its epochs.
+
+        From then on it is restored like any other, by whichever process.
+        """
         self._storage.store_checkpoint(
             PipelineState(
                 job_id=self._job_id,
@@ -275,13 +286,13 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """The old job's places, so that its vertices keep their pipelines, without what belongs to the old job alone."""
+    """Return the old job's places, so that vertices keep their pipelines, without what belongs to the old job alone."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
 
 def _only_present(job: PlannedJob) -> Manifest:
-    """The manifest of a new job: it never had the vertices that stayed behind."""
+    """Return the manifest of a new job, which never had the vertices that stayed behind."""
     names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -59,13 +59,16 @@ def restoration(
     """Decide what each pipeline starts from.
 
     Args:
-        job: as it is planned now.
-        stored: the manifest as it was found.
-        since: the first epoch that this process may claim.
+        storage: Where the checkpoints lie.
+        job_id: The id of the job.
+        job: The job as it is planned now.
+        stored: The manifest as it was found.
+        restore: What the user asks for.
+        since: The first epoch that this process may claim.
 
     Raises:
-        UsageError: something that was asked for is not possible; the message has all of it.
-        CheckpointStorageError: the storage cannot be read.
+        UsageError: Something that was asked for is not possible; the message has all of it.
+        CheckpointStorageError: The storage cannot be read.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
 
@@ -149,7 +152,7 @@ class _Restoring:
             self._judge(self._pipelines[number], base, asked.get(number), read)
 
     def _changed(self) -> set[int]:
-        """The pipelines that have lost a source or a sink, or have a sink that is told something else."""
+        """Return the pipelines that have lost a source or a sink, or have a sink that is told something else."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
         return lost.union(number for number, each in self._pipelines.items() if self._bound.is_told_otherwise(each))
 
@@ -161,7 +164,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """The states, or why they cannot be had."""
+        """Return the states, or why they cannot be had."""
         try:
             state = self._storage.load(info)
             return "it was removed meanwhile" if state is None else codec.decode(state.states)
@@ -225,7 +228,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """What is staged goes where it was meant, and what was published is found where it went."""
+        """Require that what is staged goes where it was meant, and what was published is found where it went."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -290,7 +293,7 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """The sinks whose save modes have acted, also those that came behind the base; all, where nobody can read it."""
+    """Return the sinks whose save modes have acted, also after the base; all, if the newest state cannot be read."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)

@@ -1,5 +1,7 @@
-"""What the committables of a sink are bound to, as the manifest keeps it: a later process that is told something else
-must not publish them (protocol rules R7 and R8), nor look for what was published by names of today (R10).
+"""What the committables of a sink are bound to, as the manifest keeps it.
+
+A later process that is told something else must not publish them (protocol rules R7 and R8), nor look for what was
+published by names of today (R10).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +65,7 @@ def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
 
 
 def in_epoch(bindings: Sequence[Binding], epoch: int) -> Binding | None:
-    """What stood in an epoch; ``None`` when nobody wrote that down, as older versions did not."""
+    """Return what stood in an epoch; ``None`` when nobody wrote that down, as older versions did not."""
     return next((each for each in reversed(bindings) if each.since <= epoch), None)
 
 
@@ -74,7 +76,7 @@ def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
 
 
 def differences(then: Terms, now: Terms) -> list[str]:
-    """A phrase for each option that is told otherwise, such as ``path was '/a' and is '/b'``."""
+    """Return a phrase for each option that is told otherwise, such as ``path was '/a' and is '/b'``."""
     keys = [*then, *(key for key in now if key not in then)]
     return [
         f"{key} was {_shown(then.get(key))} and is {_shown(now.get(key))}"

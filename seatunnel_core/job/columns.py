@@ -1,5 +1,8 @@
-"""What decides which columns the rows of a source have, as the manifest keeps it: they were frozen when the source was
-first read, and so what is told otherwise later would be ignored, or meet rows of another shape."""
+"""What decides which columns the rows of a source have, as the manifest keeps it.
+
+Columns are frozen when the source is first read. What is told otherwise later would be ignored, or meet rows of another
+shape.
+"""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +17,7 @@ Columns = Mapping[str, str]
 
 
 def columns_told(options: Options) -> Columns:
-    """The options of a source that say which columns there are, as far as they are set."""
+    """Return the options of a source that declare its columns, as far as they are set."""
     deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
     return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}
 

@@ -102,7 +102,7 @@ def _is_small(nodes: Sequence[Node]) -> bool:
 
 
 def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
-    """The last node before this one that gives rows."""
+    """Return the last node before this one that gives rows."""
     before = (each for each in range(index - 1, -1, -1) if nodes[each].kind is not Kind.SINK)
     return tuple(each for each, _ in zip(before, range(1), strict=False))
 

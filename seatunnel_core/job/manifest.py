@@ -115,7 +115,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """The number that the stored job gave to these vertices; ``None`` when it had none of them."""
+        """Return the number that the stored job gave to these vertices; ``None`` when it had none of them."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)
@@ -142,8 +142,10 @@ class Manifest:
         return next(iter(known), None)
 
     def dropped(self, pipelines: Sequence[PipelineShape]) -> tuple[str, ...]:
-        """The vertices that the stored job had and this one has not, sorted by name; not those that a person dropped
-        before."""
+        """Return the vertices that the stored job had and this one has not, sorted by name.
+
+        Those that the user dropped before are left out.
+        """
         present = {vertex.name for shape in pipelines for vertex in shape.vertices}
         return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
 
@@ -182,7 +184,7 @@ class Manifest:
         return evolve(self, seats={**self.seats, **seats})
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
-        """The savepoint of that name; ``job_id`` is for the message.
+        """Return the savepoint of that name; ``job_id`` is for the message.
 
         Raises:
             UsageError: there is none; says which there are.
@@ -194,11 +196,11 @@ class Manifest:
         raise UsageError(f"the job {job_id} has no savepoint {name}; it has {known}")
 
     def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
-        """The next version of the manifest: the savepoint is complete."""
+        """Return the next version of the manifest: the savepoint is complete."""
         return evolve(self, savepoints=(*self.savepoints, taken))
 
     def closed(self, table: Mapping[str, Any]) -> "Manifest":
-        """The last version of the manifest: all pipelines are finished."""
+        """Return the last version of the manifest: all pipelines are finished."""
         return evolve(self, ended=dict(table))
 
     def to_bytes(self) -> bytes:

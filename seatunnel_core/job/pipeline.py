@@ -21,7 +21,7 @@ class PipelineShape:
 
 
 def connected(graph: Graph) -> tuple[PipelineShape, ...]:
-    """The pipelines of a graph without circles, in the order of their first nodes."""
+    """Return the pipelines of a graph without circles, in the order of their first nodes."""
     parts: dict[int, list[int]] = {}
     root = _roots(graph)
     for index in range(len(graph.vertices)):

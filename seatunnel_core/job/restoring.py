@@ -114,8 +114,11 @@ class Restore:
 
 @frozen(kw_only=True)
 class Asked:
-    """A checkpoint that a pipeline was asked to go back to. It stands in the manifest because the process that was
-    asked may be killed before the pipeline has its restore point: the next one then still goes back."""
+    """A checkpoint that a pipeline was asked to go back to.
+
+    It stands in the manifest because the process that was asked may be killed before the pipeline has its restore
+    point: the next one then still goes back.
+    """
 
     ref: CheckpointRef
     rewind: str

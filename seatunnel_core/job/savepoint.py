@@ -1,5 +1,7 @@
-"""A job's savepoint: one checkpoint of each of its pipelines, which nobody prunes. It stands in the job's manifest, and
-is written there last: what the manifest names is complete."""
+"""A job's savepoint: one checkpoint of each of its pipelines, which nobody prunes.
+
+It stands in the job's manifest, and is written there last: what the manifest names is complete.
+"""
 
 import re
 from collections.abc import Mapping
@@ -55,7 +57,7 @@ class JobSavepoint:
 
 
 def require_savepoint_name(name: str) -> str:
-    """The name, if it is one.
+    """Return the name, if it is one.
 
     Raises:
         UsageError: it is not.
@@ -68,7 +70,7 @@ def require_savepoint_name(name: str) -> str:
 
 
 def pipeline_number(written: str) -> int:
-    """The number of a pipeline, as a key of stored JSON.
+    """Return the number of a pipeline, as a key of stored JSON.
 
     Raises:
         StoredValueError: it is none.

@@ -102,13 +102,18 @@ def check_report(
         lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
     for pipeline in job.pipelines:
         lines += _block(f"pipeline {pipeline.id}", _pipeline(pipeline, schemas, scopes, elsewhere))
-    lines.append(_checkpoints(job, engine))
+    return "\n".join([*lines, *_closing(job, engine)])
+
+
+def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
+    """Return the lines about checkpoints and the end of the job, and its warnings."""
+    lines = [_checkpoints(job, engine)]
     if not job.bounded:
         lines.append("the job never ends by itself: stop it with Ctrl-C or seatunnel -can, and go on with seatunnel -r")
     lines += [f"warning: {warning}" for warning in job.warnings]
     if job.storage.type == _DEPRECATED:
         lines.append(f"warning: {_instead_of_localfile(job.storage)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _inspect(job: PlannedJob) -> None:

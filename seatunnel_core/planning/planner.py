@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from attrs import evolve, frozen
 
 from seatunnel_core.config.document import Block, Scalar
-from seatunnel_core.config.engine import EngineConfig, override_storage
+from seatunnel_core.config.engine import EngineConfig, StorageConfig, override_storage
 from seatunnel_core.config.env import BYTES_PER_SECOND, ENV, JOB_MODE, JOB_NAME, ROWS_PER_SECOND, STREAMING
 from seatunnel_core.config.env import PARALLELISM as JOB_PARALLELISM
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
@@ -103,26 +103,11 @@ def plan_job(
         JobError: only the graph is wrong, or it does not fit to ``manifest``.
     """
     problems = raw.problems
-    streaming = raw.env[JOB_MODE] == STREAMING
-    made = [_make(block, registry, problems, streaming=streaming) for block in raw.blocks]
-    _introduce(each.plugin for each in made)
-    storage = override_storage(engine, raw.storage, problems)
-    wrong_options = bool(problems.errors)
-    graph_problems = Problems(strict=problems.strict)
-    graph = build_graph([each.node for each in made], graph_problems, complete=not wrong_options)
-    spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
-    here = runs_on_this_machine(spark)
-    if manifest is None and (here or look):
-        made = [_with_input(each, problems, look=look, here=here) for each in made]
-    wrong_options = bool(problems.errors)
-    problems.found += graph_problems.found
-    problems.raise_errors(ConfigError if wrong_options else JobError)
-    shapes = connected(graph)
+    made, storage, shapes = _graph_of(raw, registry, engine, reads_input=manifest is None, master=master, look=look)
     known = manifest or Manifest(job_name=name or raw.env[JOB_NAME])
     seated, numbers = known.extended(shapes)
-    plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
     pipelines = tuple(
-        _pipeline(number, shape, plugins, seated, raw.env) for number, shape in zip(numbers, shapes, strict=True)
+        _pipeline(number, shape, made, seated, raw.env) for number, shape in zip(numbers, shapes, strict=True)
     )
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
@@ -143,6 +128,39 @@ def plan_job(
         dropped=known.dropped(shapes),
         warnings=(*engine.warnings, *problems.warnings),
     )
+
+
+def _graph_of(
+    raw: RawJob, registry: Registry, engine: EngineConfig, *, reads_input: bool, master: str | None, look: bool
+) -> tuple[dict[str, _Made], StorageConfig, tuple[PipelineShape, ...]]:
+    """Build the plugins and the graph, and report every problem of both at once.
+
+    Args:
+        reads_input: Whether sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
+
+    Returns:
+        The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.
+
+    Raises:
+        ConfigError, JobError: As ``plan_job`` does.
+    """
+    problems = raw.problems
+    streaming = raw.env[JOB_MODE] == STREAMING
+    made = [_make(block, registry, problems, streaming=streaming) for block in raw.blocks]
+    _introduce(each.plugin for each in made)
+    storage = override_storage(engine, raw.storage, problems)
+    wrong_options = bool(problems.errors)
+    graph_problems = Problems(strict=problems.strict)
+    graph = build_graph([each.node for each in made], graph_problems, complete=not wrong_options)
+    spark = SparkSettings(options={**raw.spark_options, **({} if master is None else {"spark.master": master})})
+    here = runs_on_this_machine(spark)
+    if reads_input and (here or look):
+        made = [_with_input(each, problems, look=look, here=here) for each in made]
+    wrong_options = bool(problems.errors)
+    problems.found += graph_problems.found
+    problems.raise_errors(ConfigError if wrong_options else JobError)
+    plugins = {vertex.name: each for vertex, each in zip(graph.vertices, made, strict=True)}
+    return plugins, storage, connected(graph)
 
 
 def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.connectors.source import Enumeration
 from seatunnel_core.errors import TransformError
-from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedTransform
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.program import FramePlanner, Program, Reader, Step, Target, build_program
 from seatunnel_core.transforms.transform import UNIT, DataFrameTransform
@@ -43,21 +43,16 @@ def program_of(
             Step(name=node.name, transform=node.transform, inputs=node.inputs, views=node.views)
             for node in pipeline.transforms
         ],
-        targets=[
-            Target(
-                name=node.name,
-                ordinal=node.ordinal,
-                sink=node.sink,
-                inputs=node.inputs,
-                on_bad_row=node.on_bad_row,
-            )
-            for node in pipeline.sinks
-        ],
+        targets=[_target(node) for node in pipeline.sinks],
         skip_bad_rows=source.skip_bad_rows,
         parallelism=source.parallelism,
         beside=beside,
         frame_plan=frame_plan,
     )
+
+
+def _target(node: PlannedSink) -> Target:
+    return Target(name=node.name, ordinal=node.ordinal, sink=node.sink, inputs=node.inputs, on_bad_row=node.on_bad_row)
 
 
 def programs_of(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from attrs import asdict
@@ -30,51 +31,54 @@ class Controlled(Protocol):
     def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint: ...
 
 
-def verbs(run: Controlled) -> Mapping[str, Verb]:
-    """By what is asked for."""
-
-    def status(_request: Mapping[str, Any]) -> Any:
-        """``job_id name pid started_at manifest_version storage ended`` and of each pipeline what ``PipelineView``
-        says."""
-        progress = run.progress()
-        return {
-            "job_id": run.job_id,
-            "name": progress.name,
-            "pid": os.getpid(),
-            "started_at": run.started_at,
-            "manifest_version": run.version,
-            "storage": run.storage_title,
-            "ended": run.wait(0) is not None,
-            "pipelines": [asdict(view) for view in progress.pipelines],
-        }
-
-    def metrics(_request: Mapping[str, Any]) -> Any:
-        """What ``JobMetrics`` says, with ``pid``; as ``metrics``, the sums of all pipelines by SeaTunnel's names."""
-        measured = run.metrics()
-        return {"pid": os.getpid(), **asdict(measured), "metrics": totals(measured)}
-
-    def open_metrics(_request: Mapping[str, Any]) -> Any:
-        """``pid``, ``state``, and the job's ``samples`` for a page of metrics."""
-        measured = run.metrics()
-        found = [sample.record() for sample in samples(measured)]
-        return {"pid": os.getpid(), "state": measured.state, "samples": found}
-
-    def savepoint(request: Mapping[str, Any]) -> Any:
-        """``name`` (or null), ``stop`` and ``drain``; answered when it is complete."""
-        name = None if stored.member(request, "name") is None else stored.text(request, "name")
-        taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
-        return {"name": taken.name, **taken.record()}
-
-    def stop(request: Mapping[str, Any]) -> Any:
-        """``at_once``, or after a last checkpoint; answered with the outcome when the job has ended."""
-        (run.kill if stored.flag(request, "at_once") else run.stop)()
-        report = run.wait()
-        return {"outcome": "" if report is None else report.outcome.value}
-
+def answers(run: Controlled) -> Mapping[str, Verb]:
+    """Return what answers each request to a job, by the request's name."""
     return {
-        "status": status,
-        "metrics": metrics,
-        "open-metrics": open_metrics,
-        "savepoint": savepoint,
-        "stop": stop,
+        "status": partial(_status, run),
+        "metrics": partial(_metrics, run),
+        "open-metrics": partial(_open_metrics, run),
+        "savepoint": partial(_savepoint, run),
+        "stop": partial(_stop, run),
     }
+
+
+def _status(run: Controlled, _request: Mapping[str, Any]) -> Any:
+    """Return ``job_id name pid started_at manifest_version storage ended``, and each pipeline as ``PipelineView``."""
+    progress = run.progress()
+    return {
+        "job_id": run.job_id,
+        "name": progress.name,
+        "pid": os.getpid(),
+        "started_at": run.started_at,
+        "manifest_version": run.version,
+        "storage": run.storage_title,
+        "ended": run.wait(0) is not None,
+        "pipelines": [asdict(view) for view in progress.pipelines],
+    }
+
+
+def _metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
+    """Return ``JobMetrics`` with ``pid``, and as ``metrics`` the sums of all pipelines by SeaTunnel's names."""
+    measured = run.metrics()
+    return {"pid": os.getpid(), **asdict(measured), "metrics": totals(measured)}
+
+
+def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
+    """Return ``pid``, ``state``, and the job's ``samples`` for a page of metrics."""
+    measured = run.metrics()
+    found = [sample.record() for sample in samples(measured)]
+    return {"pid": os.getpid(), "state": measured.state, "samples": found}
+
+
+def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
+    """Take a savepoint: ``name`` (or null), ``stop`` and ``drain``. Answer when it is complete."""
+    name = None if stored.member(request, "name") is None else stored.text(request, "name")
+    taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
+    return {"name": taken.name, **taken.record()}
+
+
+def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:
+    """Stop ``at_once``, or after a last checkpoint. Answer with the outcome when the job has ended."""
+    (run.kill if stored.flag(request, "at_once") else run.stop)()
+    report = run.wait()
+    return {"outcome": "" if report is None else report.outcome.value}

@@ -83,7 +83,11 @@ class EpochRun:
         """Units that wait for Spark."""
         self._on_spark: set[tuple[str, AttemptId]] = set()
         """Task and id of the attempts that it has."""
-        self._actions: Mapping[type[Command], Callable[[Any], None]] = {
+        self._actions = self._action_table(planner, polling)
+
+    def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
+        """Return what carries out each command and takes each notice."""
+        return {
             commands.ClaimEpoch: self._claim_epoch,
             commands.ListCheckpoints: self._list_checkpoints,
             commands.LoadCheckpoint: self._load_checkpoint,

@@ -28,7 +28,7 @@ from seatunnel_core.planning.settings import spark_settings
 from seatunnel_core.reporting.counters import Figures
 from seatunnel_core.reporting.metrics import STATES, JobMetrics
 from seatunnel_core.reporting.report import JobProgress, JobReport
-from seatunnel_core.runtime.control_requests import verbs
+from seatunnel_core.runtime.control_requests import answers
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.slots import SLOTS, Reservation
 from seatunnel_core.spark.plane import SparkPlane
@@ -92,7 +92,7 @@ class JobRun:
         self._storage: CheckpointStorage | None = None
         self._threads: JobThreads | None = None
         self._slots: Reservation | None = None
-        self._control = ControlServer(job_id, verbs(self))
+        self._control = ControlServer(job_id, answers(self))
         self.version = 0
         """Of the manifest by which this process claimed the job."""
 

@@ -1,2 +1,5 @@
-"""The values that travel between planning, the protocol, tasks and sinks: splits, work units, attempts, committables,
-retractions and failures. Values only: nothing here reads a clock, moves rows or knows Arrow, Spark or the protocol."""
+"""Values that travel between planning, the protocol, tasks and sinks.
+
+Splits, work units, attempts at them, committables, retractions and failures. Nothing here reads a clock, moves rows or
+knows Arrow, Spark or the protocol.
+"""

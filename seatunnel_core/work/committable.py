@@ -34,7 +34,7 @@ class Committable:
 
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The sum for each name that stands in any of them."""
+    """Return the sum of several counts, for each name that stands in any of them."""
     total: dict[str, int] = {}
     for count in counts:
         for name, rows in count.items():
@@ -74,8 +74,10 @@ def read_committable(committable: Mapping[str, Any]) -> Committable:
 
 
 def table_rows_json(table_rows: Mapping[str, int]) -> dict[str, Any]:
-    """Return the entry for the rows of each table. It is absent where a sink does not count them, so that the states of
-    other sinks have the bytes they had before there was such an entry."""
+    """Return the JSON entry ``table_rows``, or nothing for a sink that does not count the rows of each table.
+
+    States of those sinks keep the bytes that they had before there was such an entry.
+    """
     return {"table_rows": dict(table_rows)} if table_rows else {}
 
 

@@ -32,9 +32,11 @@ class FailureKind(enum.Enum):
 
 @frozen(kw_only=True)
 class Failure:
+    """What went wrong, as a value that crosses processes and threads."""
+
     kind: FailureKind
     message: str
-    """Complete for a person: names source or sink, file, line and column where they are known."""
+    """Complete for the user: names source or sink, file, line and column where they are known."""
 
     code: str = ""
     """Of the error's class, for ``seatunnel help CODE``; empty when it is no error of ours."""

@@ -7,11 +7,11 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Retraction:
-    """Tells of one sink's published things which ones go.
+    """Select which of a sink's published outputs a rewind to a base removes (rule R10).
 
-    In the line of live checkpoints no number names two units. So the base itself says what came after it: what its
-    units in flight and those that it had not numbered yet staged, whenever that was, and all of newer epochs. What the
-    base names as a committable stays: the start has published it, or finds that it was.
+    In the line of live checkpoints no number names two units, so the base itself defines what came after it: whatever
+    was staged by its units in flight, by units that it had not numbered yet, or in newer epochs. What the base names as
+    a committable stays: the start has published it, or finds that it was.
     """
 
     epoch: int
@@ -28,11 +28,13 @@ class Retraction:
     """The ids of the committables that the base names for the sink."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
-        """Whether what was published from this committable goes.
+        """Return whether what was published from a committable goes.
 
         Args:
-            source: the ordinal of the source.
-            epoch: in which it was staged.
+            committable_id: Its id.
+            source: The ordinal of the source.
+            epoch: The epoch in which it was staged.
+            unit: The number of the work unit that staged it.
         """
         if epoch >= self.epoch or committable_id in self.named:
             return False
@@ -40,8 +42,10 @@ class Retraction:
         return in_flight or epoch > self.base_epoch or unit >= self.next_units.get(source, unit + 1)
 
     def misses(self, committable_id: str) -> bool:
-        """Whether a published committable shows that a checkpoint newer than the base was there and is gone: it was
-        staged in the base's epoch, or a later one, by a unit that the base does not know as finished. What older epochs
-        left proves nothing: a person may have gone back, and accepted it."""
+        """Return whether a published committable proves that a checkpoint newer than the base existed and is gone.
+
+        It was staged in the base's epoch or a later one, by a unit that the base does not know as finished. What older
+        epochs left proves nothing: the user may have gone back and accepted it.
+        """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)
