@@ -17,6 +17,7 @@ class PipelineShape:
     """The names of a vertex's inputs, by its name."""
 
     def of(self, kind: Kind) -> tuple[Vertex, ...]:
+        """Return the vertices of one kind, in the order of the graph."""
         return tuple(vertex for vertex in self.vertices if vertex.node.kind is kind)
 
 

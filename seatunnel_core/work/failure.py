@@ -46,4 +46,5 @@ class Failure:
 
     @property
     def retryable(self) -> bool:
+        """Whether a later attempt or a new start of the pipeline may succeed."""
         return self.kind in (FailureKind.TRANSIENT, FailureKind.RESTART, FailureKind.STORAGE)

@@ -18,10 +18,12 @@ class WorkUnit:
 
     @property
     def weight_bytes(self) -> int:
+        """The sum of the weights of its splits."""
         return sum(split.weight_bytes for split in self.splits)
 
     @property
     def rows(self) -> int:
+        """The sum of the rows of its splits, as far as they are known."""
         return sum(split.rows for split in self.splits)
 
 
@@ -52,4 +54,5 @@ class UnitAttempt:
 
     @property
     def id(self) -> AttemptId:
+        """What a result of this attempt has to name."""
         return AttemptId(unit=self.unit.number, epoch=self.epoch, number=self.number)
