@@ -16,13 +16,16 @@ from seatunnel_core.config.engine import find_engine_file
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import ClientConfig, ClusterConfig, load_hazelcast
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.cluster import ClusterClient, NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, UsageError
 
 POLL_S = 0.25
 PATIENCE_S = 60.0
 """So long a client that waits for its job does without an answer, as while another node takes the lead."""
+
+LEADERLESS_S = 20.0
+"""So long a client waits for a cluster that can be reached to have a leader: longer than an election takes."""
 
 DEFAULT_PORT = 5801
 EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": 130, "SAVEPOINT_DONE": 130}
@@ -112,7 +115,7 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
         "restore": arguments.restore is not None,
     }
     print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
-    answer = client.ask("POST", "/internal/v1/submit", request)
+    answer = _ask_patiently(client, request)
     print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
     if arguments.leave:
         return 0
@@ -124,6 +127,18 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
             print(f"Job {job_id}: is to be cancelled, for this command was interrupted.", flush=True)
             return _wait(client, job_id)
         raise
+
+
+def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
+    """Return the answer to a submit. A cluster that is there and has no leader is asked again: it will have one."""
+    until = time.monotonic() + LEADERLESS_S
+    while True:
+        try:
+            return client.ask("POST", "/internal/v1/submit", request)
+        except NoLeaderError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(POLL_S)
 
 
 def _own_variables(text: str) -> dict[str, str]:

@@ -16,6 +16,10 @@ from seatunnel_core.control.signing import AUTHORIZATION, BOOT, CLUSTER, Secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 
+class NoLeaderError(PlatformError):
+    """The nodes of a cluster can be reached, and none of them leads it now."""
+
+
 @frozen
 class Answer:
     """What a node answered."""
@@ -71,12 +75,13 @@ class ClusterClient:
 
         Raises:
             UsageError: it refuses, and why.
-            PlatformError: no node can be reached, or none leads the cluster.
+            NoLeaderError: nodes can be reached, and none leads the cluster.
+            PlatformError: no node can be reached.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
         answer = self.exchange(method, target, encoded, "application/json")
         if answer.status == 503:
-            raise PlatformError(f"the cluster {self._cluster!r} has no leader now: {_message(answer)}")
+            raise NoLeaderError(f"the cluster {self._cluster!r} has no leader now: {_message(answer)}")
         if answer.status >= 400:
             raise UsageError(_message(answer))
         return answer.json()

@@ -45,7 +45,27 @@ class Forget:
     job_id: str
 
 
-Decision = Record | Start | Stop | End | Forget
+@frozen
+class KillHost:
+    """Kill the host: a job does not end in it. Its other jobs go on from their checkpoints in the next one."""
+
+    job_id: str
+
+
+Decision = Record | Start | Stop | End | Forget | KillHost
+
+_CANCELLED = (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE)
+
+FORCE_AFTER_S = 20.0
+"""A job that is cancelled and has not ended for so long is stopped without a last checkpoint."""
+
+KILL_AFTER_S = 40.0
+"""One that has not ended then either loses its host."""
+
+QUICK_ATTEMPTS = 2
+"""So many attempts of a job start at once; the pause before each further one doubles, up to ``LONGEST_PAUSE_S``."""
+
+LONGEST_PAUSE_S = 60.0
 
 
 @frozen(kw_only=True)
@@ -61,6 +81,12 @@ class View:
 
     now: float
     """Seconds since 1970; goes into records for display only."""
+
+    stopping_s: Mapping[str, float] = field(factory=dict)
+    """By job that is to end: for how long this leader has known that."""
+
+    started_s: Mapping[str, float] = field(factory=dict)
+    """By job: how long ago this leader started an attempt of it."""
 
     envs: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     """By job: the options of its ``env``, for the history."""
@@ -86,15 +112,22 @@ def _of_job(view: View, record: JobRecord) -> Decision | None:
         return _replace(hosted)
     if hosted is not None:
         return _follow(view, record, hosted)
-    if record.wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+    if record.wanted in _CANCELLED:
         return End(_ended(view, record, JobState.CANCELED))
     if record.wanted is Wanted.SAVEPOINT and record.attempt == 0:
         return End(_ended(view, record, JobState.CANCELED, error="it was stopped before it had begun"))
-    if view.host is None or not view.host.ready:
+    if view.host is None or not view.host.ready or _is_resting(view, record):
         return None
     return Start(
         evolve(record, state=JobState.SCHEDULED, host=view.address, attempt=record.attempt + 1, since=view.now)
     )
+
+
+def _is_resting(view: View, record: JobRecord) -> bool:
+    """Return whether a job waits before its next attempt. One that ends its host again and again leaves others time."""
+    further = record.attempt - QUICK_ATTEMPTS
+    pause_s = 0.0 if further < 0 else min(2.0**further, LONGEST_PAUSE_S)
+    return view.started_s.get(record.job_id, LONGEST_PAUSE_S) < pause_s
 
 
 def _replace(hosted: HostedJob) -> Decision:
@@ -107,6 +140,11 @@ def _follow(view: View, record: JobRecord, hosted: HostedJob) -> Decision | None
         return Forget(record.job_id)  # its host was told to leave: it goes on elsewhere
     if hosted.state.is_end:
         return End(_ended(view, record, hosted.state, error=hosted.error, metrics=hosted.metrics))
+    late_s = view.stopping_s.get(record.job_id, 0.0) if record.wanted in _CANCELLED else 0.0
+    if late_s > KILL_AFTER_S:
+        return KillHost(record.job_id)
+    if late_s > FORCE_AFTER_S:
+        return Stop(record.job_id, Wanted.CANCEL_AT_ONCE)
     if record.wanted is not Wanted.RUN and not _is_stopping(hosted, record.wanted):
         return Stop(record.job_id, record.wanted)
     if hosted.state is not record.state:

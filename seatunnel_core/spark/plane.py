@@ -231,7 +231,7 @@ class SparkPlane:
                     found = self._run([evolve(packet, line=address)])
             except PacketLostError:
                 if packet.writes_at_once:
-                    wait_for_tasks(self.context, tag, lambda: exchange.is_silent(address), self._is_alive)
+                    wait_for_tasks(self.context, tag, lambda: exchange.is_silent(address), self.is_alive)
                 raise
         return [(number, result) for number, result in found if isinstance(result, UnitResult)]
 
@@ -360,11 +360,12 @@ class SparkPlane:
             self._check_alive(error)
             raise PacketLostError(spark_says(error)) from error
 
-    def _is_alive(self) -> bool:
+    def is_alive(self) -> bool:
+        """Return whether Spark runs and its JVM is there."""
         return self._running is not None and session.alive(self._running)
 
     def _check_alive(self, error: Exception) -> None:
-        if not self._is_alive():
+        if not self.is_alive():
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
                 f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "

@@ -134,9 +134,15 @@ class Node:
         until(f"the host of {self.address} is ready", lambda: self.host().get("ready"))
 
     def submit(self, job: str, job_id: str, *, format: str = "hocon") -> None:
-        """Submit a job, which must be accepted."""
-        status, answer = self.ask("POST", f"/submit-job?jobId={job_id}&format={format}", job)
-        assert (status, answer["jobId"]) == (200, job_id), answer
+        """Submit a job, which must be accepted, by a cluster that may have no leader for a moment."""
+
+        def answered() -> tuple[int, Any] | None:
+            status, answer = self.ask("POST", f"/submit-job?jobId={job_id}&format={format}", job)
+            return None if status == 503 else (status, answer)
+
+        status, answer = until("the cluster takes a job", answered)
+        assert status == 200, answer
+        assert answer["jobId"] == job_id
 
     def wait_rows(self, job_id: str, *, least: int = 1) -> None:
         """Wait until a job has committed so many rows, those of earlier attempts included."""

@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
-from seatunnel_core.server.scheduling import Decision, End, Forget, Record, Start, Stop, View, decide
+from seatunnel_core.server.scheduling import Decision, End, Forget, KillHost, Record, Start, Stop, View, decide
 from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
 
 HERE = "here:1"
@@ -17,10 +17,25 @@ def hosted(state: JobState, *, attempt: int = 1, job_id: str = "1", error: str =
     return HostedJob(job_id=job_id, attempt=attempt, state=state, error=error, metrics={"SinkWriteCount": 3})
 
 
-def decided(record: JobRecord | None, *jobs: HostedJob, ready: bool = True, host: bool = True) -> list[Decision]:
+def decided(
+    record: JobRecord | None,
+    *jobs: HostedJob,
+    ready: bool = True,
+    host: bool = True,
+    stopping_s: float = 0.0,
+    started_s: float = 1_000.0,
+) -> list[Decision]:
     status = HostStatus(pid=1, term=1, ready=ready, slots=2, jobs=jobs) if host else None
     records = {} if record is None else {record.job_id: record}
-    return decide(View(jobs=records, host=status, address=HERE, now=9.0))
+    view = View(
+        jobs=records,
+        host=status,
+        address=HERE,
+        now=9.0,
+        stopping_s={"1": stopping_s},
+        started_s={"1": started_s},
+    )
+    return decide(view)
 
 
 def test_a_job_that_no_host_has_is_started_as_a_new_attempt() -> None:
@@ -76,6 +91,23 @@ def test_a_cancelled_job_that_no_host_has_is_at_its_end() -> None:
         (end,) = decided(record, host=False)
         assert isinstance(end, End)
         assert end.ended.state is JobState.CANCELED
+
+
+def test_cancelling_ends_whatever_hangs() -> None:
+    """After a while without the last checkpoint, and then with the host. A savepoint may take its time."""
+    cancelled = evolve(RUNNING, wanted=Wanted.CANCEL, state=JobState.CANCELING)
+    assert decided(cancelled, hosted(JobState.CANCELING), stopping_s=19.0) == []
+    assert decided(cancelled, hosted(JobState.CANCELING), stopping_s=21.0) == [Stop("1", Wanted.CANCEL_AT_ONCE)]
+    assert decided(cancelled, hosted(JobState.CANCELING), stopping_s=41.0) == [KillHost("1")]
+    saved = evolve(RUNNING, wanted=Wanted.SAVEPOINT, state=JobState.DOING_SAVEPOINT)
+    assert decided(saved, hosted(JobState.DOING_SAVEPOINT), stopping_s=1_000.0) == []
+
+
+@pytest.mark.parametrize(("attempt", "pause_s"), [(1, 0.0), (2, 1.0), (3, 2.0), (5, 8.0), (30, 60.0)])
+def test_a_job_that_ends_its_host_again_and_again_waits_longer_each_time(attempt: int, pause_s: float) -> None:
+    record = evolve(RUNNING, attempt=attempt)
+    assert bool(decided(record, started_s=max(0.0, pause_s - 0.1))) is (pause_s == 0.0)
+    assert [type(each) for each in decided(record, started_s=pause_s)] == [Start]
 
 
 def test_a_savepoint_in_flight_survives_its_host() -> None:

@@ -1,5 +1,7 @@
 """A cluster of one node, as processes: whatever is killed, its job goes on, and its rows come once."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,33 @@ def test_everything_is_killed_at_once_and_jobs_and_history_come_back(tmp_path: P
         for number in ("2", "3"):
             assert node.wait_end(number)["jobStatus"] == "FINISHED"
             assert column(tmp_path / number, "id") == list(range(1, ROWS + 1))
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_a_host_whose_jvm_is_killed_is_replaced_and_no_job_fails(tmp_path: Path) -> None:
+    with some_nodes(tmp_path) as (node,):
+        node.start()
+        node.wait_ready()
+        node.submit(slow_job(tmp_path / "out"), "1")
+        node.wait_rows("1")
+        host = node.host()["pid"]
+        jvms = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if is_jvm_of(path, host)]
+        assert len(jvms) == 1
+        os.kill(jvms[0], signal.SIGKILL)
+        until("another host is ready", lambda: node.host().get("ready") and node.host()["pid"] != host)
+        ended = node.wait_end("1")
+        assert ended["jobStatus"] == "FINISHED", ended
+        assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
+
+
+def is_jvm_of(path: Path, session: int) -> bool:
+    """Return whether a process is a JVM of a session."""
+    try:
+        fields = path.with_name("stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        return int(fields[3]) == session and b"SparkSubmit" in path.read_bytes()
+    except OSError:
+        return False
 
 
 @pytest.mark.torture

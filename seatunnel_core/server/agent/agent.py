@@ -70,6 +70,10 @@ class Agent:
         self._members: dict[str, float] = {}
         """By address: when this leader last heard of it."""
 
+        self._stopping_since: dict[str, float] = {}
+        self._started_at: dict[str, float] = {}
+        """By job, for the limits of the scheduling; this leader's own, and lost with it."""
+
         self._looking = ThreadPoolExecutor(1, "look")
         self._changing = ThreadPoolExecutor(1, "change")
         self._hosting = ThreadPoolExecutor(1, "host")
@@ -292,12 +296,17 @@ class Agent:
         state = self.state
         if state is None:
             return
-        jobs = state.snapshot().jobs
+        jobs, now = state.snapshot().jobs, time.monotonic()
+        ending = {job_id for job_id, job in jobs.items() if job.wanted is not Wanted.RUN}
+        self._stopping_since = {job_id: self._stopping_since.get(job_id, now) for job_id in ending}
+        self._started_at = {job_id: at for job_id, at in self._started_at.items() if job_id in jobs}
         view = scheduling.View(
             jobs=jobs,
             host=self.host_status,
             address=self.address,
             now=wall_clock(),
+            stopping_s={job_id: now - at for job_id, at in self._stopping_since.items()},
+            started_s={job_id: now - at for job_id, at in self._started_at.items()},
             envs={job.job_id: answers.env_of(job) for job in jobs.values()},
         )
         for decision in scheduling.decide(view):
@@ -318,6 +327,7 @@ class Agent:
                 await self._put_over(state, job)
             case scheduling.Start(job):
                 stored_job = await self._put_over(state, job)
+                self._started_at[job.job_id] = time.monotonic()
                 order = {"do": "start", "term": term, "job": stored_job.to_bytes().decode()}
                 await self._in(self._hosting, self._host.ask, order)
                 logger.info("attempt %d of the job %s starts", job.attempt, job.job_id)
@@ -330,6 +340,11 @@ class Agent:
                 order = {"do": "forget", "term": term, "job_id": ended.job_id}
                 if self.host_status is not None and self.host_status.job(ended.job_id) is not None:
                     await self._in(self._hosting, self._host.ask, order)
+            case scheduling.KillHost(job_id):
+                logger.warning("the job %s does not end: its host is killed", job_id)
+                await self._in(self._hosting, self._host.kill)
+                self.host_status = None
+                raise HostError("the host was killed")
             case scheduling.Forget(job_id):
                 await self._in(self._hosting, self._host.ask, {"do": "forget", "term": term, "job_id": job_id})
 

@@ -94,7 +94,10 @@ def main() -> int:
         plane.context.parallelize(range(values.slots), values.slots).count()  # its processes are there before a job
         host.ready = True
         logger.info("the host %d is ready, with %d slots", os.getpid(), values.slots)
-        while not host.leaving.wait(0.5):
+        while not host.leaving.wait(0.25):
+            if not plane.is_alive():
+                logger.error("Spark is gone: this host ends, and its jobs go on in another one")
+                os._exit(1)
             if host.silence_s > values.orphan_after:
                 logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
                 host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)

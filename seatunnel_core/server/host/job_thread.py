@@ -160,6 +160,9 @@ class JobThread:
         return JobState.FINISHED if report.outcome is JobOutcome.FINISHED else JobState.FAILED
 
     def _finish(self, state: JobState, error: str) -> None:
+        if state is JobState.FAILED and not self._plane.is_alive():
+            logger.error("Spark is gone, and the job goes on elsewhere: %s", error, extra={"job": self.record.job_id})
+            return  # no end: the host ends, and another one goes on with the job
         with self._changing:
             self._error, self._end = error, state
         level = logging.ERROR if state is JobState.FAILED else logging.INFO
