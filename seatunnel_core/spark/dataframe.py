@@ -31,9 +31,9 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import spark_says, task_failure
 from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
 from seatunnel_core.spark.program import FramePlan, Program, Reader, Step, Target
-from seatunnel_core.spark.scope import asked_for_rows, judging, look, plan_only
+from seatunnel_core.spark.scope import asked_for_rows, judge_plan, judging, plan_only
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
-from seatunnel_core.spark.task import committable, shown
+from seatunnel_core.spark.unit_run import committable, shown
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 from seatunnel_core.work.committable import Committable
@@ -70,7 +70,7 @@ class SparkFrames:
             try:
                 with judging(f"the function of {transform.identifier}"):
                     made = _applied(transform, frames, first)
-                looked = look(made, list(frames.values()))
+                looked = judge_plan(made, list(frames.values()))
             except TransformError as error:
                 if transform.scope == AUTO or not asked_for_rows(error.__context__):
                     raise

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from attrs import evolve
 
 from seatunnel_core.errors import PacketLostError, PlatformError
+from seatunnel_core.spark.packet import packet_of
 from seatunnel_core.spark.packing import (
     MOST_UNITS,
     TARGET_MS,
@@ -23,7 +24,7 @@ from seatunnel_core.spark.packing import (
     choose_packet,
     overdue_ms,
 )
-from seatunnel_core.spark.plane import SparkPlane, packet_of
+from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.running import Ledger, OnResult, Order, RunningPacket, speculating, waits
 from seatunnel_core.spark.watch import Watch
@@ -295,11 +296,11 @@ class UnitDispatcher:
             return [(0, self._plane.run_on_frames(first.program, first.attempt, packet.tag))]
         works, lanes = [], {}
         for order in (unit.load for unit in packet.units):
-            parcel = self._plane.pack_program(order.program)
-            work = UnitWork(program=parcel.key, attempt=order.attempt)
-            works.append((work, parcel))
+            packed = self._plane.pack_program(order.program)
+            work = UnitWork(program=packed.key, attempt=order.attempt)
+            works.append((work, packed))
             if packet.lanes:
-                lanes[parcel.key] = packet.lanes[order.program]
+                lanes[packed.key] = packet.lanes[order.program]
         task = evolve(packet_of(works), lanes=lanes, writes_at_once=packet.writes_at_once)
         return self._plane.run_units(task, packet.tag, _Ear(self, packet))
 

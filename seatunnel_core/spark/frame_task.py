@@ -15,7 +15,8 @@ from seatunnel_core.connectors.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.task import UnitRun, task_attempt_number, unwrapped
+from seatunnel_core.spark.task import task_attempt_number, unwrapped
+from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import UnitAttempt
 

@@ -6,17 +6,15 @@ have staged. Every call blocks and may come from any thread; a running job is st
 
 import itertools
 import logging
-import queue
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
@@ -27,16 +25,17 @@ from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
 from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.line import Exchange, Hearing
+from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.program import FramePlan, Program
 from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK, SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
 from seatunnel_core.spark.task import run_packets
+from seatunnel_core.spark.task_requests import TaskRequests
 from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, UnitResult, UnitWork, Work
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.committable import Committable
-from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import UnitAttempt
 
 if TYPE_CHECKING:
@@ -46,25 +45,6 @@ logger = logging.getLogger("seatunnel.spark")
 
 BROADCAST_BYTES = 65_536
 """What is bigger goes to each worker once, as a Spark broadcast, instead of with every packet."""
-
-_ERRAND_THREADS = 2
-
-
-@frozen
-class Parcel:
-    """Something pickled for the tasks, under a key that no other thing ever has."""
-
-    key: str
-    carrier: Any = field(repr=False)
-
-
-@frozen
-class _Errand:
-    """One short work that a caller waits for: inspecting an item, probing a sink."""
-
-    work: Work
-    parcel: Parcel
-    answer: "Future[Any]"
 
 
 class SparkPlane:
@@ -80,15 +60,14 @@ class SparkPlane:
         self.speculates = False
         """Whether Spark may attempt the one task of a job again beside itself."""
         self._bases: dict[int, RDD[int]] = {}
-        self._parcels: WeakKeyDictionary[Program, Parcel] = WeakKeyDictionary()
+        self._packed: WeakKeyDictionary[Program, PackedObject] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._name = uuid.uuid4().hex[:12]
         self._numbers = itertools.count(1)
         self._frames: SparkFrames | None = None
         self._shipment: Shipment | None = None
         self._exchange: Exchange | None = None
-        self._errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
-        self._errand_threads: list[threading.Thread] = []
+        self._requests = TaskRequests(self._run_together)
         self._given_up = threading.Event()
 
     # -- life -----------------------------------------------------------------------------------------------------
@@ -138,11 +117,9 @@ class SparkPlane:
 
     def _let_go(self) -> session.RunningSpark | None:
         running, self._running = self._running, None
-        for _ in self._errand_threads:
-            self._errands.put(None)
-        self._errand_threads.clear()
+        self._requests.close()
         self._bases.clear()
-        self._parcels.clear()
+        self._packed.clear()
         self._frames = None
         self._shipment = None
         if self._exchange is not None:
@@ -178,7 +155,7 @@ class SparkPlane:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> Parcel:
+    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> PackedObject:
         """Pickle a program, source or sink for the tasks; on a cluster, see to it that they can import its code, and
         what the plugins of ``whole`` declare, a program from which ``thing`` leaves some out.
 
@@ -191,15 +168,15 @@ class SparkPlane:
         if self._shipment is not None:
             declared = needed(_plugins_of(whole or thing))
             self._shipment.cover(self.context, self._given_up, modules_in(body), declared)
-        return Parcel(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
+        return PackedObject(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
 
-    def pack_program(self, program: Program) -> Parcel:
-        """The program's parcel: made once, and known to the workers by its key from then on."""
+    def pack_program(self, program: Program) -> PackedObject:
+        """Return the program, packed once and known to the workers by its key from then on."""
         with self._lock:
-            parcel = self._parcels.get(program)
-            if parcel is None:
-                parcel = self._parcels[program] = self.pack(program.for_tasks(), program)
-            return parcel
+            packed = self._packed.get(program)
+            if packed is None:
+                packed = self._packed[program] = self.pack(program.for_tasks(), program)
+            return packed
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
         """Run one Spark job with one task per packet, and return the results of all works in their order.
@@ -246,14 +223,14 @@ class SparkPlane:
         Raises:
             PacketLostError, PlatformError: as ``run`` does.
         """
-        parcel = self.pack_program(program)
-        work = FrameWork(program=parcel.key, carrier=parcel.carrier, attempt=attempt)
+        packed = self.pack_program(program)
+        work = FrameWork(program=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):
             framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        works = [] if framed.failure is not None else list(self._direct(program, parcel.key, attempt))
+        works = [] if framed.failure is not None else list(self._direct(program, packed.key, attempt))
         if not works:
             return framed
-        direct = self.run([packet_of([(work, parcel)]) for work in works], tag)
+        direct = self.run([packet_of([(work, packed)]) for work in works], tag)
         return both_parts(
             program, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)]
         )
@@ -379,7 +356,7 @@ class SparkPlane:
             base = self._bases[tasks] = self.context.parallelize(range(tasks), tasks)
         return base
 
-    # -- errands --------------------------------------------------------------------------------------------------
+    # -- requests -------------------------------------------------------------------------------------------------
 
     def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
         """Look inside the items in Spark tasks. What several threads ask at the same time shares Spark jobs.
@@ -387,9 +364,9 @@ class SparkPlane:
         Raises:
             SourceError: an item cannot be inspected.
         """
-        parcel = self.pack(source)
-        works = [InspectWork(source=parcel.key, items=(item,), planning=planning) for item in items]
-        found = self._ask([(work, parcel) for work in works], SourceError)
+        packed = self.pack(source)
+        works = [InspectWork(source=packed.key, items=(item,), planning=planning) for item in items]
+        found = self._requests.ask([(work, packed) for work in works], SourceError)
         return tuple(item for result in found for item in result.items)
 
     def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
@@ -398,59 +375,19 @@ class SparkPlane:
         Raises:
             SinkError: a task cannot write there.
         """
-        parcels = [self.pack(sink) for sink, _ in contexts]
+        packed = [self.pack(sink) for sink, _ in contexts]
         works = [
-            ProbeWork(sink=parcel.key, context=context, token=token)
-            for parcel, (_, context) in zip(parcels, contexts, strict=True)
+            ProbeWork(sink=each.key, context=context, token=token)
+            for each, (_, context) in zip(packed, contexts, strict=True)
         ]
-        self._ask(list(zip(works, parcels, strict=True)), SinkError)
+        self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
-    def _ask(self, wanted: Sequence[tuple[Work, Parcel]], kind: type[SeaTunnelError]) -> list[Any]:
-        while len(self._errand_threads) < _ERRAND_THREADS:
-            thread = threading.Thread(target=self._run_errands, name="seatunnel-errands", daemon=True)
-            self._errand_threads.append(thread)
-            thread.start()
-        answers: list[Future[Any]] = []
-        for work, parcel in wanted:
-            answers.append(Future())
-            self._errands.put(_Errand(work, parcel, answers[-1]))
-        results = [answer.result() for answer in answers]
-        for failure in (result.failure for result in results if result.failure is not None):
-            raise _as_error(failure, kind)
-        return results
-
-    def _run_errands(self) -> None:
-        """Take what has gathered while the last job ran, run it as one job, and so on."""
-        while (first := self._errands.get()) is not None:
-            errands = [first]
-            while not self._errands.empty() and len(errands) < 1000:
-                more = self._errands.get()
-                if more is None:
-                    self._errands.put(None)
-                    break
-                errands.append(more)
-            try:
-                results = self.run(self._spread(errands), self.new_tag())
-            except Exception as error:
-                for errand in errands:
-                    errand.answer.set_exception(error)
-            else:
-                for errand, result in zip(errands, results, strict=True):
-                    errand.answer.set_result(result)
-
-    def _spread(self, errands: Sequence[_Errand]) -> list[Packet]:
-        """As many packets as keep all slots busy, in order."""
-        tasks = min(len(errands), 2 * self._slots)
-        cuts = [len(errands) * task // tasks for task in range(tasks + 1)]
-        return [
-            packet_of([(errand.work, errand.parcel) for errand in errands[start:end]])
-            for start, end in itertools.pairwise(cuts)
-        ]
-
-
-def packet_of(works: Sequence[tuple[Work, Parcel]]) -> Packet:
-    parcels: Mapping[str, Any] = {parcel.key: parcel.carrier for _, parcel in works}
-    return Packet(works=tuple(work for work, _ in works), parcels=parcels)
+    def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
+        """Run the works as one Spark job of as many packets as keep all slots busy."""
+        tasks = min(len(works), 2 * self._slots)
+        cuts = [len(works) * task // tasks for task in range(tasks + 1)]
+        packets = [packet_of(works[start:end]) for start, end in itertools.pairwise(cuts)]
+        return self.run(packets, self.new_tag())
 
 
 def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
@@ -459,12 +396,3 @@ def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
     steps = (step.transform for step in thing.steps if step.transform is not None)
     sources = (reader.source for reader in thing.readers)
     return [*sources, *steps, *(target.sink for target in thing.targets)]
-
-
-def _as_error(failure: Failure, kind: type[SeaTunnelError]) -> SeaTunnelError:
-    error = kind(failure.message)
-    error.retryable, error.ends_job = failure.retryable, failure.kind is FailureKind.JOB
-    error.code = failure.code or error.code
-    if failure.kind is FailureKind.BUG:
-        error.add_note(failure.detail)
-    return error

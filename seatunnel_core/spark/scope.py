@@ -73,8 +73,8 @@ _PLAIN_PYTHON = (100, 101)
 
 
 @frozen
-class Look:
-    """What a plan looks at."""
+class PlanScope:
+    """What a plan reads, and what in it looks across rows."""
 
     clauses: tuple[str, ...]
     """What looks across rows, in the words of the query; empty when all works row by row."""
@@ -113,14 +113,14 @@ def judging(what: str) -> "Iterator[None]":
         ) from None
 
 
-def look(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> Look:
+def judge_plan(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> PlanScope:
     """Judge the plan of a frame that was made of ``inputs``, which are frames of ``plan_only``."""
     ids = [_analysed(each).rdd().id() for each in inputs]
     plan = _Plan(frame.sparkSession, ids)
     if not plan.reads(_analysed(frame)):
         plan.clauses[_NO_INPUT] = None
     unread = tuple(number for number, each in enumerate(ids) if each not in plan.seen)
-    return Look(tuple(plan.clauses), unread)
+    return PlanScope(tuple(plan.clauses), unread)
 
 
 def _analysed(frame: "DataFrame") -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from pyspark import cloudpickle
 
 from seatunnel_core.spark.line import Hearing, Line
-from seatunnel_core.spark.plane import Parcel, SparkPlane
+from seatunnel_core.spark.packet import PackedObject
+from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.task import run_packet
 from seatunnel_core.spark.work import Packet, Result, UnitResult
@@ -45,9 +46,7 @@ class InProcessPlane(SparkPlane):
         self._slots = 2
 
     def stop(self) -> None:
-        for _ in self._errand_threads:
-            self._errands.put(None)
-        self._errand_threads.clear()
+        self._requests.close()
         with self._job_ended:  # a task does not outlive its executors: it would stage a file that nobody sweeps
             assert self._job_ended.wait_for(lambda: not self._jobs, _PATIENCE_S), "a task hangs"
 
@@ -55,8 +54,8 @@ class InProcessPlane(SparkPlane):
     def shares_disk(self) -> bool:
         return True
 
-    def pack(self, thing: Any, whole: Any = None) -> Parcel:
-        return Parcel(self._unique_name(), cloudpickle.dumps(thing))
+    def pack(self, thing: Any, whole: Any = None) -> PackedObject:
+        return PackedObject(self._unique_name(), cloudpickle.dumps(thing))
 
     def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
         hearing.reached()

@@ -474,7 +474,7 @@ class Counting(SparkPlane):
         self._cancelled.add(tag)
 
     def _result(self, work: UnitWork) -> UnitResult:
-        program = next(program for program, parcel in self._parcels.items() if parcel.key == work.program)
+        program = next(program for program, parcel in self._packed.items() if parcel.key == work.program)
         return UnitResult(
             job_id=program.job_id,
             pipeline_id=program.pipeline_id,

@@ -32,7 +32,8 @@ from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import kind_of, task_failure
 from seatunnel_core.spark.frame_task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
-from seatunnel_core.spark.task import UnitRun, run_packet, run_unit
+from seatunnel_core.spark.task import run_packet, run_unit
+from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.transforms.data_validator import DataValidator
 from seatunnel_core.work.failure import FailureKind

@@ -11,7 +11,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.line import Hearing
-from seatunnel_core.spark.plane import Parcel
+from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.starting.session import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
@@ -102,8 +102,8 @@ class SimulatedPlane:
     def new_tag(self) -> str:
         return f"tag-{next(self._world.numbers)}"
 
-    def pack_program(self, program: Program) -> Parcel:
-        return Parcel(f"{id(program)}", program)
+    def pack_program(self, program: Program) -> PackedObject:
+        return PackedObject(f"{id(program)}", program)
 
     def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
         self._stage.act(lambda: None, most_ms=300)

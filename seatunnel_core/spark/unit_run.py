@@ -1,0 +1,283 @@
+"""One attempt of one work unit in a task: reading, transforming, staging, and what is counted meanwhile."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connectors.source import ReadContext
+from seatunnel_core.connectors.within_extent import writer_of
+from seatunnel_core.errors import RowError
+from seatunnel_core.rows.batch import Batch
+from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
+from seatunnel_core.spark.failure import reading, task_failure
+from seatunnel_core.spark.program import Program, Step, Target
+from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.transforms.transform import Transform
+from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.split import Split
+from seatunnel_core.work.unit import UnitAttempt, WorkUnit
+
+_turn = threading.Lock()
+"""Who transforms: a user's function needs no locks, however many units are read at once."""
+
+
+def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
+    """What the driver publishes of one unit in one sink."""
+    return Committable(
+        id=f"{program.source_ordinal}-{epoch}-{unit.number}",
+        epoch=epoch,
+        unit=unit.number,
+        source=program.source_name,
+        rows=staged.rows,
+        bytes=staged.bytes,
+        body=staged.body,
+        table_rows=staged.table_rows,
+    )
+
+
+def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
+    """What the sinks of a unit want to show."""
+    return {name: one.shown for name, one in staged.items() if one.shown}
+
+
+class UnitRun(ReadContext):
+    """One attempt on its way: who takes the rows of whom, which writers are open, and what was counted."""
+
+    def __init__(
+        self,
+        program: Program,
+        attempt: UnitAttempt,
+        task_attempt: int,
+        reads: str | None = None,
+    ) -> None:
+        self.rows_read = 0
+        self.rows_skipped = 0
+        self.bytes_read = 0
+        self.reader = next(each for each in program.readers if each.name == (reads or program.source_name))
+        self.at = f"source {self.reader.name!r}"
+        """Where the rows are just now; a failure names it."""
+
+        self._splits = attempt.unit.splits
+        """Where they come from: the split that is read, or all of the unit when no single one can be told."""
+
+        self._rows = (0, 0)
+        """Which rows of that split they are: how many came before them, and the last; nothing if that is not known."""
+
+        self._notes: dict[tuple[str, str], list[Any]] = {}
+        """How many rows of each kind there are, and where the first one stands."""
+
+        self._of_query = reads is None and program.splits is not None
+        """Whether rows come out of a query, and can come from anywhere in its sources."""
+
+        self.unit = attempt.unit
+        self._program = program
+        self._attempt = attempt
+        self._task_attempt = task_attempt
+        self._started = time.perf_counter()
+        self._busy_ms = 0.0
+        self._failure: Failure | None = None
+        self._writers: dict[str, SinkWriter] = {}
+        self._consumers: dict[str, list[Step | Target]] = {}
+        nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
+        for node in nodes:
+            for name in node.inputs:
+                self._consumers.setdefault(name, []).append(node)
+
+    def skip(self, error: Exception, rows: int = 1) -> None:
+        if not self.reader.skip_bad_rows:
+            raise error
+        self.rows_skipped += rows
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        noted = self._notes.setdefault((self.at, what), [0, example])
+        noted[0] += rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One for each kind."""
+        return tuple(
+            f"{where}: {count} rows {what}; such as {example}"
+            for (where, what), (count, example) in self._notes.items()
+        )
+
+    def read(self) -> Iterator[Batch]:
+        """The rows of the unit's splits, counted."""
+        for split in self.unit.splits:
+            yield from self.read_split(split)
+
+    def read_split(self, split: Split) -> Iterator[Batch]:
+        read_before = self.bytes_read
+        self._splits, self._rows = (split,), (0, 0)
+        for batch in self.reader.source.read(split, self):
+            self.rows_read += batch.rows.num_rows
+            self._rows = (self._rows[1], self._rows[1] + batch.rows.num_rows)
+            if not split.weight_bytes:
+                self.bytes_read += batch.rows.nbytes
+            yield batch
+            self.at = f"source {self.reader.name!r}"
+        self.bytes_read = max(self.bytes_read, read_before + split.weight_bytes)
+
+    def push(self, node: str, batch: Batch) -> None:
+        """Hand a batch that comes out of ``node`` to everything behind it, down to the sinks.
+
+        What only a DataFrame transform leads to is left out: it has tasks of its own (``frame_task``).
+        """
+        for consumer in self._consumers.get(node, ()):
+            if isinstance(consumer, Target):
+                self.write(consumer, batch, as_read=node == self._program.source_name)
+            elif isinstance(consumer.transform, Transform):
+                for changed in self._applied(consumer, consumer.transform, batch):
+                    self.push(consumer.name, changed)
+
+    def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
+        """The batches that reach ``end`` through its input ``through`` when a batch comes out of ``node``."""
+        for consumer in self._consumers.get(node, ()):
+            if consumer.name == end:
+                if node == through:
+                    yield batch
+            elif isinstance(consumer, Step) and isinstance(consumer.transform, Transform):
+                for changed in self._applied(consumer, consumer.transform, batch):
+                    yield from self.flow(consumer.name, changed, end, through)
+
+    def _applied(self, step: Step, transform: Transform, batch: Batch) -> Iterator[Batch]:
+        self.at = f"transform {step.name!r}"
+        for changed in _in_turn(transform.apply(batch)):
+            self.rows_skipped += changed.left_out
+            yield evolve(changed, left_out=0) if changed.left_out else changed
+            self.at = f"transform {step.name!r}"
+
+    def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
+        """``as_read`` says that the batch is the last one that was read."""
+        if not batch.rows.num_rows:
+            return
+        self.at = f"sink {target.name!r}"
+        writer = self._writers.get(target.name)
+        if writer is None:
+            writer = self._writers[target.name] = writer_of(target.sink, target.schemas, self._context(target))
+        try:
+            writer.write(batch)
+        except RowError:
+            if not target.sink.tells_rows_apart:
+                raise
+            for refused in write_around(writer, batch, nulls=target.on_bad_row is OnBadRow.NULL):
+                self._refused(target, refused, as_read=as_read)
+
+    def _refused(self, target: Target, refused: Refused, *, as_read: bool) -> None:
+        if target.on_bad_row is OnBadRow.FAIL:
+            if as_read and self._rows[1]:
+                row = self._rows[0] + refused.place
+                self._rows = (row, row + 1)
+            raise refused.error
+        if refused.written:
+            self.note("have null where there was a value that the sink cannot write", str(refused.error))
+        else:
+            self.rows_skipped += 1
+            self.note("are left out, as the sink cannot write them", str(refused.error))
+
+    def stage(self) -> None:
+        """Read the unit and hand its rows to the writers. What goes wrong is kept for the result."""
+        before_ms = _busy_ms()
+        try:
+            for batch in self.read():
+                self.push(self.reader.name, batch)
+        except Exception as error:
+            self._fail(error)
+        self._busy_ms = _busy_ms() - before_ms
+
+    def result(self) -> UnitResult:
+        """Make everything staged durable, and say what became of the unit. Called once, last."""
+        staged: dict[str, Staged] = {}
+        if self._failure is None:
+            try:
+                staged = self.finish_writers()
+            except Exception as error:
+                self._fail(error)
+        return UnitResult(
+            job_id=self._program.job_id,
+            pipeline_id=self._program.pipeline_id,
+            source=self._program.source_name,
+            attempt=self._attempt.id,
+            failure=self._failure,
+            rows_read=self.rows_read,
+            rows_skipped=self.rows_skipped,
+            bytes_read=self.bytes_read,
+            wall_ms=(time.perf_counter() - self._started) * 1000,
+            busy_ms=self._busy_ms,
+            committables={
+                name: committable(self._program, self.unit, self._attempt.epoch, one)
+                for name, one in staged.items()
+                if self._failure is None
+            },
+            shown=shown(staged),
+            notes=self.notes,
+        )
+
+    def _fail(self, error: Exception) -> None:
+        self.abort()
+        self._failure = self.failure(error)
+
+    def failure(self, error: Exception) -> Failure:
+        """Why the attempt failed, and where. For a row that a transform or a sink cannot take also where it came from;
+        sources say that themselves, and what is no fault of the rows happens anywhere."""
+        failure = task_failure(error, f"pipeline {self._program.pipeline_id}, {self.at}")
+        if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
+            return failure
+        try:
+            return evolve(failure, message=f"{failure.message.rstrip('.')}. Read from {self._origin()}")
+        except Exception:  # a source that cannot tell its place must not hide what is wrong
+            return failure
+
+    def _origin(self) -> str:
+        if self._of_query:
+            return f"all of {', '.join(each.name for each in self._program.readers)}"
+        first, last = self._rows
+        rows = f"its row {last:,}" if first + 1 == last else f"among its rows {first + 1:,} to {last:,}"
+        among = f", {rows}" if last and not self.reader.skip_bad_rows else ""
+        return reading(self.reader.source, self._splits) + among
+
+    def finish_writers(self) -> dict[str, Staged]:
+        """Make everything staged durable; by sink, for the sinks that got a row."""
+        staged = {}
+        self._splits, self._rows = self.unit.splits, (0, 0)
+        for name, writer in self._writers.items():
+            self.at = f"sink {name!r}"
+            staged[name] = writer.finish()
+        return staged
+
+    def abort(self) -> None:
+        for writer in self._writers.values():
+            writer.abort()
+
+    def _context(self, target: Target) -> WriterContext:
+        return WriterContext(
+            job_id=self._program.job_id,
+            pipeline_id=self._program.pipeline_id,
+            sink_ordinal=target.ordinal,
+            source_ordinal=self._program.source_ordinal,
+            epoch=self._attempt.epoch,
+            unit=self.unit.number,
+            attempt=f"{self._attempt.number}-{self._task_attempt}",
+        )
+
+
+def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
+    while True:
+        with _turn:
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _busy_ms() -> float:
+    """For how long this thread has had a processor or, where the system tells, has waited for one."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as told:
+            return sum(map(int, told.read().split()[:2])) / 1e6
+    except (OSError, ValueError):
+        return time.thread_time() * 1000
