@@ -5,7 +5,6 @@ does no I/O and reads no clock: handlers are called with events or messages and 
 wiring.
 """
 
-import enum
 from collections.abc import Callable
 from typing import assert_never
 
@@ -22,6 +21,7 @@ from seatunnel_core.checkpoint.commands import (
 from seatunnel_core.checkpoint.context import PipelineContext
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy, Situation, decide
+from seatunnel_core.checkpoint.ending import Ending
 from seatunnel_core.checkpoint.errors import IllegalEventError, StateFormatError
 from seatunnel_core.checkpoint.health import Health
 from seatunnel_core.checkpoint.pending import PendingCheckpoint
@@ -47,22 +47,18 @@ from seatunnel_storage_api.errors import StaleEpochError
 from seatunnel_storage_api.state import CheckpointType
 
 
-class Ending(enum.IntEnum):
-    """How the end of the pipeline was asked for; a later one contains those before it."""
-
-    NOT_ASKED = 0
-    DRAIN = 1
-    """To stop behind what the sources have already found."""
-
-    STOP = 2
-    """To stop as soon as the pipeline runs."""
-
-    BEGUN = 3
-    """The stop is under way, and takes a bounded time."""
-
-
 class Coordinator:
-    """Chandy and Lamport's coordinator with a fence: nothing is acted on before it is durable and looked at (R5)."""
+    """Take consistent cuts of one pipeline, after Chandy and Lamport, and act on none that is not durable and fenced.
+
+    A checkpoint is their distributed snapshot. The coordinator injects a barrier (their marker) at every source. Each
+    vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the barrier on every
+    channel. The channels' state is what is in flight in a task: units that run, wait or are held back for order (R2).
+    The last acknowledgement completes the cut. It is stored, and when the storage reports it durable and this epoch
+    still the newest (R5), the sinks may publish what it contains (R1).
+
+    K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
+    Transactions on Computer Systems 3(1), 1985.
+    """
 
     def __init__(
         self,
@@ -101,7 +97,7 @@ class Coordinator:
         self._last_end_ms: int | None = None
 
     def receive(self, message: ToCoordinator) -> None:
-        """What the vertices tell."""
+        """Handle a message from a vertex."""
         match message:
             case Acknowledge():
                 self._acknowledged(message)
@@ -123,7 +119,7 @@ class Coordinator:
     # ---- Checkpoints. ----
 
     def _run(self) -> None:
-        """The start is done: splits may flow, and the interval begins."""
+        """Begin to run: splits may flow, and the interval of checkpoints begins."""
         self._context.enter(Phase.RUNNING)
         self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
@@ -182,7 +178,10 @@ class Coordinator:
         self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
-        """One vertex has recorded its state; the last one completes the cut. An aborted checkpoint takes none."""
+        """Take the state that one vertex recorded; the last one completes the cut, and it is stored.
+
+        An aborted checkpoint takes none.
+        """
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
             return
@@ -200,7 +199,7 @@ class Coordinator:
         pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
-        """R5: stored, looked, and still the newest epoch. Only now is the checkpoint completed."""
+        """Complete a checkpoint: it is durable, and this epoch was still the newest afterwards (R5)."""
         if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
             return
@@ -222,7 +221,7 @@ class Coordinator:
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:
-        """Sinks may publish what it contains; older pending ones are subsumed."""
+        """Let the sinks publish what the checkpoint contains; older pending ones are subsumed."""
         assert pending.storing_since_ms is not None
         self._close(pending)
         for older in [other for other in self.pending.values() if other.checkpoint_id < pending.checkpoint_id]:
@@ -249,7 +248,7 @@ class Coordinator:
         self._consider()
 
     def _expire(self, pending: PendingCheckpoint) -> None:
-        """Name each vertex that did not acknowledge, what it was doing and since when."""
+        """Abort a checkpoint that took too long, and name each vertex that did not acknowledge it."""
         age_ms = self._wiring.now_ms - pending.triggered_ms
         reason = f"expired after {age_ms} ms: {pending.awaited(self._wiring.now_ms, self._doing)}"
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
