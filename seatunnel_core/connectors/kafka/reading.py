@@ -1,13 +1,13 @@
 """Read the messages of a range of offsets of one partition; the same range gives the same messages each time."""
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
+from seatunnel_core.connectors.kafka.idle import Idle
 from seatunnel_core.errors import SourceChangedError, SourceError
 
 _AT_ONCE = 5_000
@@ -34,44 +34,29 @@ class Range:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
 
 
-@define
-class _Idle:
-    """The idle consumers of this process."""
-
-    lock: threading.Lock = field(factory=threading.Lock)
-    kept: list[tuple[Any, Any, BackgroundErrors]] = field(factory=list)
-
-    def take(self, cluster: Cluster) -> tuple[Any, BackgroundErrors]:
-        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
-        with self.lock:
-            for number, (of, consumer, background) in enumerate(self.kept):
-                if of == key:
-                    del self.kept[number]
-                    background.clear()
-                    return consumer, background
-        background = BackgroundErrors()
-        return cluster.consumer(background, **_READING), background
-
-    def give_back(self, cluster: Cluster, consumer: Any, background: BackgroundErrors) -> None:
-        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
-        consumer.unassign()
-        with self.lock:
-            self.kept.append((key, consumer, background))
-            gone = self.kept.pop(0)[1] if len(self.kept) > _MOST_IDLE else None
-        if gone is not None:
-            gone.close()
-
+_Consumer = tuple[Any, BackgroundErrors]
+"""A consumer, and the errors of its background threads."""
 
 _READING = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 100}
-_idle = _Idle()
+_idle: Idle[_Consumer] = Idle(most=_MOST_IDLE)
 
 
-def forget() -> None:
-    """Close the idle consumers."""
-    with _idle.lock:
-        kept, _idle.kept = _idle.kept, []
-    for _, consumer, _ in kept:
-        consumer.close()
+def _opened(cluster: Cluster) -> _Consumer:
+    """Return an idle consumer of the cluster, or a new one."""
+    found = _idle.take(cluster)
+    if found is None:
+        background = BackgroundErrors()
+        return cluster.consumer(background, **_READING), background
+    found[1].clear()
+    return found
+
+
+def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> None:
+    """Keep a consumer that has read its range for later ones."""
+    consumer.unassign()
+    dropped = _idle.give_back(cluster, (consumer, background))
+    if dropped is not None:
+        dropped[0].close()
 
 
 def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[list[Any]]:
@@ -86,14 +71,14 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Iterator[lis
         SourceChangedError: The first offsets of the range do not exist any more.
         SourceError: They cannot be read; retryable when a retry may help.
     """
-    consumer, background = _idle.take(cluster)
+    consumer, background = _opened(cluster)
     done = False
     try:
         yield from _read(cluster, consumer, background, wanted, patience_s)
         done = True
     finally:
         if done:
-            _idle.give_back(cluster, consumer, background)
+            _released(cluster, consumer, background)
         else:
             consumer.close()
 

@@ -1,7 +1,6 @@
 """The writers of messages: one sends them at once, one stages them in files until their checkpoint is complete."""
 
 import os
-import threading
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +10,7 @@ from attrs import define, evolve, field
 from seatunnel_core.connectors.filesystems.local import sync_file
 from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder, Message
+from seatunnel_core.connectors.kafka.idle import Idle
 from seatunnel_core.connectors.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.errors import RowError, SinkError
@@ -128,7 +128,7 @@ class DirectWriter(SinkWriter):
         self._who = who
         self._cluster = cluster
         self._known = _Known(cluster, encoder)
-        self._sending = _idle.take(cluster)
+        self._sending = _opened(cluster)
         self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
@@ -186,30 +186,15 @@ class Sending:
             self.errors.append(error)
 
 
-@define
-class _Idle:
-    """The idle producers of this process."""
-
-    lock: threading.Lock = field(factory=threading.Lock)
-    kept: list[tuple[Any, Sending]] = field(factory=list)
-
-    def take(self, cluster: Cluster) -> Sending:
-        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
-        with self.lock:
-            for number, (of, sending) in enumerate(self.kept):
-                if of == key:
-                    del self.kept[number]
-                    sending.background.clear()
-                    return sending
-        background = BackgroundErrors()
-        only_errors = {"delivery.report.only.error": True}  # a call in Python for each message is half of the work
-        return Sending(producer=cluster.producer(background, **only_errors), background=background)
-
-    def give_back(self, cluster: Cluster, sending: Sending) -> None:
-        key = (cluster.servers, tuple(sorted(cluster.settings.items())))
-        with self.lock:
-            self.kept.append((key, sending))
-            del self.kept[:-4]
+_idle: Idle[Sending] = Idle(most=4)
 
 
-_idle = _Idle()
+def _opened(cluster: Cluster) -> Sending:
+    """Return an idle producer of the cluster, or a new one."""
+    found = _idle.take(cluster)
+    if found is not None:
+        found.background.clear()
+        return found
+    background = BackgroundErrors()
+    only_errors = {"delivery.report.only.error": True}  # a call in Python for each message is half of the work
+    return Sending(producer=cluster.producer(background, **only_errors), background=background)

@@ -1,0 +1,36 @@
+"""Clients that stay open for later units of the same process: opening one takes longer than reading a small range."""
+
+import threading
+from typing import Generic, TypeVar
+
+from attrs import define, field
+
+from seatunnel_core.connectors.kafka.cluster import Cluster
+
+T = TypeVar("T")
+
+
+@define
+class Idle(Generic[T]):
+    """The idle clients of this process, each for the cluster and settings with which it was opened."""
+
+    most: int
+    """The most clients that are kept."""
+
+    _lock: threading.Lock = field(init=False, factory=threading.Lock)
+    _kept: list[tuple[Cluster, T]] = field(init=False, factory=list)
+
+    def take(self, cluster: Cluster) -> T | None:
+        """Remove an idle client of a cluster and return it; ``None`` when there is none."""
+        with self._lock:
+            for number, (of, client) in enumerate(self._kept):
+                if of == cluster:
+                    del self._kept[number]
+                    return client
+        return None
+
+    def give_back(self, cluster: Cluster, client: T) -> T | None:
+        """Keep a client; return the oldest one when there are too many, which the caller closes."""
+        with self._lock:
+            self._kept.append((cluster, client))
+            return self._kept.pop(0)[1] if len(self._kept) > self.most else None
