@@ -76,7 +76,7 @@ HISTORY_EXPIRE = Option(
     default=1440,
     unit="minutes",
     doc="How long finished jobs are listed.",
-    no_effect="there is no server in this version that lists finished jobs",
+    no_effect="only the nodes of a cluster (seatunnel-cluster) list finished jobs",
 )
 CHECKPOINT_INTERVAL = Option(
     "checkpoint.interval", DURATION_MS, default=300_000, unit="ms", doc="The time between two checkpoints."
@@ -114,14 +114,15 @@ PLUGIN_CONFIG = Option("plugin-config", MAP, doc="The plugin's own keys, handed 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
 """The keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
 
-NO_SERVER = "there is no REST server in this version"
+NO_SERVER = "there is no REST server in the process of a job"
+_OF_NODES = "only the nodes of a cluster (seatunnel-cluster) have a REST server"
 HTTP: tuple[Option[Any], ...] = (
-    Option("http.enable-http", BOOLEAN, default=False, doc="Whether the REST server runs.", no_effect=NO_SERVER),
-    Option("http.port", within(1, 65_535), default=8080, doc="Its port.", no_effect=NO_SERVER),
+    Option("http.enable-http", BOOLEAN, default=False, doc="Whether the REST server runs.", no_effect=_OF_NODES),
+    Option("http.port", within(1, 65_535), default=8080, doc="Its port.", no_effect=_OF_NODES),
     Option("http.context-path", STRING, default="", doc="The prefix of its paths.", no_effect=NO_SERVER),
-    Option("http.enable-basic-auth", BOOLEAN, default=False, doc="Whether it asks who calls.", no_effect=NO_SERVER),
-    Option("http.basic-auth-username", STRING, doc="Who may call.", no_effect=NO_SERVER),
-    Option("http.basic-auth-password", STRING, doc="With which password.", no_effect=NO_SERVER, secret=True),
+    Option("http.enable-basic-auth", BOOLEAN, default=False, doc="Whether it asks who calls.", no_effect=_OF_NODES),
+    Option("http.basic-auth-username", STRING, doc="Who may call.", no_effect=_OF_NODES),
+    Option("http.basic-auth-password", STRING, doc="With which password.", no_effect=_OF_NODES, secret=True),
     Option(
         "http.enable-dynamic-port",
         BOOLEAN,

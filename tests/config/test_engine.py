@@ -152,7 +152,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(tmp_path: Path) -> None:
 def test_known_keys_without_an_effect_say_so(tmp_path: Path) -> None:
     config = engine("seatunnel: {engine: {queue-type: blockingqueue, http: {port: 80}}}", tmp_path)
     assert "'queue-type' has no effect: rows do not pass" in messages(config)
-    assert "'http.port' has no effect: there is no REST server" in messages(config)
+    assert "'http.port' has no effect: only the nodes of a cluster" in messages(config)
 
 
 def test_every_option_has_words_for_people() -> None:

@@ -447,7 +447,7 @@ class Agent:
 
 def _seen(sighting: Sighting) -> Seen:
     """Return what the election needs of a sighting; a body that cannot be read names no leader."""
-    leader, acting = "", False
+    leader, acting = "", not sighting.body  # without any beat there is no leader whose lease could run on
     members: tuple[str, ...] = ()
     if sighting.body:
         try:

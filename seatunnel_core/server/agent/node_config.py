@@ -40,6 +40,9 @@ class NodeConfig:
     """Where other members may be, as ``host:port``."""
 
     secret: Secret | None = field(repr=False)
+    http_login: tuple[str, str] | None = field(repr=False)
+    """User and password of REST v2; ``None`` lets everybody in who reaches its port."""
+
     http_port: int | None
     """Of REST v2 beside the member port; ``None`` when it is not enabled."""
 
@@ -101,6 +104,7 @@ def node_config(
         auto_increment=port is None and (found is None or found.auto_increment),
         members=members,
         secret=secret,
+        http_login=_http_login(engine.options, secret),
         http_port=http_port or _http_port(engine.options),
         logs=log_folder(environment),
         slots=_slots(engine.options),
@@ -136,6 +140,29 @@ def _own_host(members: tuple[str, ...]) -> str:
 
 def _http_port(options: Options) -> int | None:
     return int(options["http.port"]) if options["http.enable-http"] else None
+
+
+def _http_login(options: Options, secret: Secret | None) -> tuple[str, str] | None:
+    """Return who may use REST v2.
+
+    Raises:
+        UsageError: https is asked for; or a password without a secret, so that the member port would ask nobody.
+    """
+    if options["http.enable-https"]:
+        raise UsageError(
+            "http.enable-https is not available in this version: put a proxy before REST, and leave it out"
+        )
+    if not options["http.enable-basic-auth"]:
+        return None
+    user, password = options["http.basic-auth-username"] or "admin", options["http.basic-auth-password"] or ""
+    if password in ("", "admin"):
+        raise UsageError("http.basic-auth-password is not set, or is admin, which everybody knows: set another one")
+    if secret is None:
+        raise UsageError(
+            f"http.enable-basic-auth asks users for a password, and without config/{SECRET_FILE} the member port asks "
+            "nobody. Write one with `seatunnel-cluster --make-secret`"
+        )
+    return user, password
 
 
 def _slots(options: Options) -> int:

@@ -4,6 +4,8 @@ Every node answers: one that does not lead forwards to the one that does. Starle
 made, so that nothing else of the engine needs it.
 """
 
+import base64
+import hmac
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,6 +29,8 @@ logger = logging.getLogger("seatunnel.cluster")
 
 LARGEST_BODY = 10 * 1024 * 1024
 """Bytes of a request's body."""
+
+_REALM = 'Basic realm="SeaTunnel Web UI"'
 
 FORWARDED = "x-seatunnel-forwarded"
 
@@ -64,7 +68,8 @@ def _endpoint(agent: Agent, handler: Handler, *, signed: bool, forwards: bool) -
             refusal = _refusal(agent, request, body, signed=signed)
             if refusal is not None:
                 block = {"status": "fail", "message": refusal}
-                return JSONResponse(block, status_code=401, headers={BOOT: agent.doorkeeper.boot})
+                headers = {BOOT: agent.doorkeeper.boot} if signed else {"WWW-Authenticate": _REALM}
+                return JSONResponse(block, status_code=401, headers=headers)
             if forwards and agent.state is None:
                 status, answered, kind = await _forwarded(agent, request, body)
                 return Response(answered, status_code=status, media_type=kind)
@@ -97,9 +102,21 @@ def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> st
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
         return "a request of another site is refused"
     if not signed:
-        return None
+        return None if _is_logged_in(agent.config.http_login, request.headers) else "who are you?"
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return agent.doorkeeper.refusal(request.headers, request.method, target, body)
+
+
+def _is_logged_in(login: tuple[str, str] | None, headers: Mapping[str, str]) -> bool:
+    """Return whether a request carries user and password, by basic authentication; both are compared in any case."""
+    if login is None:
+        return True
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    try:
+        given = base64.b64decode(encoded, validate=True) if scheme.lower() == "basic" else b""
+    except ValueError:
+        given = b""
+    return hmac.compare_digest(given, ":".join(login).encode())
 
 
 async def _forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, bytes, str]:

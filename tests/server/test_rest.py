@@ -1,0 +1,166 @@
+"""REST of a node without processes: who is let in, what is refused, and that a job is durable when it is accepted."""
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.control.signing import BOOT
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.node_config import NodeConfig, node_config
+from seatunnel_core.server.agent.rest import LARGEST_BODY, application
+from seatunnel_core.server.election import Claim, Look
+from tests.server.state.stores import local_store
+
+JOB = json.dumps(
+    {
+        "env": {"job.name": "copy", "job.mode": "BATCH", "checkpoint.interval": 1000},
+        "source": [{"plugin_name": "FakeSource", "plugin_output": "f", "row.num": 1}],
+        "transform": [],
+        "sink": [{"plugin_name": "Console", "plugin_input": "f"}],
+    }
+)
+
+
+def config_of(folder: Path) -> NodeConfig:
+    return node_config(environment={"XDG_STATE_HOME": str(folder), "HOME": str(folder)}, folder=folder)
+
+
+def leading(folder: Path, config: NodeConfig) -> Agent:
+    """Return an agent that leads, without a host and without its loops.
+
+    The first leader acts at once: it once waited for the end of a lease that nobody had, because a state without a beat
+    counted as one whose leader does not act.
+    """
+    agent = Agent(config, local_store(folder), "127.0.0.1:1")
+    assert agent.election.tick(0.0) == [Look()]
+    asyncio.run(agent._look())
+    assert agent.election.tick(1e12) == [Claim()]
+    asyncio.run(agent._claim())
+    assert agent.leads()
+    return agent
+
+
+def ask(
+    agent: Agent, method: str, target: str, body: str = "", *, signed: bool = False, **headers: str
+) -> tuple[int, Any, dict[str, str]]:
+    """Ask the application as a server would."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "scheme": "http",
+        "server": ("node", 80),
+        "headers": [(b"host", b"node"), *((name.encode(), value.encode()) for name, value in headers.items())],
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body.encode(), "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(application(agent, signed=signed)(scope, receive, send))
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    text = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], json.loads(text), found
+
+
+def test_an_accepted_job_is_durable_and_shown_in_the_shapes_of_seatunnel(tmp_path: Path) -> None:
+    agent = leading(tmp_path, config_of(tmp_path))
+    status, answer, _ = ask(agent, "POST", "/submit-job?jobId=7&jobName=nightly", JOB)
+    assert (status, answer) == (200, {"jobId": "7", "jobName": "nightly"})
+    assert b'"job_id":"7"' in local_store(tmp_path).read()["job/7"]
+    job = ask(agent, "GET", "/job-info/7")[1]
+    assert (job["jobStatus"], job["envOptions"]["job.name"]) == ("PENDING", "copy")
+    assert job["jobDag"]["pipelineEdges"] == {"1": [{"inputVertexId": 1, "targetVertexId": 2}]}
+    assert [each["vertexName"] for each in job["jobDag"]["vertexInfoMap"]] == [
+        "Source[0]-FakeSource",
+        "Sink[0]-Console",
+    ]
+    assert ask(agent, "GET", "/overview")[1]["pendingJobs"] == "1"
+    again = ask(agent, "POST", "/submit-job?jobId=7&jobName=other", JOB)
+    assert again[:2] == (200, {"jobId": "7", "jobName": "other"})
+    assert [each["jobName"] for each in ask(agent, "GET", "/running-jobs")[1]] == ["nightly"]
+    assert ask(agent, "POST", "/stop-job", json.dumps({"jobId": 7}))[1] == {"jobId": "7"}
+    assert b'"wanted":"cancel"' in local_store(tmp_path).read()["job/7"]
+
+
+def test_nothing_is_accepted_that_nobody_could_read_later(tmp_path: Path) -> None:
+    agent = leading(tmp_path, config_of(tmp_path))
+    for target, body in (
+        ("/submit-job", "{not json"),
+        ("/submit-job", "{}"),
+        ("/submit-job", JOB.replace("job.mode", "job.mood")),
+        ("/submit-job?format=xml", JOB),
+        ("/submit-job?jobId=../x", JOB),
+    ):
+        status, answer, _ = ask(agent, "POST", target, body)
+        assert (status, answer["status"]) == (400, "fail")
+    assert not local_store(tmp_path).read()
+
+
+def test_a_body_that_is_too_large_and_a_request_of_another_site_are_refused(tmp_path: Path) -> None:
+    agent = leading(tmp_path, config_of(tmp_path))
+    assert ask(agent, "POST", "/submit-job", "x" * (LARGEST_BODY + 1))[0] == 413
+    assert ask(agent, "POST", "/submit-job", JOB, origin="http://evil.example")[0] == 401
+    assert ask(agent, "POST", "/submit-job", JOB, origin="http://node")[0] == 200
+
+
+def test_a_deposed_leader_acknowledges_nothing(tmp_path: Path) -> None:
+    agent = leading(tmp_path, config_of(tmp_path))
+    local_store(tmp_path).claim()
+    assert ask(agent, "POST", "/submit-job", JOB)[0] == 503
+    assert agent.state is None
+    assert not local_store(tmp_path).read()
+    assert ask(agent, "GET", "/overview")[0] == 503
+
+
+def test_rest_asks_for_the_password_that_is_configured(tmp_path: Path) -> None:
+    agent = leading(tmp_path, evolve(config_of(tmp_path), http_login=("admin", "hunter2")))
+    status, _, headers = ask(agent, "GET", "/overview")
+    assert (status, headers["www-authenticate"]) == (401, 'Basic realm="SeaTunnel Web UI"')
+    for given, status in (("admin:hunter2", 200), ("admin:hunter", 401), (":", 401), ("", 401)):
+        basic = base64.b64encode(given.encode()).decode()
+        assert ask(agent, "GET", "/overview", authorization=f"Basic {basic}")[0] == status
+    assert ask(agent, "GET", "/overview", authorization="Basic ###")[0] == 401
+    assert BOOT in ask(agent, "GET", "/overview", signed=True, **{"x-seatunnel-cluster": "other"})[2]
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("enable-https: true", "http.enable-https is not available"),
+        ("enable-basic-auth: true", "http.basic-auth-password is not set"),
+        ("enable-basic-auth: true, basic-auth-password: admin", "which everybody knows"),
+        ("enable-basic-auth: true, basic-auth-password: hunter2", "--make-secret"),
+    ],
+)
+def test_a_protection_that_cannot_be_given_is_no_start(tmp_path: Path, keys: str, told: str) -> None:
+    (tmp_path / "seatunnel.yaml").write_text(f"seatunnel: {{engine: {{http: {{{keys}}}}}}}")
+    with pytest.raises(UsageError) as refused:
+        config_of(tmp_path)
+    assert told in str(refused.value)
+
+
+def test_members_on_other_machines_need_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/hazelcast.yaml").write_text(
+        "hazelcast: {network: {join: {tcp-ip: {enabled: true, member-list: [192.0.2.1, 192.0.2.2]}}}}"
+    )
+    with pytest.raises(UsageError, match="seatunnel-cluster --make-secret"):
+        config_of(tmp_path)
+    secret = tmp_path / "config/cluster.secret"
+    secret.write_text("s" * 64)
+    secret.chmod(0o600)
+    assert config_of(tmp_path).members == ("192.0.2.1:5801", "192.0.2.2:5801")
