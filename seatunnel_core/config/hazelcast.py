@@ -1,8 +1,7 @@
 """``hazelcast.yaml`` and ``hazelcast-client.yaml``: the processes of a cluster, in SeaTunnel's format.
 
-Nothing in this version forms a cluster: each job runs in the process that starts it. The blocks are read and checked
-even so, with a warning that only a later cluster mode will use them. The ``map:`` block beside them belongs to the map
-store.
+The nodes and clients of a cluster read them from files of their own. In the engine's file they are checked, with a
+warning that they have no effect there. The ``map:`` block beside them belongs to the map store.
 """
 
 import re
@@ -133,13 +132,13 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 
 
 def note_cluster(entry: Entry, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Read the block of a cluster, and warn that it has no effect before there is a cluster mode."""
+    """Read the block of a cluster, and warn that it has no effect in this file."""
     if not isinstance(entry.value, Block):
         problems.error(f"{entry.key!r} takes a block", entry.position)
         return None
     problems.warn(
-        f"{entry.key!r} describes a cluster, which cluster mode will use; in this version it has no effect: each job "
-        "runs in the process that starts it",
+        f"{entry.key!r} describes a cluster, whose nodes and clients read it from {entry.key}.yaml; here it has no "
+        "effect: a job runs in the process that starts it",
         entry.position,
     )
     return read_cluster(entry.value, problems) if entry.key == CLUSTER else read_client(entry.value, problems)

@@ -177,7 +177,10 @@ def test_the_block_with_members() -> None:
         *(*ranged, Member("192.168.1.21")),
     )
     assert (found.name, found.tcp_ip, found.port, found.auto_increment) == ("seatunnel", True, 5801, True)
-    assert "'hazelcast' describes a cluster, which cluster mode will use; in this version it has no effect" in told
+    assert (
+        "'hazelcast' describes a cluster, whose nodes and clients read it from hazelcast.yaml; here it has no effect"
+        in told
+    )
 
 
 def test_the_block_with_a_port() -> None:
@@ -199,7 +202,7 @@ def test_the_block_of_the_client() -> None:
         members=(Member("hostname1", 5801),),
         properties={"hazelcast.logging.type": "log4j2"},
     )
-    assert "'hazelcast-client' describes a cluster, which cluster mode will use" in told
+    assert "'hazelcast-client' describes a cluster, whose nodes and clients read it" in told
 
 
 def test_members_in_one_text() -> None:
