@@ -83,9 +83,9 @@ class Node:
 
     def kill_host(self) -> int:
         """Kill the host, with the JVM and the Python workers of its session, and return its process id."""
-        pid = self.host()["pid"]
+        pid = self.wait_ready()
         kill_session(pid)
-        return int(pid)
+        return pid
 
     def kill(self) -> None:
         """Kill everything of the node, as a loss of power would."""
@@ -96,7 +96,18 @@ class Node:
             kill_session(pid)
 
     def ask(self, method: str, target: str, body: Any = None) -> tuple[int, Any]:
-        """Return the status and the JSON value of an answer."""
+        """Return the status and the JSON value of an answer; ask again while the cluster says that it has no leader.
+
+        A busy disk lets the lease of a leader run out now and then, and clients are told to try again.
+        """
+        end = time.monotonic() + 30
+        while True:
+            status, answer = self._ask_once(method, target, body)
+            if status != 503 or time.monotonic() > end:
+                return status, answer
+            time.sleep(0.1)
+
+    def _ask_once(self, method: str, target: str, body: Any) -> tuple[int, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             encoded = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
@@ -129,9 +140,17 @@ class Node:
             return {}
         return dict(answer) if status == 200 else {}
 
-    def wait_ready(self) -> None:
-        """Wait until the node answers and its host is warm."""
-        until(f"the host of {self.address} is ready", lambda: self.host().get("ready"))
+    def wait_ready(self, *, other_than: int = 0) -> int:
+        """Wait until the node answers and its host is warm, and return the host's process id.
+
+        ``other_than`` is the process id of a host that was killed.
+        """
+
+        def warm() -> int:
+            host = self.host()
+            return int(host["pid"]) if host.get("ready") and host["pid"] != other_than else 0
+
+        return int(until(f"a host of {self.address} is ready", warm))
 
     def submit(self, job: str, job_id: str, *, format: str = "hocon") -> None:
         """Submit a job, which must be accepted, by a cluster that may have no leader for a moment."""

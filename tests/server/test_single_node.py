@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command import column, fake_source, job, parquet_sink
-from tests.server.nodes import some_nodes, until
+from tests.server.nodes import some_nodes
 
 pytestmark = pytest.mark.spark
 
@@ -26,21 +26,19 @@ def test_agent_and_host_are_killed_and_the_rows_come_once(tmp_path: Path) -> Non
     the job of the killed one from its checkpoint."""
     with some_nodes(tmp_path) as (node,):
         node.start()
-        node.wait_ready()
-        host = node.host()["pid"]
+        host = node.wait_ready()
         node.submit(slow_job(tmp_path / "out"), "4711")
         node.wait_rows("4711")
 
         node.kill_agent()
         node.start()
-        node.wait_ready()
-        assert node.host()["pid"] == host
+        assert node.wait_ready() == host
         assert "adopted the host" in node.log()
         assert node.job("4711")["jobStatus"] == "RUNNING"
         assert node.log().count("attempt 1 of the job 4711") == 1
 
         assert node.kill_host() == host
-        until("another host is ready", lambda: node.host().get("ready") and node.host()["pid"] != host)
+        node.wait_ready(other_than=host)
         ended = node.wait_end("4711")
         assert ended["jobStatus"] == "FINISHED", ended
         assert "attempt 2 of the job 4711" in node.log()
@@ -80,11 +78,11 @@ def test_a_host_whose_jvm_is_killed_is_replaced_and_no_job_fails(tmp_path: Path)
         node.wait_ready()
         node.submit(slow_job(tmp_path / "out"), "1")
         node.wait_rows("1")
-        host = node.host()["pid"]
+        host = node.wait_ready()
         jvms = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if is_jvm_of(path, host)]
         assert len(jvms) == 1
         os.kill(jvms[0], signal.SIGKILL)
-        until("another host is ready", lambda: node.host().get("ready") and node.host()["pid"] != host)
+        node.wait_ready(other_than=host)
         ended = node.wait_end("1")
         assert ended["jobStatus"] == "FINISHED", ended
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
@@ -146,7 +144,7 @@ def test_requests_of_users_are_carried_out(tmp_path: Path) -> None:
         assert "NoSuchSource" in ended["errorMsg"]
 
         overview = node.ask("GET", "/overview")[1]
-        assert overview["finishedJobs"], overview["cancelledJobs"] == ("1", "1")
+        assert (overview["finishedJobs"], overview["cancelledJobs"]) == ("1", "1")
         states = {job["jobId"]: job["jobStatus"] for job in node.ask("GET", "/finished-jobs")[1]}
         assert states == {"1": "FINISHED", "2": "CANCELED", "3": "FAILED"}
         assert [job["jobId"] for job in node.ask("GET", "/finished-jobs/failed")[1]] == ["3"]
