@@ -1,1 +1,4 @@
-"""The data plane: packets of work units on PySpark. Nothing here knows the protocol; nothing else imports Spark."""
+"""The data plane, which runs packets of work units on PySpark.
+
+Nothing here knows the checkpoint protocol, and no other package imports Spark.
+"""

@@ -1,7 +1,7 @@
-"""Rows that a sink cannot take, and what its ``row_error_handle_way`` makes of them.
+"""The handling of rows that a sink cannot take, as its option ``row_error_handle_way`` asks.
 
-A writer that ``tells_rows_apart`` has taken nothing of a batch when it raises ``RowError``. So what it refuses is
-halved until the bad rows stand by themselves; all others are written, in their order.
+A writer that ``tells_rows_apart`` has taken no row of a batch when it raises ``RowError``. So a refused batch is halved
+until each bad row is alone; all other rows are written, in their order.
 """
 
 import enum
@@ -16,28 +16,28 @@ from seatunnel_core.rows.batch import Batch
 
 
 class OnBadRow(enum.Enum):
-    """The values of the option."""
+    """The values of the option ``row_error_handle_way`` of a sink."""
 
     FAIL = "FAIL"
     SKIP = "SKIP"
     NULL = "NULL"
-    """The value that cannot be written becomes null; a row without another such value is written."""
+    """The values that cannot be written become null; a row that cannot be written even so is left out."""
 
 
 @frozen
 class Refused:
-    """One row that was not taken as it is."""
+    """One row that a writer refused as it was."""
 
     place: int
-    """In its batch, from 0."""
+    """Its index in its batch, from 0."""
 
     error: RowError
     written: bool
-    """Whether it was written all the same, with null in the place of what could not be."""
+    """Whether the row goes to the writer again, with null in place of the refused value."""
 
 
 def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[Refused]:
-    """Write the rows that the writer takes, and give the others in their order."""
+    """Write the rows that the writer takes, and yield the refused ones in their order."""
     waiting = [(0, batch)]
     while waiting:
         place, some = waiting.pop()
@@ -59,7 +59,7 @@ def _part(batch: Batch, start: int, length: int | None) -> Batch:
 
 
 def _with_null(batch: Batch, name: str | None) -> Batch | None:
-    """The row with null in a column; ``None`` where that may not be, or is so already."""
+    """Return a batch of one row with null in a column, or ``None`` if it must not be null there or already is."""
     if name is None or name not in batch.rows.schema.names:
         return None
     place = batch.rows.schema.get_field_index(name)

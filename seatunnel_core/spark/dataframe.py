@@ -1,4 +1,4 @@
-"""The DataFrame path: work units of programs in which Spark itself transforms rows.
+"""The DataFrame path: work units of programs in which Spark itself reads or transforms rows.
 
 A work unit is some splits of a source or, where a transform looks across rows, all splits of its sources: a query.
 
@@ -6,12 +6,12 @@ A work unit is some splits of a source or, where a transform looks across rows, 
 
     splits ─ mapInArrow(read, Arrow transforms) ─ DataFrame transforms ─ mapInArrow(Arrow transforms, stage) ─ collect
 
-One work unit is one Spark job — one per DataFrame transform that sinks hang on, and a fused task more for sinks that no
-such transform leads to. Its result is what the fused path would give: one committable per sink. What Spark cuts into
-several partitions is staged by several tasks, and merged by the sink.
+One work unit is one Spark job for each DataFrame transform that leads to sinks, and one fused job more for sinks that
+no such transform leads to. Its result is like that of the fused path: one committable per sink. If Spark cuts the rows
+into several partitions, several tasks stage them, and the sink merges what they staged.
 
-What is kept: the columns, their order and types as Spark has them, and the table's name. What is not: the row kind —
-a DataFrame has inserted rows only, and anything else is refused — the primary key, and the order of rows.
+The columns, their order and types as Spark has them, and the table's name are kept. The primary key and the order of
+rows are not, nor is the row kind: a DataFrame has inserted rows only, and anything else is refused.
 """
 
 import inspect
@@ -47,21 +47,22 @@ if TYPE_CHECKING:
 
 
 class SparkFrames:
-    """Builds and runs the DataFrames of work units on one Spark session."""
+    """The DataFrames of work units, built and run on one Spark session."""
 
     def __init__(self, spark: "SparkSession", slots: int) -> None:
         self._spark = spark
         self._slots = slots
         self._building = threading.Lock()
-        """Only one thread builds frames: ``SparkSql`` names a view, and views belong to the whole session."""
+        """Held while frames are built: ``SparkSql`` names a view, and views belong to the whole session."""
 
         self._noted = _new_notes(spark)
 
     def plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """What a DataFrame transform makes of its inputs, found by having Spark analyse it on frames without rows.
+        """Return what a DataFrame transform makes of its inputs, as Spark analyses it on frames without rows.
 
         Raises:
-            TransformError: Spark refuses it, it cannot be judged, or a column's type has no counterpart.
+            TransformError: Spark refuses it, it cannot be judged, it leaves out one of several inputs, or a column's
+                type has no counterpart.
         """
         schemas = {name: spark_schema(schema) for name, schema in arriving.items()}
         first = next(iter(arriving.values()))
@@ -87,7 +88,7 @@ class SparkFrames:
         return FramePlan(schema=TableSchema(table=first.table, columns=arrow_columns(made.schema)), across=across)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """What a source that Spark reads gives, found by having Spark analyse it.
+        """Return the schema of a source that Spark reads, as Spark analyses it.
 
         Raises:
             SourceError: Spark refuses it, or a column's type has no counterpart.
@@ -100,10 +101,10 @@ class SparkFrames:
             raise SourceError(f"{source.identifier}: {error}") from error
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Have a sink make its target ready, with a frame of its columns and no row.
+        """Have a sink prepare its target, given a frame with its columns and no row.
 
         Raises:
-            SinkError: a column's type has no counterpart, or the sink refuses. What Spark raises stays as it is.
+            SinkError: a column's type has no counterpart, or the sink refuses. What Spark raises is not wrapped.
         """
         try:
             columns = spark_schema(schemas[0])
@@ -115,13 +116,13 @@ class SparkFrames:
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
-        """Have a sink publish. What Spark raises stays as it is."""
+        """Have a sink publish what is staged for it; what Spark raises is not wrapped."""
         sink.publish(self._spark, committables, context, again=again)
 
     def run_unit(self, program: Program, work: FrameWork, tag: str, pool: str) -> UnitResult:
-        """Run the part of a work unit that passes DataFrame transforms. An error of the data becomes its failure.
+        """Run the part of a work unit that passes through DataFrames; an error of the data becomes its failure.
 
-        Raises whatever Spark raises when the job fails as a whole.
+        Whatever Spark raises when the job fails as a whole is not wrapped.
         """
         started = time.perf_counter()
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
@@ -185,8 +186,11 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """What was read for a job: each partition once, whatever was repeated; each row once, however often read. Steps
-    between DataFrame transforms, which have no source, read nothing, and skip rows of their own."""
+    """Return how many rows and bytes were read for a job, and how many rows were skipped.
+
+    Each partition counts once, however often its task was repeated, and each row once, however often it was read. Steps
+    between DataFrame transforms, which have no source, read nothing, and skip rows of their own.
+    """
     by_step: dict[tuple[str, str], dict[str, int]] = {}
     for (_, source, step, _), one in noted.items():
         total = by_step.setdefault((source, step), {"rows": 0, "skipped": 0, "bytes": 0})
@@ -215,21 +219,25 @@ class _UnitFrames:
     work: FrameWork
     slots: int
     note_for: Callable[[str, str], Note]
-    """By the source whose rows are counted, empty for none, and the place where they are."""
+    """Returns the function that takes what was counted, by the source whose rows are counted (empty for none) and the
+    step where they are counted."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Of a query: what several tables are made of, which must not be drawn or cut twice in different ways."""
+    """Of a query: frames of which several tables are made. A second computation might sample or limit the rows
+    differently."""
 
     def staging_nodes(self) -> list[str]:
-        """The DataFrame transforms, and sources that Spark reads, behind which a sink follows, with nothing but Arrow
-        transforms between."""
+        """Return the DataFrame transforms, and sources that Spark reads, behind which a sink follows.
+
+        Only Arrow transforms may stand between such a node and the sink.
+        """
         sources = [reader.name for reader in self.program.readers if isinstance(reader.source, FrameSource)]
         frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
         return [name for name in (*sources, *frames) if reaches_sink(self.program, name)]
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Let go in the end of what was kept."""
+        """Release the kept frames at the end."""
         try:
             yield
         finally:
@@ -237,12 +245,12 @@ class _UnitFrames:
                 frame.unpersist()
 
     def staged(self, node: str) -> "DataFrame":
-        """One row per partition: what was staged of what the transform gives."""
+        """Return a frame that stages what a node gives; it has one row per partition, with what was staged."""
         table = self._gives(node)
         return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "told string")
 
     def after(self, node: str) -> "DataFrame":
-        """What a DataFrame transform, or a source that Spark reads, gives for this unit."""
+        """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
         from pyspark import StorageLevel
 
         reader = self.program.reader(node)
@@ -258,13 +266,20 @@ class _UnitFrames:
         return frame
 
     def _takers(self, node: str) -> int:
-        """How many tables are made of what a node gives: in other DataFrame transforms, and for the sinks."""
+        """Return how many tables are made of what a node gives.
+
+        It is one for each input of a DataFrame transform, and one for all sinks together.
+        """
         frames = [step for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
         inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
         return inputs.count(node) + reaches_sink(self.program, node)
 
     def _source_frame(self, reader: Reader) -> "DataFrame":
-        """The rows of a source that Spark reads, counted on their way."""
+        """Return the rows of a source that Spark reads; they are counted on their way.
+
+        Raises:
+            SourceChangedError: its columns have changed since the job began.
+        """
         source, schema = reader.source, reader.schemas[0]
         assert isinstance(source, FrameSource)
         frame = _read(source, self.spark)
@@ -276,7 +291,7 @@ class _UnitFrames:
         return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
 
     def _before(self, step: Step) -> "dict[str, DataFrame]":
-        """The inputs of a DataFrame transform, by the names that the job has for them."""
+        """Return the inputs of a DataFrame transform, by the names that the job has for them."""
         return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
 
     def _input(self, step: Step, name: str) -> "DataFrame":
@@ -300,8 +315,11 @@ class _UnitFrames:
         return frame
 
     def _numbers(self, reader: Reader) -> "DataFrame":
-        """The numbers of a source's splits, shared out among the tasks that read them. A work unit has few; of a query,
-        which has all, no more tasks read at the same time than the source may have."""
+        """Return a frame of the indices of a source's splits, one partition for each task that reads them.
+
+        A work unit has few splits. A query has all of them, and no more tasks than may read the source at the same
+        time.
+        """
         if self.program.splits is None:
             splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
         else:
@@ -309,8 +327,10 @@ class _UnitFrames:
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
-        """The sources and the DataFrame transforms from which rows come to a node through Arrow transforms only; the
-        node itself if it is one."""
+        """Return the sources and DataFrame transforms from which rows come to a node through Arrow transforms only.
+
+        A node that is one of them is its own origin.
+        """
         if self.program.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
         origins: dict[str, None] = {}
@@ -327,7 +347,7 @@ class _UnitFrames:
 
 
 def reaches_sink(program: Program, node: str) -> bool:
-    """Whether rows of a node reach a sink through Arrow transforms only."""
+    """Return whether rows of a node reach a sink through Arrow transforms only."""
     nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
     for consumer in (one for one in nodes if node in one.inputs):
         if isinstance(consumer, Target):
@@ -338,11 +358,15 @@ def reaches_sink(program: Program, node: str) -> bool:
 
 
 def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
-    """One result of a unit whose sinks stand partly behind DataFrame transforms and partly not: a sink that gets rows
-    both ways has them all. Rows that are read in both ways are counted once.
+    """Return one result for a unit whose sinks stand partly behind DataFrame transforms and partly not.
+
+    What a sink staged in both ways is merged. Rows that are read in both ways are counted once.
 
     Args:
-        direct: of each source the results for its splits, one or several.
+        program: the program of the unit.
+        unit: the work unit.
+        framed: the result of the DataFrame path.
+        direct: the results of the fused path: of each source one or several, each for some of its splits.
     """
     results = (framed, *direct)
     failure = next((result.failure for result in results if result.failure is not None), None)
@@ -384,7 +408,11 @@ def _merged(program: Program, unit: WorkUnit, epoch: int, sink: str, parts: Iter
 
 
 def spark_schema(schema: TableSchema) -> "StructType":
-    """The Spark types of a table. Raises ``TransformError`` for a column that Spark has no type for."""
+    """Return the Spark types of a table's columns.
+
+    Raises:
+        TransformError: Spark has no type for a column.
+    """
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
@@ -403,7 +431,11 @@ def spark_schema(schema: TableSchema) -> "StructType":
 
 
 def arrow_columns(schema: "StructType") -> pa.Schema:
-    """The Arrow columns of a Spark schema: every column may be null, moments are in UTC."""
+    """Return the Arrow columns of a Spark schema: every column may be null, and timestamps are in UTC.
+
+    Raises:
+        TransformError: a column's type has no counterpart in Arrow.
+    """
     from pyspark.sql.pandas.types import to_arrow_type
 
     # Spark 4.0 and 4.1 give moments in UTC unless told otherwise; later versions want to be told the zone.
@@ -420,8 +452,10 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
 
 @contextmanager
 def _told_by_us() -> Iterator[None]:
-    """PySpark prints each query that it cannot plan, with the stack of the JVM, before it raises. In a session of the
-    application's own that goes on for everybody else's queries."""
+    """Keep PySpark from printing each query that it cannot plan, with the stack of the JVM, before it raises.
+
+    It prints again afterwards: a session of the application's own has queries of others, too.
+    """
     from pyspark.logger import PySparkLogger
 
     printing = [logger for logger in map(PySparkLogger.getLogger, QUERY_LOGGERS) if not logger.disabled]
@@ -445,7 +479,7 @@ def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 
 
 def _applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
-    """What a transform makes of its inputs; ``schema`` is that of the first."""
+    """Return what a transform makes of its inputs; ``schema`` is that of the first."""
     try:
         with _told_by_us():
             if len(frames) == 1:
@@ -465,7 +499,10 @@ def _applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", s
 
 
 def _new_notes(spark: "SparkSession") -> "Accumulator[dict[Any, Any]]":
-    """An accumulator of dictionaries by (job, step, partition): a repeated task overwrites its own entry."""
+    """Return an accumulator of dictionaries by (job, source, step, partition).
+
+    A repeated task overwrites its own entry.
+    """
     from pyspark import AccumulatorParam
 
     class Union(AccumulatorParam):  # type: ignore[misc]  # pyspark is not typed for us

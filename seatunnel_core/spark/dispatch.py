@@ -1,4 +1,4 @@
-"""Takes work units from all pipelines, has Spark run them in packets, and hands each result to whom it belongs."""
+"""The dispatcher: it takes work units from all pipelines, has Spark run them in packets, and hands results on."""
 
 import itertools
 import logging
@@ -35,14 +35,14 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 SATURATED = 0.8
-"""Of a processor: a task that needs so much of one has threads enough."""
+"""A share of a processor. If the threads of a task together need more, they count as busy: they wait for each other."""
 
 GATHERING_S = 0.01
-"""How long the next unit of a source that waits may take to come, to be in the same packet."""
+"""How long the dispatcher waits for the next unit of a source that waits, so that both come into one packet."""
 
 
 class UnitDispatcher:
-    """Runs submitted units on the plane's slots. Thread-safe; nothing here blocks the caller on Spark."""
+    """A dispatcher of submitted work units to the plane's slots. Thread-safe; only ``close`` waits for Spark."""
 
     def __init__(
         self,
@@ -51,32 +51,38 @@ class UnitDispatcher:
         slots: int | None = None,
         longest_ms: float = TARGET_MS,
     ) -> None:
-        """``slots`` bounds the units that run at once; without it Spark's own slots do. No packet should take longer
-        than ``longest_ms``.
+        """Create a dispatcher; it starts threads when units are submitted.
 
-        Spark is given twice as many jobs as it has slots: while it starts and ends some, others keep the slots busy.
+        Spark is given up to twice as many jobs as it has slots: while it starts and ends some, others keep the slots
+        busy.
+
+        Args:
+            plane: runs the packets.
+            share_mode: whose units may share a packet.
+            slots: bounds the units that run at once; without it Spark's own slots do.
+            longest_ms: no packet should take longer.
         """
         self._plane = plane
         self._mode = share_mode
         self._longest_ms = longest_ms
         self._slots = min(slots or plane.slots, plane.slots)
         self._most_units = slots
-        """Read at once; ``None`` when only the sources say how many."""
+        """How many units are read at once at most; ``None`` when only the sources bound that."""
         self._most_jobs = min(slots or 2 * plane.slots, 2 * plane.slots)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: dict[RunningPacket, None] = {}
-        """In the order in which they began, so that a simulation can be played again."""
+        """The packets that Spark has, in the order in which they began, so that a simulation can be repeated."""
 
         self._ledger = Ledger()
         self._is_reached = False
-        """Whether a task has ever asked before it began a unit."""
+        """Whether any task has ever connected to the driver."""
         self._numbers = itertools.count(1)
         self._paces: WeakKeyDictionary[Program, Pace] = WeakKeyDictionary()
         self._threads: list[threading.Thread] = []
         self._closed = False
         self.lost_packets = 0
-        """How many packets were given up; their tasks may have gone on for a while, and staged."""
+        """How many packets were lost; their tasks may have run on for a while, and staged rows."""
 
     def submit(
         self,
@@ -87,11 +93,14 @@ class UnitDispatcher:
         restored: bool = False,
         on_again: Callable[[], object] | None = None,
     ) -> None:
-        """Have one attempt at a work unit run. Its result, failures included, goes to ``on_result``.
+        """Queue one attempt at a work unit. Its result, failures included, goes to ``on_result``.
 
         Args:
-            restored: it may have begun in an earlier process.
-            on_again: called when it begins once more, where its rows are written at once.
+            program: the chain that the unit's rows pass.
+            attempt: the attempt to run.
+            on_result: called once with the result, unless the pipeline is cancelled.
+            restored: whether the unit may have begun in an earlier process.
+            on_again: called when the unit begins once more, so that a sink may have its rows twice.
         """
         order = Order(program, attempt, on_result, restored, on_again)
         if program.writes_at_once and self._plane.speculates:
@@ -113,9 +122,9 @@ class UnitDispatcher:
             self._changed.notify()
 
     def cancel(self, job_id: str, pipeline_id: int) -> None:
-        """Forget the units of one pipeline: what waits is dropped, what runs is stopped unless others share its job.
+        """Forget the units of one pipeline: drop those that wait, stop those that run unless others share their job.
 
-        No result of a unit submitted before is handed on after this returns, unless its callback is already running.
+        After this returns, no result of a unit submitted before is handed on, unless its callback is already running.
         """
         pipeline = (job_id, pipeline_id)
         with self._changed:
@@ -129,7 +138,7 @@ class UnitDispatcher:
             self._plane.cancel(tag)
 
     def close(self) -> None:
-        """Stop everything and wait for the threads; no result is handed on any more."""
+        """Stop everything, and wait up to 30 seconds for each thread; no result is handed on any more."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -146,7 +155,7 @@ class UnitDispatcher:
     # -- the threads ----------------------------------------------------------------------------------------------
 
     def _add_thread(self) -> None:
-        """Each has one job at a time."""
+        """Start one more thread if there may be work for it; each thread has one Spark job at a time."""
         if len(self._threads) < self._most_jobs and len(self._threads) < len(self._waiting) + len(self._running):
             thread = threading.Thread(target=self._serve, name=f"seatunnel-units-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
@@ -172,15 +181,17 @@ class UnitDispatcher:
                         self._changed.notify()
 
     def _gather(self) -> None:
-        """Let the units of a source that waits come, which are submitted one by one: a packet for the first of them
-        alone would keep a task from all others."""
+        """Wait for further units of a source that waits, as long as they keep coming.
+
+        They are submitted one by one, and a packet for the first of them alone would keep a task from all others.
+        """
         seen = -1
         while not self._closed and len(self._waiting) != seen and self._waiting and self._waiting[0].waits:
             seen = len(self._waiting)
             self._changed.wait(GATHERING_S)
 
     def _take(self) -> RunningPacket | None:
-        """The next packet; ``None`` when all that waits is of sources that have as many readers as they may."""
+        """Take the next packet from the waiting units; return ``None`` when none of them may be read yet."""
         self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
         readers = sum((packet.readers() for packet in self._running), Counter[Program]())
         eligible = self._eligible(readers)
@@ -196,7 +207,7 @@ class UnitDispatcher:
     def _chosen(
         self, eligible: list[Candidate[Order]], readers: Counter[Program]
     ) -> tuple[list[Candidate[Order]], dict[Program, int]]:
-        """The units of the next packet, and how many of each program are read at once if they wait."""
+        """Return the units of the next packet and, if they wait, how many of each program are read at once."""
         idle, slots = self._shares(eligible, readers)
         idle = min(self._slots - len(self._running), idle)
         if not eligible[0].waits:
@@ -210,14 +221,17 @@ class UnitDispatcher:
         return choose_lanes(eligible, self._mode, free, whole, most, tasks, lambda unit: unit.load.program)
 
     def _eligible(self, readers: Counter[Program]) -> list[Candidate[Order]]:
-        """What may be read now. Who has no reader goes before all others, however many of their units came earlier: so
-        a small table does not wait for a large one."""
+        """Return the waiting units that may be read now.
+
+        Units of programs without a reader go before all others, however many of those came earlier, so that a small
+        table does not wait for a large one.
+        """
         if not self._running:
             return self._waiting
         if self._most_units is not None and readers.total() >= self._most_units:
             return []
         full = {program for program, count in readers.items() if count >= self._most_tasks(program)}
-        # One more would hold what is free now, a few readers, when its turn comes in Spark and many more are.
+        # A further packet would be fixed to the few readers that are free now; when Spark runs it, more may be free.
         is_enough = sum(bool(packet.lanes) for packet in self._running) >= self._slots
         free = [
             unit
@@ -227,21 +241,24 @@ class UnitDispatcher:
         return [unit for unit in free if unit.load.program not in readers] or free
 
     def _must_wait(self, unit: Candidate[Order]) -> bool:
-        """A unit whose rows are written at once, while what was cancelled of its pipeline may still write (R15)."""
+        """Return whether a unit writes at once, and a cancelled unit of its pipeline may still write (rule R15)."""
         return unit.load.program.writes_at_once and any(
             packet.may_still_write(unit.pipeline) for packet in self._running
         )
 
     def _most_tasks(self, program: Program) -> int:
-        """Of a source, at the same time. Where it may have as many as there are slots, and Spark has no more than
-        those, Spark itself holds back one that is too many, and has it at hand when another ends."""
+        """Return how many tasks may read a source at the same time.
+
+        It is one more than the slots for a source that does not wait, if it may have as many tasks as there are slots
+        and Spark runs no more than those: Spark holds the additional one back, and has it at hand when another ends.
+        """
         most = program.parallelism or self._slots
         if program.source.waits is not False:
             return most
         return self._slots + 1 if most >= self._slots and self._plane.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[Program, int]) -> tuple[int, int]:
-        """Among how many tasks, at most one for each slot, these units can be shared out: now, and when none runs."""
+        """Return over how many tasks, at most one per slot, these units can be spread: now, and when no task runs."""
         now = later = 0
         seen = set[Program]()
         for program in (unit.load.program for unit in eligible):
@@ -254,7 +271,10 @@ class UnitDispatcher:
         return min(now, self._slots), min(later, self._slots)
 
     def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """With what was measured since it was submitted: all units of a source may have been, before its first ran."""
+        """Return the unit with a prediction from what was measured since it was submitted.
+
+        All units of a source may have been submitted before the first of them ran.
+        """
         order = waiting.load
         pace = self._paces.get(order.program)
         if pace is None or (waiting.measured and order.program.source.waits is not None):
@@ -311,8 +331,11 @@ class UnitDispatcher:
             packet.reached = self._is_reached = True
 
     def _begins(self, packet: RunningPacket, number: int) -> bool:
-        """Whether a unit may begin. Another attempt of its task begins it again only where nothing is written at once
-        (R15); Spark makes one when the attempt before has ended, or its executor was lost."""
+        """Return whether a unit may begin; if so, it counts as begun.
+
+        Another attempt of its task begins it again only if nothing is written at once (rule R15). Spark makes such an
+        attempt when the one before has ended, or its executor was lost.
+        """
         candidate = packet.units[number]
         order = candidate.load
         with self._changed:
@@ -329,8 +352,11 @@ class UnitDispatcher:
         return True
 
     def _note_unasked(self, packet: RunningPacket) -> None:
-        """Of a task that could not reach the driver all may have begun. Where others reach it, what was cancelled and
-        never asked had no task yet."""
+        """Note the units of a task that never connected to the driver as begun: each of them may have.
+
+        If other tasks do connect, a packet with cancelled pipelines that never did had no task yet, and nothing is
+        noted.
+        """
         if not packet.reached and not (packet.dropped and self._is_reached):
             for unit in packet.units:
                 self._note_begun(unit.load)
@@ -363,8 +389,11 @@ class UnitDispatcher:
     # -- what went wrong with a packet as a whole ------------------------------------------------------------------
 
     def _watch(self, packet: RunningPacket) -> Watch | None:
-        """A packet that couples units and far outlives its prediction gives away what it has not begun (R15). The time
-        that it waits in Spark for others is not its own."""
+        """Start a watch that has an overdue packet give away what it has not begun (rule R15).
+
+        A packet is overdue when it far outlives its prediction; time in which it may wait in Spark for others does not
+        count. Return ``None`` for a packet of one unit.
+        """
         limit_ms = overdue_ms(packet.units)
         if limit_ms is None:
             return None
@@ -378,23 +407,29 @@ class UnitDispatcher:
         return watch
 
     def _may_wait(self, packet: RunningPacket) -> bool:
-        """Whether as many others as Spark runs at once may be before it: those that were given to Spark earlier, and
-        about at the same time."""
+        """Return whether as many other packets as Spark runs at once may be before this one.
+
+        Those are the packets that were given to Spark earlier, or about at the same time.
+        """
         with self._changed:
             others = (other.number - packet.number for other in self._running if other is not packet)
             return sum(later < self._plane.slots for later in others) >= self._plane.slots
 
     def _give_away(self, packet: RunningPacket) -> bool:
-        """Have others run what an overdue packet has not begun; false when it is not known what that is. What has begun
-        goes on: beside itself it would be read, and perhaps written, twice."""
+        """Requeue what an overdue packet has not begun; return false when it is not known what that is.
+
+        What has begun goes on: a second run beside it would read it, and perhaps write it, twice.
+        """
         with self._changed:
             if packet.reached:
                 self._requeue(packet, packet.left_unbegun(), "takes far longer than predicted")
             return packet.reached
 
     def _requeue(self, packet: RunningPacket, numbers: list[int], reason: str) -> None:
-        """Run units again, each pipeline in a job of its own; then each unit. The caller holds the lock: a pipeline
-        that is cancelled between would run on."""
+        """Queue units again: each pipeline in a job of its own, and after that each unit in a job of its own.
+
+        The caller holds the lock; otherwise a pipeline that is cancelled in between would run on.
+        """
         packet.over.update(numbers)
         if numbers:
             logger.info("a Spark task with %d work units %s; %d run apart", len(packet.units), reason, len(numbers))
@@ -406,7 +441,7 @@ class UnitDispatcher:
         self._changed.notify(len(units))
 
     def _again(self, packet: RunningPacket, lost: PacketLostError) -> None:
-        """Run again what has no result; a unit that was by itself has failed."""
+        """Queue the units without a result again; a unit that was alone in its packet has failed."""
         with self._changed:
             self.lost_packets += 1
             if len(packet.units) > 1:
@@ -443,7 +478,7 @@ class UnitDispatcher:
 
 
 class _Ear:
-    """Listens to the task of one packet."""
+    """The dispatcher's side of the line to the task of one packet: a ``Hearing``."""
 
     def __init__(self, dispatcher: UnitDispatcher, packet: RunningPacket) -> None:
         self.reached = partial(dispatcher._reached, packet)

@@ -1,4 +1,7 @@
-"""What an executor says about itself before data moves. Imports the standard library only: the rest may be missing."""
+"""The probe of an executor before data moves.
+
+It imports the standard library only, because everything else may be missing there.
+"""
 
 import importlib
 import os
@@ -15,7 +18,9 @@ def probe(
 ) -> Iterator[dict[str, Any]]:
     """Yield where this task runs and which of the modules it cannot import.
 
-    The pause lets other executors get tasks. Whatever of ``preloads`` can be imported is imported, too.
+    The mapping has the keys ``node``, ``executor``, ``python``, ``version``, ``missing`` (a reason for each module) and
+    ``task``. The pause, in seconds, lets other executors get tasks. If no module is missing, those of ``preloads`` that
+    can be imported are imported, too.
     """
     for _ in partition:
         pass

@@ -1,4 +1,4 @@
-"""From an exception, in a task or in the driver, to a ``Failure``: what kind it is, and what a person has to know."""
+"""The conversion of exceptions, in a task or in the driver, to a ``Failure``: its kind and a message for the user."""
 
 import errno
 import re
@@ -16,22 +16,26 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavaila
 _PLACE_IS_WRONG = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
-"""What trying again cannot mend. Everything else that an operating system says — a full disk too — may pass."""
+"""Error numbers after which trying again cannot help. All others, a full disk among them, may go away by themselves."""
 
 
 MOST_PIECES = 5
-"""So much of what is read is named; more makes nothing clearer."""
+"""How many pieces of a source a message names at most."""
 
 
 def reading(source: Source, splits: Sequence[Split]) -> str:
-    """Which pieces of a source splits are, for a person."""
+    """Return a description of what the splits read, for a user; it names at most ``MOST_PIECES`` pieces."""
     pieces = source.describe(splits)
     more = len(pieces) - MOST_PIECES
     return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
 
 
 def task_failure(error: BaseException, where: str) -> Failure:
-    """``where`` names pipeline and source or sink, unless the error does; its text names file, line and column."""
+    """Return the failure for an error in a task.
+
+    ``where`` names the pipeline and the source or sink. It precedes the message, unless the error's text already begins
+    with its pipeline.
+    """
     kind = kind_of(error)
     text = str(error) or type(error).__name__
     if kind is FailureKind.BUG:
@@ -42,7 +46,10 @@ def task_failure(error: BaseException, where: str) -> Failure:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Classify by the error trees; what is outside them is a bug of ours, and its message asks for a report."""
+    """Return the failure for an error in the driver, classified by its class.
+
+    An error that ``kind_of`` does not know is a bug of the engine; its message asks the user to report it.
+    """
     kind = _kind_in_driver(error)
     message = str(error) or type(error).__name__
     if kind is FailureKind.BUG:
@@ -63,7 +70,10 @@ def _kind_in_driver(error: BaseException) -> FailureKind:
 
 
 def kind_of(error: BaseException) -> FailureKind:
-    """Classify one error; an error of ours that wraps an operating system's is as retryable as that one."""
+    """Return the kind of an error.
+
+    An error of ours that an ``OSError`` caused is as retryable as that one, unless its class or its flags decide.
+    """
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)
     if isinstance(error, OSError):
@@ -90,7 +100,7 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
 
 
 def refused_by_spark(error: BaseException | None) -> bool:
-    """Whether Spark found the plan wrong, before it ran any of it: trying again cannot help."""
+    """Return whether Spark rejected the plan before it ran any of it, so that trying again cannot help."""
     from pyspark.errors import AnalysisException, IllegalArgumentException
 
     return isinstance(error, AnalysisException | IllegalArgumentException)
@@ -100,7 +110,10 @@ _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exce
 
 
 def spark_says(error: Exception) -> str:
-    """What Spark says, without the stack of its JVM; of an error in Python code also the last line of its traceback."""
+    """Return what an error of Spark reports, without the stack of its JVM.
+
+    If Python code raised the error, the last line of the Python traceback follows.
+    """
     said = str(getattr(error, "java_exception", None) or error)
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
     told = " ".join(lines[:3])[:1000] or type(error).__name__

@@ -1,7 +1,8 @@
 """What runs on an executor for the DataFrame path: the functions that Spark maps over Arrow batches.
 
-One function reads splits and gives their rows to Spark; one stands between two DataFrame transforms; one stages what
-the last of them gives. They use the same ``UnitRun`` as the fused path, so both paths read and stage alike.
+One function reads splits and gives their rows to Spark; one counts the rows that Spark reads itself; one stands between
+two DataFrame transforms; one stages what the last of them gives. They use the same ``UnitRun`` as the fused path, so
+both paths read and stage alike.
 """
 
 import json
@@ -25,20 +26,23 @@ Batches = Iterator[pa.RecordBatch]
 
 @frozen(kw_only=True)
 class Noted:
-    """What one task that gives rows to Spark says beside them: an error of the data must not become one of Spark's,
-    which would run the task again three times and tell the cause as a text."""
+    """What one task reports beside the rows that it gives to Spark.
+
+    An error of the data must not become one of Spark's, which would run the task three more times and report the cause
+    as a text.
+    """
 
     rows: int = 0
     skipped: int = 0
     bytes: int = 0
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
-    """As ``UnitResult`` has them."""
+    """As in ``UnitResult``."""
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Takes what is said of a piece, by its number: a piece that is read twice is counted once. Without a number it is the
-partition of the task."""
+"""Takes what a task reports of a piece, and the piece's number, so that a piece that is read twice is counted once.
+Without a number the piece is the partition of the task."""
 
 
 @frozen(kw_only=True)
@@ -49,10 +53,15 @@ class FrameWork:
     """The key of the program's parcel."""
 
     carrier: Any
+    """Its pickle, or a Spark broadcast of it."""
+
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """The attempt, for one of the program's sources. The splits of a query travel once, with the program."""
+        """Return the run of the attempt, for one of the program's sources.
+
+        The splits of a query travel once, with the program.
+        """
         program: Program = unwrapped(self.program, {self.program: self.carrier})
         attempt = self.attempt
         if program.splits is not None:
@@ -64,7 +73,7 @@ class FrameWork:
 def read_to(
     work: FrameWork, source: str, step: str, through: str, columns: pa.Schema, note: Note
 ) -> Callable[[Batches], Batches]:
-    """A function from numbers of a source's splits to the rows that reach an input of a DataFrame transform."""
+    """Return a function from indices of a source's splits to the rows that reach an input of a DataFrame transform."""
 
     def read(numbers: Batches) -> Batches:
         run = work.run(source)
@@ -87,7 +96,7 @@ def read_to(
 
 
 def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
-    """A function that counts the rows that Spark has read, and gives them on."""
+    """Return a function that counts the rows that Spark has read, and passes them on."""
 
     def count(batches: Batches) -> Batches:
         rows = size = 0
@@ -102,7 +111,7 @@ def counted(columns: pa.Schema, note: Note) -> Callable[[Batches], Batches]:
 def pass_on(
     work: FrameWork, node: str, table: str, step: str, through: str, columns: pa.Schema, note: Note
 ) -> Callable[[Batches], Batches]:
-    """A function through the Arrow transforms between two DataFrame transforms."""
+    """Return a function that applies the Arrow transforms between two DataFrame transforms."""
 
     def between(batches: Batches) -> Batches:
         run = work.run()
@@ -120,7 +129,7 @@ def pass_on(
 
 
 def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Callable[[Batches], Batches]:
-    """A function that stages what a DataFrame transform gives, and returns one row: what it staged, or its failure."""
+    """Return a function that stages what a node gives, and yields one row: what it staged, or its failure."""
 
     def stage(batches: Batches) -> Batches:
         run = work.run()
@@ -139,7 +148,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
 
 
 def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
-    """What the rows of ``stage_from`` say, by sink; how many rows were skipped; and the first failure among them."""
+    """Return what the rows of ``stage_from`` report: parts by sink, how many rows were skipped, the first failure."""
     parts: dict[str, list[Staged]] = {}
     skipped = 0
     for row in map(json.loads, told):
@@ -152,7 +161,7 @@ def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Fai
 
 
 def _drain(batches: Batches) -> None:
-    """Read the rest: Spark throws away a worker that leaves some of its input unread."""
+    """Read the rest: Spark discards a worker that leaves some of its input unread."""
     for _ in batches:
         pass
 

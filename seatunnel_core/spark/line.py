@@ -1,10 +1,10 @@
-"""The line between a task and the driver: a task asks before it begins a work unit, and says at once what became of it.
+"""The line between a task and the driver: the task asks before it begins a work unit, and reports each result at once.
 
-Spark itself says nothing of a task before it has ended. So without the line a unit's result waits for its neighbours in
-the packet, and of a task that is killed nobody knows what it had begun (protocol rule R15).
+Spark reports nothing of a task before it has ended. Without the line, a unit's result would wait for the other units of
+the packet, and nobody would know what a killed task had begun (protocol rule R15).
 
-The task says ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"end": NUMBER, "result": {…}}``, each in a
-line that is answered by one byte. Whoever does not know the packet's key is not listened to.
+The task sends ``{"packet": KEY}`` first, then ``{"begin": NUMBER}`` and ``{"end": NUMBER, "result": {…}}``, each in a
+line that is answered by one byte. The driver hangs up on whoever does not send the key of a packet.
 """
 
 import json
@@ -29,39 +29,39 @@ logger = logging.getLogger("seatunnel.spark")
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
-"""The longest first line: who sends more knows no key."""
+"""How many bytes of the first line are read; a line with a key is shorter."""
 
 _PATIENCE_S = 20.0
 """How long a task tries to reach the driver."""
 
 
 class Hearing(Protocol):
-    """The driver's side of one packet. Called from threads of their own."""
+    """The driver's side of one packet. Its methods are called from threads of their own."""
 
     def reached(self) -> None:
-        """A task of the packet is there."""
+        """Note that a task of the packet has connected."""
 
     def begins(self, number: int) -> bool:
-        """Whether a work may begin; it has begun when this returns true."""
+        """Return whether a work may begin; it counts as begun when this returns true."""
 
     def ended(self, number: int, result: UnitResult) -> None:
-        """What became of it."""
+        """Take the result of a work."""
 
 
 @define(eq=False)
 class _Call:
-    """One packet that is on the line."""
+    """One packet whose tasks may connect."""
 
     hearing: Hearing
     tasks: int = 0
-    """How many are connected."""
+    """How many of its tasks are connected."""
 
 
 class Exchange:
-    """The driver's end of all lines."""
+    """The driver's end of all lines: a server to which tasks connect."""
 
     def __init__(self, host: str, bind: str) -> None:
-        """``host`` is where tasks find the driver, ``bind`` its own address of that."""
+        """Listen on a free port of the local address ``bind``; tasks reach it at ``host``."""
         self._host = host
         self._calls: dict[str, _Call] = {}
         self._changed = threading.Condition()
@@ -70,12 +70,13 @@ class Exchange:
         threading.Thread(target=self._server.serve_forever, name="seatunnel-line", daemon=True).start()
 
     def close(self) -> None:
+        """Stop the server: no task can connect any more."""
         self._server.shutdown()
         self._server.server_close()
 
     @contextmanager
     def listening(self, hearing: Hearing) -> Iterator[Address]:
-        """Listen to the tasks of one packet."""
+        """Accept the tasks of one packet, and yield the address to which they connect."""
         key = secrets.token_hex(16)
         with self._changed:
             self._calls[key] = _Call(hearing)
@@ -86,12 +87,12 @@ class Exchange:
                 del self._calls[key]
 
     def is_silent(self, address: Address) -> bool:
-        """Whether no task of the packet is connected: the processes of those that were have ended."""
+        """Return whether no task of the packet is connected: the processes of those that were have ended."""
         with self._changed:
             return not self._calls[address.key].tasks
 
     def serve(self, connection: socket.socket) -> None:
-        """Listen to one task until it hangs up."""
+        """Answer one task until it hangs up."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         with connection.makefile("rb") as lines:
@@ -154,12 +155,15 @@ class _Handler(socketserver.BaseRequestHandler):
 
 
 class Line:
-    """A task's end. Several threads may use it."""
+    """The task's end of a line. Several threads may use it."""
 
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
-        """Where the driver cannot be reached, works begin all the same; but where each may begin only ``once``, not if
-        the task was attempted before (``again``), and not behind a line that broke: somebody else may have them. A task
-        of which the driver does not know any more begins nothing."""
+        """Connect to the driver, if there is an address.
+
+        Works begin even if the driver cannot be reached. Where each may begin only ``once``, they do not if the task
+        was attempted before (``again``) or the line broke: another task may have them. If the driver no longer knows
+        the packet, none begins.
+        """
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._may_go_on = not (once and again)
@@ -170,19 +174,21 @@ class Line:
                 self._hang_up()
 
     def close(self) -> None:
+        """Close the connection to the driver, if there is one."""
         with self._lock:
             self._hang_up()
 
     def may_begin(self, number: int) -> bool:
+        """Return whether a work may begin, as the driver answers; without an answer, as ``__init__`` describes."""
         answer = self._ask({"begin": number})
         return self._may_go_on if answer is None else answer == _YES
 
     def tell(self, number: int, result: UnitResult) -> bool:
-        """Say what became of a work; false when nobody hears it."""
+        """Report the result of a work to the driver, and return whether it was received."""
         return self._ask({"end": number, "result": _result_json(result)}) == _YES
 
     def _ask(self, said: Mapping[str, Any]) -> bytes | None:
-        """The answer; ``None`` when nobody is on the line."""
+        """Send a message, and return the driver's answer; ``None`` when there is no connection any more."""
         text = json.dumps(said).encode() + b"\n"
         with self._lock:
             if self._socket is None:
@@ -210,7 +216,7 @@ class _Reached:
 
 
 def _reached(address: Address) -> _Reached | None:
-    """``None`` when the driver cannot be reached, because of a firewall for example."""
+    """Connect to the driver; return ``None`` when it cannot be reached, because of a firewall for example."""
     try:
         made = socket.create_connection((address.host, address.port), timeout=_PATIENCE_S)
     except OSError:

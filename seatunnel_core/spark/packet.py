@@ -1,4 +1,4 @@
-"""Objects that are pickled for tasks, and the packet that carries them to one."""
+"""Objects that are pickled for tasks, and the packet that carries them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,10 +1,10 @@
-"""Which work units share a Spark job: pure policy, no Spark, no clock (architecture §5, protocol rule R15).
+"""The policy of which work units share a Spark job: no Spark, no clock (architecture §5, protocol rule R15).
 
 A Spark job costs some 15 ms, a small unit less than one; and between two tasks a slot waits for the disk and for the
 JVM, 50 to 90 ms. So units are put together into packets of about a second, each of which is one task that runs them one
-after the other. What waits is spread over the slots, so packets get smaller towards the end, and the slots end together
-(C. D. Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). How long a unit will take is predicted from its
-size and from what its program's earlier units took.
+after the other. The waiting units are spread over the slots, so packets get smaller towards the end, and the slots end
+together (C. D. Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). How long a unit will take is predicted
+from its size and from how long earlier units of its program took.
 """
 
 import enum
@@ -18,11 +18,11 @@ from seatunnel_core.work.unit import WorkUnit
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Hashable)
-"""What stands for the source of a unit."""
+"""The type that stands for the source of a unit."""
 
 
 class ShareMode(enum.Enum):
-    """``task_execution_thread_share_mode``: whose units may share a Spark job."""
+    """The values of the option ``task_execution_thread_share_mode``: whose units may share a Spark job."""
 
     ALL = "ALL"
     """Units of all pipelines, however long."""
@@ -31,62 +31,68 @@ class ShareMode(enum.Enum):
     """Every pipeline has its own jobs."""
 
     PART = "PART"
-    """Units of all pipelines that are predicted to be short; a longer one gets a job of its own."""
+    """Units of all pipelines that are predicted to be short; a longer one shares with its own pipeline only."""
 
 
 SHORT_MS = 300.0
-"""In ``PART``, what is predicted to take longer shares with nobody."""
+"""In ``PART``, a unit that is predicted to take longer shares with its own pipeline only."""
 
 TARGET_MS = 1000.0
 """How long a packet should take."""
 
 SMALLEST_MS = 50.0
-"""Below this a packet is not worth the job that it saves; a packet for an idle slot may be as small."""
+"""The shortest packet that is aimed at: a shorter one is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""What is guessed to take longer stands once in a packet for each pipeline: its source may be far slower."""
+"""A packet has at most one unit of each pipeline that is guessed, not measured, to take longer: its source may be far
+slower."""
 
 MOST_UNITS = 128
-"""In one packet, whatever the prediction says: results are handed on when the packet ends, and what is done with them
-goes on beside the next packet. With 256 a thousand small tables took a tenth longer; with 64 they took no less."""
+"""How many units a packet has at most, whatever the prediction. With 256 a thousand small tables took a tenth longer;
+with 64 they took no less."""
 
 MOST_LANES = 64
-"""Units that are read at once in one task, of sources that wait: each costs a thread, and the rows at hand."""
+"""How many units of sources that wait are read at once in one task at most: each costs a thread, and memory for its
+rows."""
 
 LIGHT_BYTES = 1 << 20
 LIGHT_ROWS = 100_000
-"""What is no heavier than that may be read side by side before it is known whether its source waits."""
+"""A unit with at most so many bytes and rows may be read beside others before it is known whether its source waits."""
 
 _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 WAITING_SHARE = 0.25
-"""A source whose units need a processor for less of their time waits, whatever it waits for."""
+"""A source waits, whatever it waits for, if its units need a processor for less than this share of their time."""
 
 _NEW_WEIGHT = 0.5
-"""How much the latest measurement counts against all before it."""
+"""The weight of the latest measurement, against all before it."""
 
 
 @frozen(kw_only=True)
 class Pace:
-    """How fast the units of one program are, compared with the first guess."""
+    """The measured speed of the units of one program, compared with the first guess."""
 
     factor: float = 1.0
+    """The time of a unit, divided by the first guess."""
+
     measured: int = 0
-    """How many units the factor comes from."""
+    """How many units were measured."""
 
     busy: float = 1.0
-    """Which share of its time a unit needs a processor."""
+    """For which share of its time a unit needs a processor."""
 
     @property
     def waits(self) -> bool:
+        """Whether the units were measured, and mostly wait."""
         return self.measured > 0 and self.busy < WAITING_SHARE
 
     def predict_ms(self, unit: WorkUnit) -> float:
+        """Return how long a unit is expected to take."""
         return first_guess_ms(unit) * self.factor
 
     def after(self, unit: WorkUnit, wall_ms: float, busy: float = 1.0) -> "Pace":
-        """The pace, with one more unit measured."""
+        """Return the pace with one more unit measured."""
         seen = wall_ms / first_guess_ms(unit)
         if self.measured:
             seen = self.factor + _NEW_WEIGHT * (seen - self.factor)
@@ -95,38 +101,42 @@ class Pace:
 
 
 def first_guess_ms(unit: WorkUnit) -> float:
-    """What a unit takes as far as its size tells: CSV to Parquet on one slow processor."""
+    """Return how long a unit takes judged by its size alone: CSV to Parquet on one slow processor."""
     return _FIRST_GUESS_MS + max(unit.weight_bytes / _BYTES_PER_MS, unit.rows / _ROWS_PER_MS)
 
 
 @frozen(kw_only=True)
 class Candidate(Generic[T]):
-    """One unit that waits for a job."""
+    """One unit that waits for a Spark job."""
 
     load: T = field(repr=False)
     pipeline: Hashable
     predicted_ms: float
     measured: bool = True
-    """Whether the prediction comes from a unit of the same program."""
+    """Whether the prediction comes from measured units of the same program."""
 
     apart: bool = False
-    """It was in a packet that failed as a whole: it shares with its own pipeline only."""
+    """Whether it shares with its own pipeline only, because it was in a packet that was lost or overdue."""
 
     alone: bool = False
-    """It failed even so: it shares with nobody."""
+    """Whether it shares with nobody: such a packet had units of its own pipeline only, or it takes the DataFrame
+    path."""
 
     waits: bool = False
-    """Whether it is read beside others, in a thread."""
+    """Whether it is read in a thread, beside others."""
 
     @property
     def is_guess(self) -> bool:
-        """Whether it may take far longer than is thought, and is not tiny."""
+        """Whether it may take far longer than predicted: nothing was measured, and it is not tiny."""
         return not self.measured and self.predicted_ms > TINY_MS
 
 
 def longest_packet_ms(interval_ms: int | None) -> float:
-    """How long a packet may be in a job that takes a checkpoint every so many milliseconds: its units are told of when
-    it ends, and a checkpoint commits what has been told of."""
+    """Return how long a packet may take in a job with a checkpoint every ``interval_ms``; ``None``: no interval.
+
+    Tasks that cannot reach the driver deliver their results when the packet ends, and a checkpoint commits only results
+    that have arrived.
+    """
     return TARGET_MS if interval_ms is None else min(TARGET_MS, max(SMALLEST_MS, float(interval_ms)))
 
 
@@ -137,10 +147,15 @@ def choose_packet(
     slots: int = 1,
     longest_ms: float = TARGET_MS,
 ) -> list[Candidate[T]]:
-    """The units for the next Spark job, in their order; the first that waits is always among them.
+    """Return the units for the next Spark job, in their order; the first of ``waiting`` is always among them.
 
-    ``idle_slots`` counts the slots without work that these units may have, that of this packet included; without one,
-    the packet waits in Spark for the next of all ``slots`` that they may have.
+    Args:
+        waiting: the waiting units that may run now, in their order.
+        mode: whose units may share.
+        idle_slots: how many slots without work these units may have, that of this packet included. Without one, the
+            packet waits in Spark for the next slot.
+        slots: how many slots these units may have in all.
+        longest_ms: no packet should take longer.
     """
     if not waiting:
         return []
@@ -173,15 +188,19 @@ def choose_lanes(
     tasks: int,
     reader: Callable[[Candidate[T]], S],
 ) -> tuple[list[Candidate[T]], dict[S, int]]:
-    """The units for a task that reads them side by side, the first that waits among them, and how many of each source
-    at once.
+    """Return the units for a task that reads them side by side, and how many of each source are read at once.
+
+    The first of ``waiting`` is among them.
 
     Args:
-        free: how many more units of each source may be read at once; ``reader`` names a unit's source.
-        all_readers: how many of each may be read at once in all. Who gets some of those gets so many units for each
-            as all would: the rest is for others, as soon as they are free.
+        waiting: the waiting units that may run now, in their order.
+        mode: whose units may share.
+        free: how many more units of each source may be read at once.
+        all_readers: how many units of each source may be read at once in all. For each of its lanes a task takes as
+            many units as if all readers shared them evenly; the rest is for others, as soon as they are free.
         most: how many more units may be read at once of all sources.
-        tasks: over how many tasks all that wait is spread.
+        tasks: over how many tasks the waiting units are spread.
+        reader: returns the source of a unit.
     """
     first = waiting[0]
     mine = [unit for unit in waiting if unit is first or (unit.waits and may_wait_beside(first, unit, mode))]
@@ -202,7 +221,10 @@ def choose_lanes(
 
 
 def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """As ``may_share``, for units that hold nobody up."""
+    """Return whether two units that wait may share a task.
+
+    Their length does not matter, because neither holds the other up.
+    """
     if one.alone or other.alone:
         return False
     same = one.pipeline == other.pipeline
@@ -210,11 +232,12 @@ def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> 
 
 
 def packet_ms(waiting_ms: float, slots: int, longest_ms: float = TARGET_MS) -> float:
-    """How long the next packet should take, so that what waits is spread over the slots."""
+    """Return how long the next packet should take, so that the waiting units are spread over the slots."""
     return min(longest_ms, max(SMALLEST_MS, waiting_ms / slots))
 
 
 def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
+    """Return whether two units may share a packet that runs them one after the other."""
     if one.alone or other.alone:
         return False
     if one.pipeline == other.pipeline:
@@ -225,7 +248,7 @@ def may_share(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
 
 
 def overdue_ms(packet: Iterable[Candidate[T]]) -> float | None:
-    """After how long a packet gives away what it has not begun; ``None`` for a unit by itself."""
+    """Return after how long a packet gives away what it has not begun; ``None`` for a unit by itself."""
     units = list(packet)
     if len(units) < 2:
         return None

@@ -1,7 +1,8 @@
 """The data plane: one running Spark, and the few things that the engine asks of it.
 
-Data never passes through here: what goes to Spark are descriptions, what comes back are descriptions of what tasks
-have staged. Every call blocks and may come from any thread; a running job is stopped from another one by its tag.
+No rows pass through here: descriptions of work go to Spark, and descriptions of what tasks have staged come back. Every
+method may be called from any thread. One that runs a Spark job blocks until the job is done; another thread may cancel
+that job by its tag.
 """
 
 import itertools
@@ -44,21 +45,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 BROADCAST_BYTES = 65_536
-"""What is bigger goes to each worker once, as a Spark broadcast, instead of with every packet."""
+"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every packet."""
 
 
 class SparkPlane:
-    """One Spark, started by ``start`` and left as it was found by ``stop``."""
+    """One Spark, which ``start`` starts or adopts; ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
         self._running: session.RunningSpark | None = None
         self._slots = 0
         self.holds_back = False
-        """Whether Spark never runs more tasks at once than ``slots``: its default parallelism may say fewer than it has
-        processors for, and executors may join it later."""
+        """Whether Spark never runs more tasks at once than ``slots``. That is not known of a cluster, which executors
+        may join later, nor with ``spark.default.parallelism``, which may be less than the number of processors."""
         self.speculates = False
-        """Whether Spark may attempt the one task of a job again beside itself."""
+        """Whether Spark may run a second attempt of a job's only task beside the first."""
         self._bases: dict[int, RDD[int]] = {}
         self._packed: WeakKeyDictionary[Program, PackedObject] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -73,10 +74,10 @@ class SparkPlane:
     # -- life -----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start Spark, or adopt the application's.
+        """Start Spark, or adopt the application's; do nothing if that was done before.
 
         Raises:
-            PlatformError: says what is missing and what to install or set.
+            PlatformError: Spark cannot run here; the message names what is missing and what to install or set.
         """
         if self._running is not None:
             return
@@ -102,16 +103,19 @@ class SparkPlane:
             raise
 
     def give_up(self) -> None:
-        """A ``start`` that waits for the executors of a cluster waits no longer; ``stop`` comes after it."""
+        """End the wait of ``start`` for the executors of a cluster, which then raises ``PlatformError``."""
         self._given_up.set()
 
     def stop(self) -> None:
-        """Stop Spark, unless it is the application's own. A plane that was not started has nothing to stop."""
+        """Stop Spark, unless the application or another job uses it; do nothing if the plane was not started."""
         if (running := self._let_go()) is not None:
             session.stop(running)
 
     def leave(self) -> None:
-        """As ``stop``, for a process that ends now: Spark, which takes a second to stop, does it by itself."""
+        """Stop Spark like ``stop``, but without waiting for it, in a process that ends now.
+
+        To stop takes Spark a second; it does so by itself when the process ends.
+        """
         if (running := self._let_go()) is not None:
             session.leave(running)
 
@@ -133,6 +137,11 @@ class SparkPlane:
 
     @property
     def context(self) -> "SparkContext":
+        """The context of the running Spark.
+
+        Raises:
+            PlatformError: the plane was not started, or is stopped.
+        """
         if self._running is None:
             raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
         return self._running.context
@@ -149,18 +158,20 @@ class SparkPlane:
 
     @property
     def log_file(self) -> str | None:
-        """Where Spark's and Java's chatter goes; ``None`` for an application's own session."""
+        """The path of the log of Spark and Java; ``None`` for an application's own session and without Spark."""
         path = self._running.log_file if self._running is not None else None
         return str(path) if path is not None else None
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
     def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> PackedObject:
-        """Pickle a program, source or sink for the tasks; on a cluster, see to it that they can import its code, and
-        what the plugins of ``whole`` declare, a program from which ``thing`` leaves some out.
+        """Pickle a program, source or sink for the tasks.
+
+        On a cluster, make sure that the tasks can import its code and what its plugins declare. If ``thing`` is a
+        program from which plugins were left out, ``whole`` is the program with all of them.
 
         Raises:
-            PlatformError: an executor lacks what it needs; names node, module and pip line.
+            PlatformError: an executor lacks a module; the message names node, module and pip line.
         """
         from pyspark import cloudpickle
 
@@ -171,7 +182,7 @@ class SparkPlane:
         return PackedObject(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
 
     def pack_program(self, program: Program) -> PackedObject:
-        """Return the program, packed once and known to the workers by its key from then on."""
+        """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
         with self._lock:
             packed = self._packed.get(program)
             if packed is None:
@@ -190,14 +201,15 @@ class SparkPlane:
         return [result for _, result in found]
 
     def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
-        """Run one Spark job with one task; ``hearing`` is asked before a unit begins, and told what became of it.
+        """Run one Spark job with one task, which asks ``hearing`` before each unit and reports each result to it.
 
         Returns:
-            The results that could not be told, with the numbers of their works.
+            The results that could not be reported to ``hearing``, with the indices of their works.
 
         Raises:
-            PacketLostError, PlatformError: as ``run`` does. A task that writes at once has ended then, or its executor
-                was declared lost.
+            PacketLostError: as in ``run``. By then a task that writes at once has ended, or its executor was declared
+                lost.
+            PlatformError: as in ``run``, or the plane was not started, or is stopped.
         """
         exchange = self._exchange
         if exchange is None:
@@ -218,10 +230,11 @@ class SparkPlane:
         return found
 
     def run_on_frames(self, program: Program, attempt: UnitAttempt, tag: str) -> UnitResult:
-        """Run one work unit whose program has DataFrame transforms; the same result as on the fused path.
+        """Run one work unit on the DataFrame path, and return a result like that of the fused path.
 
         Raises:
-            PacketLostError, PlatformError: as ``run`` does.
+            PacketLostError: as in ``run``.
+            PlatformError: as in ``run``.
         """
         packed = self.pack_program(program)
         work = FrameWork(program=packed.key, carrier=packed.carrier, attempt=attempt)
@@ -236,8 +249,10 @@ class SparkPlane:
         )
 
     def _direct(self, program: Program, key: str, attempt: UnitAttempt) -> Iterator[UnitWork]:
-        """What of a work unit takes the fused path to sinks past all DataFrame transforms: one task, and of a query as
-        many as may read each source."""
+        """Yield the fused part of a work unit: what reaches sinks past all DataFrame transforms.
+
+        It is one task for each source; of a query, as many as may read the source at the same time.
+        """
         for reader in program.readers:
             if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
                 continue
@@ -248,11 +263,13 @@ class SparkPlane:
                 yield UnitWork(program=key, attempt=share, reads=reader.name)
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """What a DataFrame transform makes of its inputs and whether it looks across rows, as Spark analyses it without
-        data.
+        """Return what a DataFrame transform makes of its inputs, and whether it looks across rows.
+
+        Spark analyses the transform without data.
 
         Args:
-            arriving: the inputs, by the names that the job has for them.
+            transform: the transform to analyse.
+            arriving: the schemas of its inputs, by the names that the job has for them.
 
         Raises:
             TransformError: Spark refuses it, or its plan cannot be judged.
@@ -260,7 +277,7 @@ class SparkPlane:
         return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """The columns of a source that Spark reads, analysed by Spark.
+        """Return the schema of a source that Spark reads, as Spark analyses it.
 
         Raises:
             SourceError: Spark cannot read it.
@@ -268,7 +285,7 @@ class SparkPlane:
         return self._spark_frames().source_schema(source)
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Have Spark make the target of a sink ready.
+        """Have Spark prepare the target of a sink.
 
         Raises:
             SinkError: the sink or Spark refuses.
@@ -282,10 +299,11 @@ class SparkPlane:
     def publish(
         self, sink: FrameSink, committables: Sequence[Committable], context: SinkContext, *, again: bool
     ) -> None:
-        """Have Spark write what is staged for a sink.
+        """Have Spark publish what is staged for a sink.
 
         Raises:
-            CommitError: the sink or Spark refuses; ``retryable`` when Spark failed at it.
+            CommitError: the sink or Spark refuses. If Spark failed, the error is ``retryable`` unless Spark rejected
+                the plan.
         """
         try:
             with self._tagged(self.new_tag()):
@@ -306,7 +324,7 @@ class SparkPlane:
             return self._frames
 
     def cancel(self, tag: str) -> None:
-        """Stop the job that runs under a tag, if there is one. Returns before it has stopped."""
+        """Cancel the job that runs under a tag, if there is one, and return before it has stopped."""
         if self._running is None:
             return
         try:
@@ -315,7 +333,7 @@ class SparkPlane:
             logger.debug("job %s could not be cancelled: %s", tag, error)
 
     def new_tag(self) -> str:
-        """A job tag that nothing else has."""
+        """Return a job tag that nothing else has."""
         return f"seatunnel-{self._unique_name()}"
 
     def _unique_name(self) -> str:
@@ -323,7 +341,7 @@ class SparkPlane:
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
-        """Jobs of this thread carry the tag; what py4j raises leaves as an error of ours."""
+        """Tag the Spark jobs of this thread, and turn errors of py4j into errors of ours."""
         context = self.context
         try:
             context.addJobTag(tag)
@@ -350,7 +368,10 @@ class SparkPlane:
             ) from error
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """An RDD with so many empty-handed partitions; making a new one for each job would write a file each time."""
+        """Return an RDD with so many partitions, whose elements mean nothing.
+
+        It is kept for later jobs, because making a new one for each would write a file each time.
+        """
         base = self._bases.get(tasks)
         if base is None:
             base = self._bases[tasks] = self.context.parallelize(range(tasks), tasks)
@@ -359,7 +380,9 @@ class SparkPlane:
     # -- requests -------------------------------------------------------------------------------------------------
 
     def inspect(self, source: Source, items: Sequence[Item], planning: Planning) -> tuple[Item, ...]:
-        """Look inside the items in Spark tasks. What several threads ask at the same time shares Spark jobs.
+        """Inspect the items in Spark tasks, and return them in their order.
+
+        Calls that several threads make at the same time share Spark jobs.
 
         Raises:
             SourceError: an item cannot be inspected.
@@ -370,7 +393,7 @@ class SparkPlane:
         return tuple(item for result in found for item in result.items)
 
     def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
-        """Have a task leave the token in the target of each sink, for ``Sink.prove``.
+        """Have Spark tasks leave the token in the target of each sink, for ``Sink.prove``.
 
         Raises:
             SinkError: a task cannot write there.
@@ -383,7 +406,7 @@ class SparkPlane:
         self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
     def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
-        """Run the works as one Spark job of as many packets as keep all slots busy."""
+        """Run the works as one Spark job, with enough packets to keep all slots busy."""
         tasks = min(len(works), 2 * self._slots)
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
         packets = [packet_of(works[start:end]) for start, end in itertools.pairwise(cuts)]

@@ -1,8 +1,9 @@
 """What a task needs to know to run any work unit of one source: the source, and every step that its rows pass.
 
-A program is built in the driver once the schemas are known, and travels to the tasks as it is. It describes *one*
-source's chain: a pipeline with two sources has two programs, and a sink fed by both stands in both. Only where a query
-looks across rows does a program read all splits of its sources, of several if the query joins them: as one work unit.
+A program is built in the driver once the schemas are known, and travels to the tasks without its DataFrame transforms.
+It describes the chain of *one* source: a pipeline with two sources has two programs, and a sink that both feed is in
+both. Only where a query looks across rows does a program read all splits of its sources, of several if the query joins
+them, as one work unit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,17 +24,18 @@ Schemas = tuple[TableSchema, ...]
 
 @frozen(kw_only=True)
 class FramePlan:
-    """What Spark says about a DataFrame transform before it sees a row."""
+    """What Spark reports about a DataFrame transform before it sees a row."""
 
     schema: TableSchema
-    """What it gives."""
+    """The schema of the transform's result."""
 
     across: str = ""
-    """What in it looks across rows, so that it needs those of all splits together; empty: it works row by row."""
+    """What in it looks across rows, so that it needs those of all splits together; empty if it works row by row."""
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
-"""Has Spark plan a DataFrame transform for its inputs, by their names as views; ``SparkPlane.frame_plan`` is one."""
+"""Has Spark plan a DataFrame transform, given the schemas of its inputs by the names of their views;
+``SparkPlane.frame_plan`` is one."""
 
 
 @frozen(kw_only=True)
@@ -43,10 +45,10 @@ class Reader:
     name: str
     source: Source = field(repr=False)
     schemas: Schemas
-    """What the source gives."""
+    """What the source gives, one schema per table."""
 
     parallelism: int | None = None
-    """How many tasks may read the source at the same time; as many as there are slots when it is ``None``."""
+    """How many tasks may read the source at the same time; ``None`` for as many as there are slots."""
 
     skip_bad_rows: bool = False
     """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
@@ -61,16 +63,16 @@ class Step:
     """``None`` inside a task in place of a DataFrame transform, which only the driver applies."""
 
     inputs: tuple[str, ...]
-    """Names of the source and the transforms whose rows it takes."""
+    """The names of the source and the transforms whose rows it takes."""
 
     views: tuple[str, ...] = ()
-    """What the job calls its inputs, in the same order, where it differs from their names."""
+    """What the job calls its inputs, in the same order; empty if it calls them by their names."""
 
     schemas: Schemas = ()
     """What it gives, one schema per table."""
 
     across: str = ""
-    """As ``FramePlan`` has it."""
+    """As in ``FramePlan``."""
 
 
 @frozen(kw_only=True)
@@ -91,7 +93,7 @@ class Target:
 
 @frozen(kw_only=True, eq=False, slots=False)
 class Program:
-    """One source's chain in one pipeline. Picklable; equal only to itself."""
+    """The chain of one source in one pipeline. Picklable; equal only to itself."""
 
     job_id: str
     pipeline_id: int
@@ -99,14 +101,14 @@ class Program:
     source_ordinal: int
     source: Source = field(repr=False)
     schemas: Schemas
-    """What the source gives."""
+    """What the source gives, one schema per table."""
 
     steps: tuple[Step, ...]
-    """In an order in which every step comes after its inputs; only those that the source's rows reach."""
+    """The steps that the source's rows reach, each after its inputs."""
 
     targets: tuple[Target, ...]
     parallelism: int | None = None
-    """How many tasks may read the source at the same time; as many as there are slots when it is ``None``."""
+    """How many tasks may read the source at the same time; ``None`` for as many as there are slots."""
 
     skip_bad_rows: bool = False
     """``row_error_handle_way = SKIP``: a bad row is counted and left out, instead of failing its unit."""
@@ -115,7 +117,7 @@ class Program:
     """Further sources whose rows are joined with those of the first."""
 
     splits: Mapping[str, tuple[Split, ...]] | None = field(default=None, repr=False)
-    """Of a program whose only work unit is a query over all that its sources have: their splits, by source."""
+    """The splits of each source, by its name, if the only work unit is a query over all of them; else ``None``."""
 
     @cached_property
     def writes_at_once(self) -> bool:
@@ -137,7 +139,7 @@ class Program:
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """All its sources."""
+        """All sources of the program, the first one first."""
         first = Reader(
             name=self.source_name,
             source=self.source,
@@ -148,7 +150,7 @@ class Program:
         return (first, *self.beside)
 
     def reader(self, name: str) -> Reader | None:
-        """The source of this name, if it is one of them."""
+        """Return the source of this name; ``None`` if the program does not read it."""
         return next((reader for reader in self.readers if reader.name == name), None)
 
     @cached_property
@@ -158,7 +160,10 @@ class Program:
         return any(isinstance(each, FrameSource | DataFrameTransform) for each in frames)
 
     def for_tasks(self) -> "Program":
-        """The program without what only the driver needs, and perhaps cannot even pickle: the DataFrame transforms."""
+        """Return the program without its DataFrame transforms.
+
+        Only the driver needs them, and they may not be picklable.
+        """
         steps = tuple(
             evolve(step, transform=None) if isinstance(step.transform, DataFrameTransform) else step
             for step in self.steps
@@ -181,13 +186,13 @@ def build_program(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> Program:
-    """Cut the chain of one source, or of several, out of a pipeline and work out every schema in it.
+    """Build the program of one source, or of several, out of a pipeline, and work out every schema in it.
 
     ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; schemas in them are ignored.
 
     Raises:
-        TransformError: a transform cannot be applied to what reaches it; names the transform.
-        SinkError: a sink cannot write what reaches it; names the sink.
+        TransformError: a transform cannot be applied to what reaches it; the message names the transform.
+        SinkError: a sink cannot write what reaches it; the message names the sink.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
@@ -226,7 +231,7 @@ def build_program(
 
 
 def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanner | None) -> Step | None:
-    """The step, with what it gives; ``None`` when no row reaches it."""
+    """Return the step with what it gives; ``None`` when no row reaches it."""
     names = step.views or step.inputs
     pairs = [(name, view) for name, view in zip(step.inputs, names, strict=True) if known.get(name)]
     if not pairs:
@@ -263,12 +268,12 @@ def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FrameP
 
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
-    """The schemas at a node: those of all its inputs, a table that comes twice only once."""
+    """Return the schemas at a node: those of all its inputs, each table once."""
     return distinct_tables(name, (known.get(node, ()) for node in inputs))
 
 
 def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
-    """Each table once.
+    """Return each table once.
 
     Args:
         name: the node that gets or gives them, for the message.

@@ -1,4 +1,4 @@
-"""What is known of the packets that Spark has: which units have begun, which are over, and how often one began."""
+"""What the driver knows of the packets that Spark has: which units have begun, are over, or began again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -17,12 +17,13 @@ PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
 
 OnResult = Callable[[UnitResult], object]
-"""Called once per submitted unit, from a thread of the dispatcher, unless its pipeline was cancelled before."""
+"""Called once per submitted unit, from a thread of the dispatcher, unless its pipeline was cancelled before; for a unit
+that is refused, from ``submit`` itself."""
 
 
 @frozen(eq=False)
 class Order:
-    """One submitted unit."""
+    """One submitted work unit."""
 
     program: Program
     attempt: UnitAttempt
@@ -31,13 +32,15 @@ class Order:
     """Whether it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Called when it begins once more, where its rows are written at once."""
+    """Called when the unit begins once more, so that a sink may have its rows twice."""
 
     @property
     def pipeline(self) -> PipelineKey:
+        """The pipeline of the unit."""
         return self.program.job_id, self.program.pipeline_id
 
     def failed(self, failure: Failure) -> UnitResult:
+        """Return a result of the unit without rows, for a failure."""
         return UnitResult(
             job_id=self.program.job_id,
             pipeline_id=self.program.pipeline_id,
@@ -47,6 +50,7 @@ class Order:
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
+        """Return the failure of a unit whose Spark task was lost."""
         unit = f"source {self.program.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.program.pipeline_id}, {unit}"
         message = f"{where}: the Spark task that ran it was lost: {lost}"
@@ -55,49 +59,52 @@ class Order:
 
 @define(eq=False)
 class RunningPacket:
-    """A packet that Spark has. Whoever looks or changes holds the dispatcher's lock."""
+    """A packet that Spark has. Hold the dispatcher's lock to read or change it."""
 
     number: int
-    """Spark runs them about in this order."""
+    """From 1. Spark runs packets about in this order."""
 
     tag: str
     units: list[Candidate[Order]]
     lanes: Mapping[Program, int] = field(factory=dict)
-    """How many units of a program are read at once; without any, one after the other."""
+    """How many units of a program are read at once. Empty: one after the other."""
 
     dropped: set[Hashable] = field(factory=set)
-    """Pipelines that were cancelled since: their results go nowhere."""
+    """The pipelines that were cancelled since; their results are discarded."""
 
     reached: bool = False
-    """Whether its task has asked: else nobody knows what it has begun."""
+    """Whether its task has connected to the driver. If not, it is not known what has begun."""
 
     began_ms: float = 0.0
-    """When its last unit began that was alone, or ended."""
+    """When its first unit began or, after that, when the latest result arrived, by ``time.perf_counter``: the time of
+    the unit that is reported next counts from here."""
 
     begun: set[int] = field(factory=set)
-    """By their places among the units."""
+    """The indices of the units that have begun."""
 
     over: set[int] = field(factory=set)
-    """Those of which a result is known, and those that were given away."""
+    """The indices of the units that have a result, were given away, or were dropped before they began."""
 
     @property
     def writes_at_once(self) -> bool:
+        """Whether a unit's program writes into a target itself (``Program.writes_at_once``)."""
         return any(unit.load.program.writes_at_once for unit in self.units)
 
     def left(self) -> list[int]:
-        """The units that are not over."""
+        """Return the indices of the units that are not over."""
         return [number for number in range(len(self.units)) if number not in self.over]
 
     def left_unbegun(self) -> list[int]:
+        """Return the indices of the units that are neither over nor begun."""
         return [number for number in self.left() if number not in self.begun]
 
     def readers(self) -> Counter[Program]:
-        """How many of each program are read at once, or will be."""
+        """Return how many units of each program are read at once, or will be."""
         counts = Counter(self.units[number].load.program for number in self.left())
         return Counter({program: min(count, self.lanes.get(program, 1)) for program, count in counts.items()})
 
     def may_still_write(self, pipeline: Hashable) -> bool:
-        """Whether a unit of a pipeline that was cancelled is written at once, and may not have ended."""
+        """Return whether a unit of a cancelled pipeline that is written at once may not have ended yet."""
         if pipeline not in self.dropped:
             return False
         running = (self.units[number] for number in self.left() if number in self.begun or not self.reached)
@@ -106,13 +113,13 @@ class RunningPacket:
 
 @define
 class _Begun:
-    """Numbers that come about in order, most of them from 1 on."""
+    """A set of numbers that come about in order, most of them from 1 on."""
 
     below: int = 1
     more: set[int] = field(factory=set)
 
     def add(self, number: int) -> bool:
-        """False if it was there."""
+        """Add a number, and return whether it is new."""
         if number < self.below or number in self.more:
             return False
         self.more.add(number)
@@ -123,15 +130,16 @@ class _Begun:
 
 
 class Ledger:
-    """Which units have begun in this process whose rows are written at once. Not thread-safe."""
+    """The units that have begun in this process, of programs whose repeated units have rows twice. Not thread-safe."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """The first of each source: what it restores is from an earlier process."""
+        """The first epoch of each source in this process: only what that one restores may have begun in an earlier
+        process."""
 
     def begins_again(self, order: Order) -> bool:
-        """Write down that a unit begins, and say whether it had begun before."""
+        """Record that a unit begins, and return whether it may have begun before."""
         source = (*order.pipeline, order.program.source_name)
         first = self._epochs.setdefault(source, order.attempt.epoch)
         fresh = self._begun.setdefault(source, _Begun()).add(order.attempt.unit.number)
@@ -139,8 +147,11 @@ class Ledger:
 
 
 def waits(program: Program, pace: Pace, unit: WorkUnit) -> bool:
-    """Whether a unit is read in a thread beside others: its source says so, or was seen to wait, or may wait and the
-    unit is light."""
+    """Return whether a unit is read in a thread beside others.
+
+    If its source does not declare whether it waits, its measured units decide; before any is measured, light units are
+    taken for waiting ones. Programs that take the DataFrame path never are.
+    """
     if program.on_frames or program.source.waits is not None:
         return bool(program.source.waits) and not program.on_frames
     if pace.measured:
@@ -149,7 +160,7 @@ def waits(program: Program, pace: Pace, unit: WorkUnit) -> bool:
 
 
 def speculating(program: Program) -> Failure:
-    """Why a program that writes at once is refused where Spark may attempt a task beside itself."""
+    """Return the failure of a program that writes at once where Spark may run two attempts of a task side by side."""
     message = (
         f"pipeline {program.pipeline_id}, source {program.source_name!r}: a sink writes its rows at once, and with "
         "spark.speculation and spark.speculation.task.duration.threshold Spark would write them twice without any "

@@ -1,7 +1,7 @@
-"""Tells by Spark's analysed plan whether a DataFrame transform works row by row, or looks across rows.
+"""Decides by Spark's analysed plan whether a DataFrame transform works row by row or looks across rows.
 
-Row by row is what a plan of known operators is, in which each row of the result comes of one row of the input, and of
-nothing that depends on where rows lie. Whatever is not known to be so looks across rows.
+A plan works row by row if it consists of known operators in which each row of the result comes from one row of the
+input, and from nothing that depends on where rows lie. Whatever is not known to be so looks across rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""What cannot be read, in the driver and at once."""
+"""A path that cannot be read: asking for rows fails in the driver, and at once."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -45,8 +45,8 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Kinds of joins with something that is no input, by whether the input is the left side: each of its rows is joined
-with the same rows, whatever other rows there are."""
+"""Kinds of joins with something that is no input, by whether the input is the left side, in which each row of the input
+is joined with the same rows, whatever other rows there are."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -69,7 +69,7 @@ _CLAUSES = {
 _NO_INPUT = "a result that is not made of the input's rows"
 
 _PLAIN_PYTHON = (100, 101)
-"""Spark's numbers for functions that are called with the values of one row; all others see batches or groups."""
+"""Spark's numbers for Python functions that are called with the values of one row; all others get batches or groups."""
 
 
 @frozen
@@ -77,20 +77,20 @@ class PlanScope:
     """What a plan reads, and what in it looks across rows."""
 
     clauses: tuple[str, ...]
-    """What looks across rows, in the words of the query; empty when all works row by row."""
+    """What looks across rows, in the words of the query; empty if everything works row by row."""
 
     unread: tuple[int, ...]
-    """The inputs that the plan does not read."""
+    """The indices of the inputs that the plan does not read."""
 
 
 def plan_only(spark: "SparkSession", columns: "StructType") -> "DataFrame":
-    """A frame to plan with: whoever asks it for rows gets an error that ``asked_for_rows`` knows."""
+    """Return a frame to plan with: asking it for rows raises an error that ``asked_for_rows`` recognises."""
     nothing = spark.sparkContext.textFile(_NOWHERE).map(lambda line: line)
     return spark.createDataFrame(nothing, columns, verifySchema=False)
 
 
 def asked_for_rows(error: BaseException | None) -> bool:
-    """Whether it is the error of a frame of ``plan_only``."""
+    """Return whether an error comes from asking a frame of ``plan_only`` for rows."""
     while error is not None:
         if _NOWHERE.rpartition("/")[2] in str(error):
             return True
@@ -100,7 +100,7 @@ def asked_for_rows(error: BaseException | None) -> bool:
 
 @contextmanager
 def judging(what: str) -> "Iterator[None]":
-    """Say what to do where a function asks a frame of ``plan_only`` for rows."""
+    """Raise ``TransformError``, with what to do, where a function asks a frame of ``plan_only`` for rows."""
     try:
         yield
     except Exception as error:
@@ -138,10 +138,10 @@ class _Plan:
         self._named: dict[int, bool] = {}
         """Whether what WITH names reads an input, by its id."""
         self._subqueries: dict[str, bool] = {}
-        """Which classes of expressions are subqueries."""
+        """Whether a class of expressions is a subquery, by its name."""
 
     def reads(self, plan: Any) -> bool:
-        """Whether a plan reads an input; what in it looks across the input's rows goes to ``clauses``."""
+        """Return whether a plan reads an input; what in it looks across the input's rows is added to ``clauses``."""
         kind = _kind(plan)
         if kind in ("LogicalRDD", "ExternalRDD"):
             return self._comes_of_input(plan.rdd())
@@ -159,7 +159,10 @@ class _Plan:
         return True
 
     def _comes_of_input(self, rdd: Any) -> bool:
-        """Also over RDDs, whose functions nobody can judge."""
+        """Return whether an RDD is an input or depends on one.
+
+        One that depends on an input looks across rows, because the functions of RDDs cannot be judged.
+        """
         if rdd.id() in self._inputs:
             self.seen.add(rdd.id())
             return True
@@ -176,7 +179,7 @@ class _Plan:
         return False
 
     def _clause(self, kind: str, plan: Any, sides: Sequence[bool]) -> str:
-        """What the operator does across the rows of its input, in the words of the query; empty: nothing."""
+        """Return what the operator does across the rows of its input, in the words of the query; empty for nothing."""
         if kind in _ROW_BY_ROW:
             return ""
         if kind == "Union":
@@ -193,8 +196,10 @@ class _Plan:
         return "" if joined in _ONE_SIDE[sides[0]] else f"{joined} JOIN"
 
     def _asks(self, expression: Any, found: dict[str, None]) -> bool:
-        """Whether an expression has a subquery that reads an input; what depends on more than the row goes to
-        ``found``."""
+        """Return whether an expression has a subquery that reads an input.
+
+        What in the expression depends on more than the row is added to ``found``.
+        """
         asks = False
         children = list(_each(expression.children()))
         if self._is_subquery(expression) and self.reads(expression.plan()):
@@ -215,7 +220,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """What an expression asks beyond the values of its row; empty: nothing, or only chance."""
+    """Return what an expression depends on beyond the values of its row; empty for nothing, or only chance."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
@@ -229,7 +234,10 @@ def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
 
 
 def _drawn_anew(expression: Any) -> bool:
-    """A random number without a seed of the query's, which would give each work unit the same numbers."""
+    """Return whether an expression draws random numbers without a seed of the query's.
+
+    With such a seed, each work unit would get the same numbers.
+    """
     try:
         return bool(expression.hideSeed())
     except Exception:
@@ -237,7 +245,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """The name of Spark's class; of another's with its package, which no list here knows."""
+    """Return the name of Spark's class; a class of somebody else has its package, and so is in no list here."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

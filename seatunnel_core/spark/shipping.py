@@ -1,9 +1,9 @@
-"""Getting our code to the executors of a cluster, and finding out whether they can run it.
+"""The shipment of our code to the executors of a cluster, and the check that they can run it.
 
-Executors need Python and what is compiled, pyarrow above all. What is pure Python — the engine, attrs, the plugins that
-a job uses and what those import — travels with the application. What has to be shipped is not declared anywhere: a
-fresh Python imports the code of the tasks and says what that brought in. What a plugin declares as ``task_modules`` is
-never shipped: it must be installed on every executor.
+Executors need Python and what is compiled, pyarrow above all. What is pure Python (the engine, attrs, the plugins that
+a job uses and what those import) travels with the application. What has to be shipped is not declared anywhere: a fresh
+Python imports the code of the tasks and reports what that loaded. What a plugin declares as ``task_modules`` is never
+shipped: it must be installed on every executor.
 """
 
 import json
@@ -36,18 +36,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frame_task", "seatunnel_core.spark.executor_probe")
-"""What every task imports, whatever the job."""
+"""The modules that every task imports, whatever the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""How the names of the engine's modules begin: a fresh Python can import those, which nobody knows of a script's."""
+"""How the names of the engine's modules begin. A fresh Python can import those; whether it can import a script's is not
+known."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
 WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
-"""Spark's own name for how long an application waits for its executors."""
+"""Spark's own option for how long an application waits for its executors."""
 
 WAIT_S = 180
-"""Longer than ``spark.network.timeout``, after which a master takes the executors of a lost machine's driver back."""
+"""The wait where that option is not set. Longer than ``spark.network.timeout``, after which a master takes back the
+executors of a lost machine's driver."""
 
 _TELL_AFTER_S = 10.0
 _SETTLED_S = 1.5
@@ -87,21 +89,27 @@ print(json.dumps(found))
 
 @frozen(kw_only=True)
 class Imports:
-    """What some modules bring in, besides the standard library and Spark's own Python."""
+    """What some modules load, besides the standard library and Spark's own Python."""
 
     pure: dict[str, Path] = field(repr=False)
-    """Top-level name -> its folder or file: can be shipped."""
+    """What can be shipped: the folder or file of each top-level name."""
 
     compiled: tuple[str, ...]
-    """Top-level names that must be installed where tasks run."""
+    """The top-level names that must be installed where tasks run."""
 
 
 class Shipment:
-    """What one application has shipped so far, for all planes that use it: an executor refuses a second file of a name
-    that it has. With a local master there is nothing to ship."""
+    """What one application has shipped so far, for all planes that use it.
+
+    They share it because an executor refuses a second file of a name that it has. With a local master there is nothing
+    to ship.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """``folder`` is for the archives. They stay while the application runs: executors that join it fetch them."""
+        """Create a shipment that keeps its archives in ``folder``.
+
+        They stay there while the application runs, because executors that join it later fetch them.
+        """
         self._folder = folder
         self._lock = threading.Lock()
         self._covered: set[str] = set()
@@ -118,15 +126,16 @@ class Shipment:
         modules: Iterable[str],
         declared: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """Make sure that tasks can import the modules; what had been covered before costs nothing.
+        """Make sure that tasks can import the modules; those that were covered before cost nothing.
 
         Args:
             context: the application's.
-            given_up: ends the wait for executors.
-            declared: what plugins say that their tasks import besides, and who says it.
+            given_up: ends the wait for executors when it is set.
+            modules: the names of the modules; those of the standard library and of Spark are ignored.
+            declared: what plugins declare that their tasks import besides: the plugin that needs it, by module.
 
         Raises:
-            PlatformError: an executor lacks something; names node, module and pip line.
+            PlatformError: an executor lacks a module; the message names node, module and pip line.
         """
         with self._lock:
             new = sorted({each for each in modules if each.partition(".")[0] not in _ALWAYS_THERE} - self._covered)
@@ -156,7 +165,7 @@ _SHIPMENTS_LOCK = threading.Lock()
 
 
 def shipment(context: "SparkContext") -> Shipment:
-    """Return what this application has shipped, the same for everybody who asks."""
+    """Return what this application has shipped: one object, the same for every caller."""
     with _SHIPMENTS_LOCK:
         if context not in _SHIPMENTS:
             folder = tempfile.mkdtemp(prefix="seatunnel-ship-")
@@ -166,7 +175,7 @@ def shipment(context: "SparkContext") -> Shipment:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """The modules that unpickling will import: of plugins' classes, and of functions that a job names."""
+    """Return the modules that unpickling will import: of plugins' classes, and of functions that a job names."""
     modules: set[str] = set()
     memo: list[object] = []
     last: tuple[object, object] = (None, None)
@@ -184,7 +193,7 @@ def modules_in(pickled: bytes) -> set[str]:
 
 
 def imports_of(modules: Sequence[str]) -> Imports:
-    """Have a fresh Python import the modules, and say what it loaded.
+    """Have a fresh Python import the modules, and return what it loaded.
 
     Raises:
         PlatformError: one of them cannot be imported.
@@ -209,7 +218,7 @@ def imports_of(modules: Sequence[str]) -> Imports:
 
 
 def write_archive(archive: Path, packages: dict[str, Path]) -> None:
-    """A zip that Python can import the packages and modules from."""
+    """Write a zip from which Python can import the packages and modules."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, path in sorted(packages.items()):
             if path.is_file():
@@ -221,7 +230,7 @@ def write_archive(archive: Path, packages: dict[str, Path]) -> None:
 
 
 def wait_for_executors(context: "SparkContext", given_up: threading.Event, settled_s: float = _SETTLED_S) -> int:
-    """Wait until the cluster has given executors and no more for ``settled_s`` seconds, and return how many there are.
+    """Wait until the number of executors has not changed for ``settled_s`` seconds, and return it.
 
     Raises:
         PlatformError: there is none after the time in Spark's option ``WAIT_OPTION``, the cluster ended the
@@ -255,17 +264,17 @@ def probe_executors(
     declared: Mapping[str, str] = _NOTHING,
     preloads: Sequence[str] = (),
 ) -> int:
-    """Have each of so many executors import the modules, and return how many answered.
+    """Have each executor import the modules, and return how many executors answered.
 
     Args:
         context: the application's.
         executors: how many there are.
         modules: what must be installed there.
-        declared: by module, the plugin that needs it.
-        preloads: what was shipped. The Python workers import it now, and no work unit waits for that.
+        declared: the plugin that needs a module, by module.
+        preloads: what was shipped. The Python workers import it now, so that no work unit waits for that.
 
     Raises:
-        PlatformError: names each node, each module that it lacks, and the pip line to run there.
+        PlatformError: the message names each node, each module that it lacks, and the pip line to run there.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)
@@ -283,7 +292,7 @@ def probe_executors(
 
 
 def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Mapping[str, str]) -> str:
-    """The sentence about one node, its Python and the modules that this lacks, each with the reason."""
+    """Return the message about one node: its Python, the modules that this lacks with the reasons, and the pip line."""
     said = "; ".join(
         f"{module}{f', which {declared[module]} needs' if module in declared else ''} ({reason})"
         for module, reason in missing.items()
@@ -295,5 +304,5 @@ def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Map
 
 
 def _executors(context: "SparkContext") -> int:
-    """How many executors there are, the driver not counted."""
+    """Return how many executors there are, not counting the driver."""
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1

@@ -1,4 +1,4 @@
-"""What Spark says of its own tasks."""
+"""What Spark reports about its own tasks."""
 
 import logging
 import time
@@ -12,21 +12,25 @@ logger = logging.getLogger("seatunnel.spark")
 
 _LOOK_S = 0.2
 _QUIET_LOOKS = 2
-"""Spark counts its tasks behind their backs: one may just have begun."""
+"""How many looks in a row must find no task: Spark counts its tasks with a delay, and one may just have begun."""
 
 _LOST_S = 10.0
-"""A task that Spark counts no more, and that is still heard, has an executor that was declared lost."""
+"""A task that Spark has not counted for so long, but that is still connected, has an executor that was declared
+lost."""
 
 
 def speculates(context: "SparkContext") -> bool:
-    """Whether Spark may attempt the only task of a job again beside itself: without a threshold it does not."""
+    """Return whether Spark may run a second attempt of a job's only task beside the first.
+
+    Without ``spark.speculation.task.duration.threshold`` it does not.
+    """
     conf = context.getConf()
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")
 
 
 def active_tasks(context: "SparkContext", tag: str) -> int | None:
-    """How many tasks run under a tag; ``None`` when Spark does not say."""
+    """Return how many tasks run under a job tag; ``None`` when Spark does not report it."""
     try:
         tracker = context._jsc.sc().statusTracker()
         jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForTag(tag)]
@@ -38,12 +42,16 @@ def active_tasks(context: "SparkContext", tag: str) -> int | None:
 
 
 def wait_for_tasks(context: "SparkContext", tag: str, is_silent: Callable[[], bool], alive: Callable[[], bool]) -> None:
-    """Wait until the tasks of a job that failed or was cancelled have ended: Spark tells a worker to stop seconds
-    later.
+    """Wait until the tasks of a job that failed or was cancelled have ended.
+
+    Spark tells a worker to stop only seconds later. If a task is still connected ten seconds after Spark last counted
+    one, its executor was declared lost, and the wait ends.
 
     Args:
-        is_silent: whether no process of such a task is heard any more.
-        alive: whether there still is a Spark to wait for.
+        context: the application's.
+        tag: the job tag of the tasks.
+        is_silent: returns whether no process of such a task is connected any more.
+        alive: returns whether there still is a Spark to wait for.
     """
     quiet, uncounted_since = 0, time.monotonic()
     while quiet < _QUIET_LOOKS and alive():

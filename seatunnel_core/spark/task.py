@@ -1,8 +1,8 @@
 """What runs on an executor: a packet of works, one after the other or side by side, each with a result of its own.
 
-Nothing here needs Spark to be imported: a test calls these functions as a task does. An error inside a work is caught
-and becomes that work's result, so it hurts nobody else in the packet (protocol rule R15). What cannot be caught — the
-process is killed, memory runs out — fails the packet; the driver knows what had begun, and runs it again apart.
+Importing this module does not import Spark, so a test can call these functions as a task does. An error in a work is
+caught and becomes that work's result, so that the other works of the packet go on (protocol rule R15). What cannot be
+caught, such as a killed process, fails the packet; the driver knows what had begun, and runs it again apart.
 """
 
 import pickle
@@ -35,7 +35,11 @@ from seatunnel_core.work.unit import UnitAttempt
 
 
 def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
-    """The function that Spark calls in every task of a job: each task has its packet, the partition means nothing."""
+    """Run the packet of one task, and yield the results that could not be reported, each with the index of its work.
+
+    Spark calls this in every task of a job: ``task`` is the index of the task and of its packet. The partition means
+    nothing.
+    """
     for _ in partition:  # read to its end: Spark throws away a worker that leaves some of its input unread
         pass
     packet, (attempt, again) = packets[task], task_attempt()
@@ -44,7 +48,7 @@ def run_packets(packets: Sequence[Packet], task: int, partition: Iterable[object
 
 
 def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> Iterator[tuple[int, Result]]:
-    """Run the works, and yield the results that ``line`` could not tell, each with the number of its work.
+    """Run the works, and yield the results that ``line`` could not report, each with the index of its work.
 
     Without lanes the works are done one after the other. Making staged rows durable is mostly waiting for the disk, so
     it goes on in threads while the next unit is read: only ``SinkWriter.finish`` of one unit overlaps with another
@@ -84,8 +88,10 @@ def _begin(
 
 
 def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tuple[int, Result]]:
-    """So many units of each program at once as it has lanes, each in a thread with a program of its own: sources that
-    wait have nothing to share. Transforms take turns."""
+    """Run as many units of each program at once as it has lanes, each in a thread of its own.
+
+    Each thread has a program of its own, so that sources need not be thread-safe. Transforms take turns.
+    """
     parcels = {key: _body(parcel) for key, parcel in packet.parcels.items()}
 
     def whole(number: int, work: UnitWork) -> Result | None:
@@ -105,7 +111,7 @@ def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tup
 
 
 def _ended(number: int, run: "UnitRun", line: Line) -> Result | None:
-    """The result of a unit, unless the driver has been told it."""
+    """Finish a unit; return its result, or ``None`` if it was reported to the driver."""
     result = run.result()
     return None if line.tell(number, result) else result
 
@@ -117,14 +123,14 @@ def _untold(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int,
 
 
 def run_unit(program: Program, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
-    """Read, transform and stage one work unit. Never raises for an ``Exception``: it becomes the result's failure."""
+    """Read, transform and stage one work unit; an ``Exception`` is not raised but becomes the result's failure."""
     run = UnitRun(program, attempt, task_attempt)
     run.stage()
     return run.result()
 
 
 def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> InspectResult:
-    """Look inside some items of one source, in order."""
+    """Inspect some items of one source, in their order; an ``Exception`` becomes the result's failure."""
     try:
         return InspectResult(items=tuple(source.inspect(item, planning) for item in items))
     except Exception as error:
@@ -132,6 +138,7 @@ def inspect_items(source: Source, items: Iterable[Item], planning: Planning) -> 
 
 
 def probe_sink(sink: Sink, context: SinkContext, token: str) -> ProbeResult:
+    """Leave a token in the target of a sink; an ``Exception`` becomes the result's failure."""
     try:
         sink.probe(context, token)
     except Exception as error:
@@ -146,8 +153,10 @@ _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """Unpickled parcels of this worker process, the latest used last: a long pipeline unpickles its program once. Each
-    thread has its own, so that no plugin has to bear several."""
+    """The unpickled parcels of one thread of this worker process, the latest used last.
+
+    So a long pipeline unpickles its program once. Each thread has its own, so that no plugin has to be thread-safe.
+    """
 
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()
@@ -163,7 +172,7 @@ def _the_key(work: Work) -> str:
 
 
 def unwrapped(key: str, parcels: Mapping[str, Any]) -> Any:
-    """The thing in a parcel, unpickled once per thread and kept for a while."""
+    """Return the object in a parcel, unpickled once per thread and kept for a while."""
     kept = _things.kept
     if key not in kept:
         kept[key] = pickle.loads(_body(parcels[key]))  # noqa: S301  Spark itself ships the driver's objects like this
@@ -179,12 +188,16 @@ def _body(parcel: Any) -> bytes:
 
 
 def task_attempt_number() -> int:
-    """Spark's number of this task attempt: unique in the application."""
+    """Return Spark's number of this task attempt, which is unique in the application."""
     return task_attempt()[0]
 
 
 def task_attempt() -> tuple[int, bool]:
-    """That number, and whether the task was attempted before."""
+    """Return Spark's number of this task attempt, and whether the task was attempted before.
+
+    Raises:
+        SourceError: this is no Spark task.
+    """
     from pyspark import TaskContext
 
     context = TaskContext.get()

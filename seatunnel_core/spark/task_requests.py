@@ -1,6 +1,6 @@
 """Short works that a caller waits for: inspecting an item, probing a sink.
 
-Those of several threads share Spark jobs.
+Works of several threads share Spark jobs.
 """
 
 import queue
@@ -30,25 +30,26 @@ class _Request:
 
 
 class TaskRequests:
-    """Gathers what is asked while a Spark job runs, and runs it as the next one. Thread-safe."""
+    """A queue of works: those that arrive while a Spark job runs become the next one together. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
-        """``run`` runs works as one Spark job, and returns their results in order."""
+        """Create the queue; ``run`` runs works as one Spark job, and returns their results in order."""
         self._run = run
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def close(self) -> None:
-        """Have the threads end when all that was asked before is done."""
+        """Have the threads end once everything that was asked before is done."""
         for _ in self._threads:
             self._waiting.put(None)
         self._threads.clear()
 
     def ask(self, wanted: Sequence[tuple[Work, PackedObject]], kind: type[SeaTunnelError]) -> list[Any]:
-        """Run the works, and return their results in order.
+        """Run the works, wait for them, and return their results in order.
 
         Raises:
-            SeaTunnelError: a work failed; of the class ``kind``.
+            SeaTunnelError: a work failed; the error is of the class ``kind``. If the Spark job itself fails, its error
+                is raised.
         """
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)

@@ -1,4 +1,4 @@
-"""One attempt of one work unit in a task: reading, transforming, staging, and what is counted meanwhile."""
+"""One attempt at one work unit in a task: reading, transforming, staging, and what is counted meanwhile."""
 
 import threading
 import time
@@ -23,11 +23,11 @@ from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 _turn = threading.Lock()
-"""Who transforms: a user's function needs no locks, however many units are read at once."""
+"""Held while a transform runs: a user's function needs no locks, however many units are read at once."""
 
 
 def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) -> Committable:
-    """What the driver publishes of one unit in one sink."""
+    """Return the committable of what one unit staged for one sink."""
     return Committable(
         id=f"{program.source_ordinal}-{epoch}-{unit.number}",
         epoch=epoch,
@@ -41,12 +41,12 @@ def committable(program: Program, unit: WorkUnit, epoch: int, staged: Staged) ->
 
 
 def shown(staged: Mapping[str, Staged]) -> dict[str, tuple[str, ...]]:
-    """What the sinks of a unit want to show."""
+    """Return what the sinks of a unit have to show, by sink."""
     return {name: one.shown for name, one in staged.items() if one.shown}
 
 
 class UnitRun(ReadContext):
-    """One attempt on its way: who takes the rows of whom, which writers are open, and what was counted."""
+    """The state of one attempt: the consumers of each node, the open writers, and what was counted."""
 
     def __init__(
         self,
@@ -60,19 +60,20 @@ class UnitRun(ReadContext):
         self.bytes_read = 0
         self.reader = next(each for each in program.readers if each.name == (reads or program.source_name))
         self.at = f"source {self.reader.name!r}"
-        """Where the rows are just now; a failure names it."""
+        """The node where the rows are just now; a failure names it."""
 
         self._splits = attempt.unit.splits
-        """Where they come from: the split that is read, or all of the unit when no single one can be told."""
+        """The splits that the rows come from: the one that is read, or all of the unit when no single one is known."""
 
         self._rows = (0, 0)
-        """Which rows of that split they are: how many came before them, and the last; nothing if that is not known."""
+        """The range of these rows in that split: how many came before them, and how many with them; (0, 0) if it is not
+        known."""
 
         self._notes: dict[tuple[str, str], list[Any]] = {}
-        """How many rows of each kind there are, and where the first one stands."""
+        """By node and kind of note: how many rows, and where the first one is."""
 
         self._of_query = reads is None and program.splits is not None
-        """Whether rows come out of a query, and can come from anywhere in its sources."""
+        """Whether the rows come out of a query, and so may come from anywhere in its sources."""
 
         self.unit = attempt.unit
         self._program = program
@@ -99,18 +100,19 @@ class UnitRun(ReadContext):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One for each kind."""
+        """One sentence for each kind of note: the node, the number of rows, and where one of them is."""
         return tuple(
             f"{where}: {count} rows {what}; such as {example}"
             for (where, what), (count, example) in self._notes.items()
         )
 
     def read(self) -> Iterator[Batch]:
-        """The rows of the unit's splits, counted."""
+        """Yield the rows of the unit's splits, and count them."""
         for split in self.unit.splits:
             yield from self.read_split(split)
 
     def read_split(self, split: Split) -> Iterator[Batch]:
+        """Yield the rows of one split, and count them."""
         read_before = self.bytes_read
         self._splits, self._rows = (split,), (0, 0)
         for batch in self.reader.source.read(split, self):
@@ -125,7 +127,7 @@ class UnitRun(ReadContext):
     def push(self, node: str, batch: Batch) -> None:
         """Hand a batch that comes out of ``node`` to everything behind it, down to the sinks.
 
-        What only a DataFrame transform leads to is left out: it has tasks of its own (``frame_task``).
+        What lies behind a DataFrame transform is left out: it has tasks of its own (``frame_task``).
         """
         for consumer in self._consumers.get(node, ()):
             if isinstance(consumer, Target):
@@ -135,7 +137,7 @@ class UnitRun(ReadContext):
                     self.push(consumer.name, changed)
 
     def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
-        """The batches that reach ``end`` through its input ``through`` when a batch comes out of ``node``."""
+        """Yield the batches that reach ``end`` through its input ``through`` when a batch comes out of ``node``."""
         for consumer in self._consumers.get(node, ()):
             if consumer.name == end:
                 if node == through:
@@ -152,7 +154,10 @@ class UnitRun(ReadContext):
             self.at = f"transform {step.name!r}"
 
     def write(self, target: Target, batch: Batch, *, as_read: bool = False) -> None:
-        """``as_read`` says that the batch is the last one that was read."""
+        """Write a batch to a sink, and handle rows that the sink refuses as its option asks.
+
+        ``as_read`` states that the batch is the one that was read last, so that the place of a row in it is known.
+        """
         if not batch.rows.num_rows:
             return
         self.at = f"sink {target.name!r}"
@@ -180,7 +185,7 @@ class UnitRun(ReadContext):
             self.note("are left out, as the sink cannot write them", str(refused.error))
 
     def stage(self) -> None:
-        """Read the unit and hand its rows to the writers. What goes wrong is kept for the result."""
+        """Read the unit and hand its rows to the writers; keep an error for the result."""
         before_ms = _busy_ms()
         try:
             for batch in self.read():
@@ -190,7 +195,7 @@ class UnitRun(ReadContext):
         self._busy_ms = _busy_ms() - before_ms
 
     def result(self) -> UnitResult:
-        """Make everything staged durable, and say what became of the unit. Called once, last."""
+        """Make everything staged durable, and return the result of the attempt. Call it once, last."""
         staged: dict[str, Staged] = {}
         if self._failure is None:
             try:
@@ -222,8 +227,11 @@ class UnitRun(ReadContext):
         self._failure = self.failure(error)
 
     def failure(self, error: Exception) -> Failure:
-        """Why the attempt failed, and where. For a row that a transform or a sink cannot take also where it came from;
-        sources say that themselves, and what is no fault of the rows happens anywhere."""
+        """Return why the attempt failed, and where.
+
+        If a transform or a sink cannot take a row, the message also names where that row was read. Sources name it
+        themselves, and failures that no row caused could happen anywhere.
+        """
         failure = task_failure(error, f"pipeline {self._program.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
             return failure
@@ -241,7 +249,7 @@ class UnitRun(ReadContext):
         return reading(self.reader.source, self._splits) + among
 
     def finish_writers(self) -> dict[str, Staged]:
-        """Make everything staged durable; by sink, for the sinks that got a row."""
+        """Make everything staged durable, and return it by sink, for the sinks that got a row."""
         staged = {}
         self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():
@@ -250,6 +258,7 @@ class UnitRun(ReadContext):
         return staged
 
     def abort(self) -> None:
+        """Abort all open writers."""
         for writer in self._writers.values():
             writer.abort()
 
@@ -275,7 +284,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _busy_ms() -> float:
-    """For how long this thread has had a processor or, where the system tells, has waited for one."""
+    """Return for how long this thread has had a processor or, if the system reports it, has waited for one."""
     try:
         with open("/proc/thread-self/schedstat", "rb") as told:
             return sum(map(int, told.read().split()[:2])) / 1e6

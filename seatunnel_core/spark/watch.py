@@ -1,11 +1,11 @@
-"""A call that is made when a time has passed."""
+"""A timer that makes a call after a delay, and can be started again."""
 
 import threading
 from collections.abc import Callable
 
 
 class Watch:
-    """Calls once in so many seconds, and may be started again from that call."""
+    """A timer that makes one call after a delay in seconds; the call may start it again. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -14,6 +14,7 @@ class Watch:
         self._cancelled = False
 
     def start(self, call: Callable[[], object]) -> None:
+        """Make the call after the delay, in a thread of its own, unless the timer was cancelled."""
         with self._lock:
             if self._cancelled:
                 return
@@ -22,6 +23,7 @@ class Watch:
             self._timer.start()
 
     def cancel(self) -> None:
+        """Stop the timer for good; a call that is already running goes on."""
         with self._lock:
             self._cancelled = True
             if self._timer is not None:

@@ -1,4 +1,4 @@
-"""What the driver asks of a task, and what the task answers."""
+"""What the driver sends to a Spark task, and the results that the task returns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,22 +14,22 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 @frozen(kw_only=True)
 class UnitWork:
-    """One attempt at one work unit."""
+    """One attempt at one work unit, as it is sent to a task."""
 
     program: str
-    """The key of its program among the packet's parcels."""
+    """The key of its program in ``Packet.parcels``."""
 
     attempt: UnitAttempt
     reads: str | None = None
-    """Which of the program's sources the splits are of; ``None`` for the first."""
+    """The name of the program's source that the splits belong to; ``None`` for the program's first source."""
 
 
 @frozen(kw_only=True)
 class InspectWork:
-    """Look inside some of the items that a source discovered."""
+    """Items that a source discovered, to be inspected in a task."""
 
     source: str
-    """The key of the source among the packet's parcels."""
+    """The key of the source in ``Packet.parcels``."""
 
     items: tuple[Item, ...] = field(repr=False)
     planning: Planning
@@ -37,10 +37,10 @@ class InspectWork:
 
 @frozen(kw_only=True)
 class ProbeWork:
-    """Leave a token where the driver must find it."""
+    """A token to be left in a sink's target, where ``Sink.prove`` must find it in the driver."""
 
     sink: str
-    """The key of the sink among the packet's parcels."""
+    """The key of the sink in ``Packet.parcels``."""
 
     context: SinkContext
     token: str
@@ -51,7 +51,7 @@ Work = UnitWork | InspectWork | ProbeWork
 
 @frozen
 class Address:
-    """Where the driver listens to the task of one packet (``line``)."""
+    """The address at which the driver listens to the task of one packet (``line``)."""
 
     host: str
     port: int
@@ -60,60 +60,68 @@ class Address:
 
 @frozen(kw_only=True)
 class Packet:
-    """What one Spark task gets to do."""
+    """The works of one Spark task."""
 
     works: tuple[Work, ...]
     parcels: Mapping[str, Any] = field(repr=False)
-    """By key: what the works need, pickled; or a Spark broadcast of that, when it is big."""
+    """The pickled objects that the works need, by key; a big one is a Spark broadcast of its pickle."""
 
     lanes: Mapping[str, int] = field(factory=dict)
-    """By the key of a program: how many of its units are read at once, in threads. Without any, the works are done one
+    """How many units of a program are read at once, in threads, by the program's key. Empty: the works are done one
     after the other."""
 
     line: Address | None = None
-    """Where the task asks before it begins a unit."""
+    """Where the task asks the driver before it begins a unit; ``None``: it does not ask."""
 
     writes_at_once: bool = False
-    """Whether a unit that begins twice may write its rows twice: then none begins in another attempt of the task that
-    nobody can be asked about."""
+    """Whether a unit that begins twice may write its rows twice. If so, a repeated task that cannot reach the driver
+    begins no unit."""
 
 
 @frozen(kw_only=True)
 class UnitResult:
-    """What became of one attempt of one work unit: a claim, until the driver has checked its numbers (R14)."""
+    """The result of one attempt at one work unit; it counts only once the driver has checked its numbers (rule R14)."""
 
     job_id: str
     pipeline_id: int
     source: str
     attempt: AttemptId
     failure: Failure | None
-    """Why it failed; everything below counts only what had happened until then."""
+    """Why the attempt failed; ``None`` if it did not. After a failure, everything below counts only what had happened
+    until then."""
 
     rows_read: int = 0
     rows_skipped: int = 0
     bytes_read: int = 0
     wall_ms: float = 0.0
     busy_ms: float = 0.0
-    """For how much of that it had a processor or waited for one, as far as the operating system tells."""
+    """For how much of ``wall_ms`` its thread had a processor or waited for one, as far as the operating system reports
+    it."""
 
     committables: Mapping[str, Committable] = field(factory=dict)
-    """By sink; a sink that got no row from the unit is absent. Empty after a failure."""
+    """What was staged, by sink; a sink that got no row from the unit is absent. Empty after a failure."""
 
     shown: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
-    """By sink: what its ``show`` gets."""
+    """What ``Sink.show`` is called with, by sink."""
 
     notes: tuple[str, ...] = ()
-    """What whoever runs the job should know of rows that were read or written, but not all that stands in them."""
+    """Sentences for the user about rows that were not read or not written in full, one for each kind."""
 
 
 @frozen(kw_only=True)
 class InspectResult:
+    """The result of an ``InspectWork``."""
+
     items: tuple[Item, ...] = field(default=(), repr=False)
+    """The inspected items, in their order; empty after a failure."""
+
     failure: Failure | None = None
 
 
 @frozen(kw_only=True)
 class ProbeResult:
+    """The result of a ``ProbeWork``."""
+
     failure: Failure | None = None
 
 

@@ -1,8 +1,8 @@
-"""What Spark starts as the parent of the tasks' processes, where they run beside the driver (its option
-``spark.python.daemon.module``).
+"""The process that Spark starts as the parent of the tasks' Python processes, where they run beside the driver.
 
-It hands its pipes to the template of workers, which has everything imported already and forks a parent in its place,
-and lives as long as that one does. Where there is no template, it is the parent itself.
+It is the module of Spark's option ``spark.python.daemon.module``. It hands its pipes to the template of workers
+(``worker_template``), which has everything imported already and forks a parent in its place, and lives as long as that
+fork. Without a template it is the parent itself.
 """
 
 import json
@@ -12,11 +12,11 @@ import socket
 import sys
 
 TEMPLATE = "SEATUNNEL_WORKER_TEMPLATE"
-"""The environment variable with the socket on which the template listens."""
+"""The environment variable with the path of the socket on which the template listens."""
 
 
 def handed_over(path: str) -> bool:
-    """Whether a template took our place; returns when whom it forked has ended."""
+    """Have a template fork a parent in place of this process; return whether it did, once that parent has ended."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it is known who has to hear of it
     try:
         return _handed_over(path)

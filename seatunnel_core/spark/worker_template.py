@@ -1,8 +1,8 @@
-"""The template of the tasks' processes, where they run beside the driver.
+"""The template from which the tasks' Python processes are forked, where they run beside the driver.
 
-To import what tasks need takes a second. So a process does it while the JVM starts, on a processor that has nothing to
-do, and whatever parent of workers Spark asks for is forked from it (``worker_daemon``). It ends with the driver, whose
-end of its standard input it watches.
+Importing what tasks need takes a second. So one process imports it while the JVM starts, on a processor that is idle
+then, and each parent of workers that Spark asks for is a fork of it (``worker_daemon``). It ends with the driver: it
+watches its standard input, whose other end the driver holds.
 """
 
 import gc
@@ -22,7 +22,7 @@ from typing import BinaryIO
 from seatunnel_core.spark.worker_daemon import TEMPLATE
 
 FILE = "workers"
-"""The name of the socket."""
+"""The name of the socket in its folder."""
 
 _WAITING = 16
 
@@ -32,16 +32,19 @@ _MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
 }
-"""How the tasks' processes keep memory: batches of a megabyte come and go, and the kernel clears each page that it is
-asked for again, a sixth of the time of a job of CSV. Arrow's own pool gives them back at once, and keeps another part
-for each thread. The names are glibc's; others do not know them."""
+"""Settings of the memory allocators of the tasks' processes. Batches of a megabyte come and go, and the kernel clears
+each page that it hands out again, which took a sixth of the time of a CSV job. Arrow's own pool returns memory at
+once, and keeps another part for each thread. The ``MALLOC`` names are glibc's; other C libraries ignore them."""
 
 
 class WorkerTemplate:
-    """The driver's side: the running process."""
+    """The driver's handle on the running template."""
 
     def __init__(self, folder: str, modules: Sequence[str], log: BinaryIO) -> None:
-        """``folder`` is of this user alone."""
+        """Start the template, which imports the modules.
+
+        Its socket lies in ``folder``, to which only this user may have access.
+        """
         self.path = os.path.join(folder, FILE)
         environment = {  # as Spark has it for tasks
             **os.environ,
@@ -62,14 +65,14 @@ class WorkerTemplate:
         )
 
     def stop(self) -> None:
-        """It ends; the workers that were forked from it go on."""
+        """Stop the template and wait for its end; the workers that were forked from it go on."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
 
 
 def serve(path: str, modules: Sequence[str]) -> None:
-    """Import the modules, and fork a parent of workers for everyone who asks, until standard input ends."""
+    """Import the modules, and fork a parent of workers for each process that asks, until standard input ends."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(path)
         listening.listen(_WAITING)  # who asks too early waits for as long as he would import himself
@@ -93,7 +96,7 @@ def serve(path: str, modules: Sequence[str]) -> None:
 
 
 def _become(asking: socket.socket) -> bool:
-    """Take the place of the process that asks, if it still does: its pipes, its environment, its path of modules."""
+    """Take over the pipes, environment and module path of the process that asks; return false if it is gone."""
     _, files, _, _ = socket.recv_fds(asking, 1, 3)
     with asking.makefile("rb") as told:
         given = json.loads(told.read() or b"{}")

@@ -1,1 +1,1 @@
-"""Starting Spark: which Java, which master, the gateway, the session, and the archive of classes."""
+"""The start of Spark: the Java, the master, the gateway, the session, and the archive of classes."""

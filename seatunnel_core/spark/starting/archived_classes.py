@@ -1,4 +1,4 @@
-"""Where the archive of Java's classes lies that Spark's JVM loads at every start. ``class_archive`` makes it."""
+"""The location of the archive of Java's classes that Spark's JVM loads at every start; ``class_archive`` makes it."""
 
 import contextlib
 import hashlib
@@ -15,31 +15,35 @@ from attrs import frozen
 from seatunnel_core.spark.starting.java import Java
 
 FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
-"""Of the environment: the folder of archives, instead of the user's cache folder; ``off`` makes and uses none."""
+"""The environment variable with the folder of archives, instead of the user's cache folder; ``off`` makes and uses
+none."""
 
 CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
-"""Flags of users who see to archives themselves."""
+"""Flags of users who deal with archives themselves."""
 
 _TRIED_AGAIN_AFTER_S = 3600.0
-"""Not much later: a JVM that was killed while it started took its archive with it, without being its fault."""
+"""How long after one attempt to make an archive the next one may follow. Not much longer: a start of Spark that was
+killed removes the archive that it used, though nothing was wrong with that."""
 
 CHECKED = "-XX:+VerifySharedSpaces"
 _JAVA = 17
 _EDITION = 1
-"""Counted up when the maker loads other classes."""
+"""A number that has to be increased when the maker loads other classes."""
 
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
 
 @frozen
 class ClassArchive:
-    """Where the archive for one Java and one PySpark lies, or is to lie."""
+    """The archive for one Java and one PySpark, whether it exists or not."""
 
     file: Path
 
     def flags(self) -> tuple[str, ...]:
-        """For a JVM; none as long as there is no archive. It compares checksums before it uses one: a wrong bit on the
-        disk would become a wrong class."""
+        """Return the flags with which a JVM uses the archive; none as long as there is no archive.
+
+        The JVM compares checksums before it uses one, because a wrong bit on the disk would become a wrong class.
+        """
         if not self.file.exists():
             return ()
         with contextlib.suppress(OSError):
@@ -48,15 +52,15 @@ class ClassArchive:
 
     @property
     def log(self) -> Path:
-        """What was said when it was made; without an archive beside it, why there is none."""
+        """The log of making the archive; without an archive beside it, it states why there is none."""
         return self.file.with_suffix(".log")
 
 
 def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassArchive | None:
-    """The archive for a Java and the PySpark of this process; ``None`` where there is to be none.
+    """Return the archive for a Java and the PySpark of this process; ``None`` where there is to be none.
 
     There is one for Java 17 only. Spark's launcher names one jar twice in the class path; Java 21 forgets the second
-    when it makes an archive, and then refuses that for being made with another path.
+    when it makes an archive, and then refuses the archive because it was made with another path.
     """
     chosen = environ.get(FOLDER, "")
     folder = Path(chosen) if chosen else cache
@@ -68,7 +72,7 @@ def class_archive(java: Java, cache: Path, environ: Mapping[str, str]) -> ClassA
 
 
 def make_in_background(archive: ClassArchive) -> None:
-    """Leave a process behind that makes it, unless it is there or could not be made a short while ago."""
+    """Leave a process behind that makes the archive, unless it exists or was tried a short while ago."""
     folder = archive.file.parent
     if archive.file.exists() or not os.access(folder, os.W_OK):
         return
@@ -87,7 +91,7 @@ def make_in_background(archive: ClassArchive) -> None:
 
 
 def _spark_home(environ: Mapping[str, str]) -> Path | None:
-    """As PySpark looks for it."""
+    """Return the home of Spark, where PySpark looks for it."""
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = find_spec("pyspark")

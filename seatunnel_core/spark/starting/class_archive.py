@@ -1,11 +1,11 @@
-"""The archive of Java's classes: what Spark's JVM loads at every start, parsed and linked once per machine.
+"""The maker of the archive of Java's classes, which Spark's JVM loads at every start.
 
-A JVM spends most of its start on reading some ten thousand classes out of jars. With an archive of them (class-data
-sharing) Spark starts in about half the time. An archive belongs to one Java and one class path, so its name tells both,
-and a JVM that finds something else than it was made with leaves it aside.
+A JVM spends most of its start on reading some ten thousand classes out of jars. With an archive (class-data sharing),
+in which they are parsed and linked once per machine, Spark starts in about half the time. An archive belongs to one
+Java and one class path: its name is made from both, and a JVM that finds anything else ignores it.
 
-Nobody waits for it: the first command on a machine starts as Spark does without one, and leaves a process behind that
-makes it, with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archive`` makes it at once.
+Nobody waits for it: the first command on a machine starts Spark without one, and leaves a process behind that makes it
+with the lowest priority. ``python -m seatunnel_core.spark.starting.class_archive`` makes it at once.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ _LOWEST_PRIORITY = 19
 
 
 def make(archive: ClassArchive, cache: Path) -> None:
-    """Start Spark, load what a job loads, and keep it; nothing is done while another process makes the same.
+    """Start Spark, load what a job loads, and store the archive, unless it exists or another process is making it.
 
     Raises:
         PlatformError: Spark does not start.
@@ -72,7 +72,7 @@ def _last_used(file: Path) -> float:
 
 
 def main() -> int:
-    """Make the archive of this machine's Java and PySpark, and say where it is."""
+    """Make the archive for this machine's Java and PySpark, and print where it is."""
     os.nice(_LOWEST_PRIORITY)
     cache = session.cache_folder(os.environ)
     archive = class_archive(find_java(os.environ, cache), cache, os.environ)

@@ -1,4 +1,4 @@
-"""PySpark's gateway to the JVM: launched, looked at, forgotten; and what PySpark does there that no job wants."""
+"""PySpark's gateway to the JVM: its launch, its state, its reset, and what PySpark does there that no job wants."""
 
 import logging
 import sys
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.spark")
 
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Where PySpark prints queries that cannot be planned."""
+"""The loggers with which PySpark prints queries that cannot be planned."""
 
 
 def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
-    """Start Spark, in the JVM that is there or in a new one, which logs into a file."""
+    """Start Spark in the JVM that is there or in a new one, whose output goes to ``log_file``."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -39,11 +39,10 @@ def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
 
 
 def keep_to_its_logger() -> None:
-    """Let py4j tell a lost connection to its own logger, like the rest of what it tells, and PySpark not print each
-    query that cannot be planned.
+    """Keep py4j's messages in its own logger, and PySpark from printing each query that cannot be planned.
 
-    py4j takes the root logger, and Python prints that with a traceback where nobody has set up logging. PySpark prints
-    the stack of the JVM. The driver's calls fail with an error that says both in a sentence.
+    py4j reports a lost connection to the root logger, and Python prints that with a traceback where nobody has set up
+    logging. PySpark prints the stack of the JVM. The driver's calls fail with an error that states both in a sentence.
     """
     from py4j import java_gateway
     from pyspark.logger import PySparkLogger
@@ -55,8 +54,11 @@ def keep_to_its_logger() -> None:
 
 @cache
 def leave_pandas_alone() -> None:
-    """Whatever it hands to Java, PySpark first asks whether it is numpy's, and imports its own helpers for tests to
-    find out, and pandas with them: most of a second of the start. What is not imported has no objects."""
+    """Keep PySpark from importing pandas when it hands a value to Java.
+
+    Of each value PySpark first asks whether it is numpy's. To find out, it imports its own helpers for tests, and
+    pandas with them: most of a second of the start. If numpy was not imported, no value can be one of its objects.
+    """
     from pyspark.sql import types
 
     def spared(ask: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -72,7 +74,7 @@ def leave_pandas_alone() -> None:
 
 
 def is_alive(gateway: Any) -> bool:
-    """Whether its JVM is there."""
+    """Return whether the JVM of a gateway is there."""
     process = getattr(gateway, "proc", None)
     if process is not None:
         return process.poll() is None
@@ -84,7 +86,7 @@ def is_alive(gateway: Any) -> bool:
 
 
 def forget() -> None:
-    """After the JVM has died, so that the same Python process can start another one."""
+    """Reset PySpark after the JVM has died, so that the same Python process can start another one."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

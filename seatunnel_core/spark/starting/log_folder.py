@@ -1,4 +1,4 @@
-"""Where a job's log of Spark and Java lies."""
+"""The folder of a job's log of Spark and Java."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 def log_folder(environ: Mapping[str, str]) -> Path:
-    """Where the logs of Spark and Java go: ``$SEATUNNEL_HOME/logs`` if it can be written, else the user's state."""
+    """Return the folder for the logs of Spark and Java.
+
+    It is ``$SEATUNNEL_HOME/logs`` if that home can be written to, else a folder of the user's state.
+    """
     home = environ.get("SEATUNNEL_HOME")
     if home and os.access(home, os.W_OK):
         return Path(home, "logs")

