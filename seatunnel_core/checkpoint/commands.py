@@ -1,6 +1,8 @@
-"""What the protocol wants done. The runtime carries a command out and reports the outcome as an event.
+"""Commands and notices of the checkpoint protocol.
 
-Commands are values: the state machines do no I/O, start no thread and read no clock.
+The runtime carries a command out and reports the outcome as the event that the command names. Failures are
+``StorageFailed`` for a command to the checkpoint storage, and ``PlaceFailed`` when preparing, sweeping, retracting or
+enumerating fails. Commands are values: the state machines do no I/O, start no thread and read no clock.
 """
 
 import enum
@@ -31,14 +33,17 @@ class ListCheckpoints:
 
 @frozen(kw_only=True)
 class LoadCheckpoint:
-    """Read one checkpoint. Answer: ``CheckpointLoaded``."""
+    """Read one checkpoint. Answer: ``CheckpointLoaded`` or ``CheckpointDamaged``."""
 
     ref: CheckpointRef
 
 
 @frozen(kw_only=True)
 class StoreCheckpoint:
-    """Store, and look whether the epoch still is the newest (R5). Answer: ``CheckpointStored`` or ``FenceLost``."""
+    """Store a checkpoint, then check that the epoch is still the newest (R5).
+
+    Answer: ``CheckpointStored`` or ``FenceLost``.
+    """
 
     state: PipelineState
     """The checkpoint as it is stored."""
@@ -49,7 +54,7 @@ class StoreCheckpoint:
 
 @frozen(kw_only=True)
 class SetTimer:
-    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces a timer of the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock, in place of an earlier timer of the same key."""
 
     key: str
     at_ms: int
@@ -57,36 +62,44 @@ class SetTimer:
 
 @frozen(kw_only=True)
 class CancelTimer:
+    """Cancel the timer of this key."""
+
     key: str
 
 
 @frozen(kw_only=True)
 class PrepareSinks:
-    """Raise epoch rows, create staging folders, prove that tasks and driver see the same target; apply the save mode of
-    the sinks in ``save_mode_pending``. Answer: ``SinksPrepared``."""
+    """Prepare the sinks for the epoch, and apply the save modes that are pending. Answer: ``SinksPrepared``.
+
+    Preparing raises the epoch rows of databases, creates staging folders, and proves that tasks and driver see the same
+    target.
+    """
 
     epoch: int
     save_mode_pending: frozenset[str]
+    """The names of the sinks whose save modes have not acted yet."""
 
 
 @frozen(kw_only=True)
 class Enumerate:
-    """Find out what a source holds: from the frozen enumeration ``attachment`` when there is one, else by planning the
-    source and freezing the result (R12). Answer: ``Enumerated``."""
+    """Find out which splits a source has (R12). Answer: ``Enumerated``.
+
+    If ``attachment`` names a frozen enumeration, read it; otherwise plan the source and freeze the result.
+    """
 
     source: str
     attachment: str | None
     total: int | None = None
-    """How many splits the source emitted, or was to emit, when it was frozen."""
+    """How many splits the frozen enumeration gave; ``None`` before there is one."""
 
 
 @frozen(kw_only=True)
 class Poll:
-    """Find out what an unbounded source has more than it remembers (R12). Answer: ``Found`` or ``PollFailed``."""
+    """Ask an unbounded source for splits beyond what it remembers (R12). Answer: ``Found`` or ``PollFailed``."""
 
     source: str
     memory: Mapping[str, Any] = field(repr=False)
-    """What it remembers; empty for the first look."""
+    """What the source remembers, as JSON values; empty for the first poll."""
 
     next_index: int
     """The index of the first split that is found."""
@@ -94,23 +107,26 @@ class Poll:
 
 @frozen(kw_only=True)
 class RunUnit:
-    """Run one attempt at a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed`` with the attempt's id."""
+    """Run one attempt of a work unit on Spark.
+
+    Answer: ``UnitFinished`` or ``UnitFailed``, with the id of the attempt.
+    """
 
     task: str
     attempt: UnitAttempt
 
     restored: bool = False
-    """Whether it was in flight in the checkpoint from which the epoch went on: it may have begun before."""
+    """Whether it was in flight in the restored checkpoint, so that an earlier attempt may have begun."""
 
 
 @frozen(kw_only=True)
 class CancelUnits:
-    """Stop what is running for this pipeline; answers that still come are ignored."""
+    """Cancel what runs on Spark for this pipeline; answers that still come are ignored."""
 
 
 @frozen(kw_only=True)
 class Commit:
-    """Publish, in order. Answer: ``CommitSucceeded`` or ``CommitFailed``."""
+    """Publish committables, in order. Answer: ``CommitSucceeded`` or ``CommitFailed``."""
 
     sink: str
     committables: tuple[Committable, ...]
@@ -120,14 +136,14 @@ class Commit:
 
 @frozen(kw_only=True)
 class Sweep:
-    """Remove staged things that no live checkpoint names (R9). Answer: ``Swept``."""
+    """Remove staged data that no live checkpoint names (R9). Answer: ``Swept``."""
 
     epoch: int
     keep: frozenset[str] = field(repr=False)
     """Ids of committables that must stay."""
 
     final: bool
-    """After the last commit: this epoch's own staging goes too."""
+    """Whether this follows the last commit, so that this epoch's own staging is removed too."""
 
 
 @frozen(kw_only=True)
@@ -146,10 +162,10 @@ class Outcome(enum.Enum):
     """All rows are committed."""
 
     STOPPED = "stopped"
-    """A person asked; the last checkpoint holds everything."""
+    """It was asked to stop; the next start goes on from the latest checkpoint."""
 
     FAILED = "failed"
-    """Something broke; the runtime decides whether to restart it."""
+    """Something failed; the runtime decides whether to restart the pipeline."""
 
     FENCED = "fenced"
     """A newer engine runs this job, or the job was deleted (R5): stop everything, commit nothing."""
@@ -157,7 +173,7 @@ class Outcome(enum.Enum):
 
 @frozen(kw_only=True)
 class EndPipeline:
-    """The last command: no event changes anything any more."""
+    """End the pipeline in this process. This is the last command: later events change nothing."""
 
     outcome: Outcome
     failure: Failure | None = None
@@ -168,7 +184,7 @@ class EndPipeline:
 
 @frozen(kw_only=True)
 class EpochStarted:
-    """The restore point is durable: from here on the pipeline exists and can be resumed."""
+    """A notice that the restore point is durable: from here on the pipeline exists and can be resumed."""
 
     epoch: int
     base: CheckpointRef | None
@@ -178,12 +194,16 @@ class EpochStarted:
 
 @frozen(kw_only=True)
 class CheckpointTriggered:
+    """A notice that a checkpoint is pending: its barriers are on their way."""
+
     checkpoint_id: int
     checkpoint_type: CheckpointType
 
 
 @frozen(kw_only=True)
 class CheckpointCompleted:
+    """A notice that a checkpoint is durable, and that no newer engine was seen afterwards (R5)."""
+
     checkpoint_id: int
     checkpoint_type: CheckpointType
     acknowledge_ms: int
@@ -196,12 +216,13 @@ class CheckpointCompleted:
 
     @property
     def duration_ms(self) -> int:
+        """From the trigger to the completion."""
         return self.acknowledge_ms + self.store_ms
 
 
 @frozen(kw_only=True)
 class CheckpointPublished:
-    """Every sink has published what the completed checkpoint contains."""
+    """A notice that every sink has published what the completed checkpoint contains."""
 
     checkpoint_id: int
     commit_ms: int
@@ -237,15 +258,17 @@ class AbortKind(enum.Enum):
 
 @frozen(kw_only=True)
 class CheckpointAborted:
+    """A notice that a pending checkpoint was given up; what it contained goes into the next one."""
+
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """For a person. An expired one names each vertex that had not acknowledged, what it was doing and since when."""
+    """In words. Of an expired checkpoint: each vertex that had not acknowledged, what it was doing and for how long."""
 
 
 @frozen(kw_only=True)
 class SavepointCompleted:
-    """It is durable, and names nothing that is staged."""
+    """A notice that a savepoint is durable; it names nothing that is staged."""
 
     name: str
     ref: CheckpointRef
@@ -253,7 +276,7 @@ class SavepointCompleted:
 
 @frozen(kw_only=True)
 class SavepointFailed:
-    """It will not come; the pipeline itself may be well."""
+    """A notice that a savepoint will not be taken; the pipeline itself may be well."""
 
     name: str
     reason: str
@@ -261,6 +284,8 @@ class SavepointFailed:
 
 @frozen(kw_only=True)
 class RowsCommitted:
+    """A notice that a sink has published rows."""
+
     sink: str
     rows: int
     bytes: int
@@ -270,7 +295,7 @@ class RowsCommitted:
 
 @frozen(kw_only=True)
 class Degraded:
-    """The pipeline runs but something does not move; ``reason`` is empty when it is well again."""
+    """A notice that something holds the pipeline up; an empty ``reason`` means that it is well again."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Where one pipeline is in its life, and what its start and its checkpoints both need."""
+"""What the start and the checkpoints of one pipeline share."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ class PipelineContext:
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """The checkpoint whose committables the sinks were told to publish last."""
+        """The checkpoint whose committables the sinks were last asked to publish."""
 
         self.unsettled: set[str] = set()
         """The sinks that have not published all of it yet."""
@@ -43,33 +43,38 @@ class PipelineContext:
     def connect(
         self, *, sources: Mapping[str, Channel], tasks: Mapping[str, Channel], sinks: Mapping[str, Channel]
     ) -> None:
+        """Set the channels to the vertices, by their names."""
         self.sources = sources
         self.tasks = tasks
         self.sinks = sinks
 
     def enter(self, phase: Phase) -> None:
-        """Move the pipeline to ``phase``, where the table of transitions leads from the present one. Nothing else does.
+        """Move the pipeline to ``phase``; nothing else changes the phase.
 
-        The event is not asked for: a message between vertices may be delivered later than the event that caused it.
+        The table of transitions has to lead there from the present phase. The event does not matter: a message between
+        vertices may be delivered later than the event that caused it.
         """
         assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
         self.phase = phase
 
     @property
     def base_is_final(self) -> bool:
+        """Whether the pipeline had finished in its base, and has no new vertex since."""
         cut = self.base.cut
         return cut is not None and cut.checkpoint_type is CheckpointType.COMPLETED_POINT and not self.is_extended
 
     def tell_sources(self, message: ToSource) -> None:
+        """Send a message to every source."""
         for channel in self.sources.values():
             channel.send(message)
 
     def tell_sinks(self, message: ToSink) -> None:
+        """Send a message to every sink."""
         for channel in self.sinks.values():
             channel.send(message)
 
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
-        """Have the states stored as a checkpoint, and return the size of its state in bytes.
+        """Ask for the states to be stored as a checkpoint, and return their size in bytes.
 
         The base of the epoch travels in every checkpoint, so that a zombie's late one stays void (R4).
 
@@ -90,16 +95,20 @@ class PipelineContext:
         return len(encoded)
 
     def mark_completed(self, checkpoint_id: int) -> None:
+        """Record a checkpoint as the last that completed, at the present time."""
         self.last_completed_id = checkpoint_id
         self.last_completed_ms = self.wiring.now_ms
 
     def publish(self, checkpoint_id: int) -> None:
-        """Tell the sinks to publish what the checkpoint contains; each answers when it has."""
+        """Ask the sinks to publish what the checkpoint contains; each sends ``Settled`` when it has."""
         self.publishing = checkpoint_id
         self.unsettled = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
 
     def clean(self) -> None:
-        """R9: after the last commit no unit can start any more, and nothing staged is named: all staging goes."""
+        """Sweep all staging, that of this epoch too (R9).
+
+        After the last commit nothing staged is named, and no unit can start any more.
+        """
         self.enter(Phase.CLEANING)
         self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))

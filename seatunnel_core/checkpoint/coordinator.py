@@ -1,4 +1,4 @@
-"""The coordinator of one pipeline: it has it started, takes its checkpoints and ends it.
+"""The coordinator of one pipeline: starts it, takes its checkpoints and ends it.
 
 Read it beside ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
 does no I/O and reads no clock: handlers are called with events or messages and leave commands and messages in the
@@ -69,7 +69,10 @@ class Coordinator:
         restore: RestoreRequest,
         doing: Callable[[VertexId], tuple[str, int]],
     ) -> None:
-        """``doing`` says of a vertex what it does, and since when in milliseconds."""
+        """Prepare the coordinator; the event ``Started`` begins the pipeline.
+
+        ``doing`` returns what a vertex is doing, in words, and since when in milliseconds.
+        """
         self.start = Start(
             context,
             epoch_minimum=epoch_minimum,
@@ -119,7 +122,7 @@ class Coordinator:
     # ---- Checkpoints. ----
 
     def _run(self) -> None:
-        """Begin to run: splits may flow, and the interval of checkpoints begins."""
+        """Begin to run: let splits flow, and start the interval of checkpoints."""
         self._context.enter(Phase.RUNNING)
         self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
@@ -129,11 +132,12 @@ class Coordinator:
         self._consider()
 
     def trigger_requested(self, _event: events.TriggerRequested) -> None:
+        """Take a checkpoint as soon as the policy allows one, whatever the interval says."""
         self._trigger_asked = True
         self._consider()
 
     def _consider(self) -> None:
-        """Trigger a checkpoint when the policy says so; a timer asks again when it may say so later."""
+        """Trigger a checkpoint if the policy says so, or set a timer for when it may say so."""
         if self._context.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained
@@ -178,9 +182,9 @@ class Coordinator:
         self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
-        """Take the state that one vertex recorded; the last one completes the cut, and it is stored.
+        """Record the state of one vertex; store the cut when no acknowledgement is missing.
 
-        An aborted checkpoint takes none.
+        Acknowledgements of an aborted checkpoint are ignored.
         """
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
@@ -199,7 +203,10 @@ class Coordinator:
         pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
-        """Complete a checkpoint: it is durable, and this epoch was still the newest afterwards (R5)."""
+        """Act on a checkpoint that is durable, while this epoch is still the newest (R5).
+
+        It is the restore point, a pending checkpoint or a savepoint.
+        """
         if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
             return
@@ -210,7 +217,7 @@ class Coordinator:
             self._savepoints.stored(event.ref)
 
     def require_own(self, event: events.CheckpointStored) -> None:
-        """Raise ``IllegalEventError`` for a checkpoint that nobody here asked to be stored; changes nothing."""
+        """Raise ``IllegalEventError`` unless this epoch asked for the checkpoint to be stored; change nothing."""
         restoring = self._context.phase is Phase.RESTORING
         is_restore_point = event.ref.checkpoint_id == self._context.base.restore_point_id
         pending = self.pending.get(event.ref.checkpoint_id)
@@ -221,7 +228,7 @@ class Coordinator:
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:
-        """Let the sinks publish what the checkpoint contains; older pending ones are subsumed."""
+        """Complete a checkpoint: subsume older pending ones, and let the sinks publish what it contains."""
         assert pending.storing_since_ms is not None
         self._close(pending)
         for older in [other for other in self.pending.values() if other.checkpoint_id < pending.checkpoint_id]:
@@ -254,7 +261,7 @@ class Coordinator:
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
 
     def _under_way(self) -> str:
-        """Of the oldest pending checkpoint, for a person; empty when there is none."""
+        """Describe the oldest pending checkpoint in words; return an empty text when there is none."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             return ""
@@ -263,6 +270,7 @@ class Coordinator:
         return f"checkpoint {oldest.checkpoint_id} is under way for {age_ms} ms: {awaited}"
 
     def storage_failed(self, event: events.StorageFailed) -> None:
+        """Abort the checkpoint that was not stored; end a pipeline that does not run yet."""
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.FAILED, event.failure)
             return
@@ -275,7 +283,11 @@ class Coordinator:
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
-        """Only bookkeeping is dropped: units and committables live on, and the next checkpoint has them (R1, R2)."""
+        """Abort a pending checkpoint, and fail the pipeline after more in a row than are tolerated.
+
+        Only bookkeeping is dropped: units and committables live on, and the next checkpoint contains them (R1, R2). A
+        pipeline that is stopping ends with what is stored.
+        """
         self._close(pending)
         self.health.failed(f"checkpoint {pending.checkpoint_id} failed: {failure.message}")
         self._failures += 1
@@ -303,7 +315,10 @@ class Coordinator:
     # ---- The end. ----
 
     def _settled(self, sink: str, checkpoint_id: int) -> None:
-        """A sink has published all that the checkpoint contains; an answer for an older one came too late to count."""
+        """Record that a sink has published all that a checkpoint contains.
+
+        Only the checkpoint whose publishing was asked for last decides when the pipeline may go on or end.
+        """
         self._savepoints.settled(sink, checkpoint_id)
         self._publishing.settled(sink, checkpoint_id)
         if checkpoint_id == self._context.publishing:
@@ -322,14 +337,18 @@ class Coordinator:
             self._end(Outcome.STOPPED)
 
     def swept(self, _event: events.Swept) -> None:
+        """Continue the start after its sweep; finish the pipeline after the last one."""
         if self._context.phase is Phase.CLEANING:
             self._end(Outcome.FINISHED)
         else:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """A clean stop takes a last checkpoint, also where no interval is set, within a bounded time. A pipeline whose
-        final checkpoint is under way finishes instead, within the same time."""
+        """Stop cleanly: take a last checkpoint within a bounded time, also where no interval is set.
+
+        A pipeline that does not run yet ends at once. One whose final checkpoint is pending finishes instead, within
+        the same time.
+        """
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
             return
@@ -344,7 +363,10 @@ class Coordinator:
             self._take_last()
 
     def _take_last(self) -> None:
-        """The checkpoint that nothing follows; the savepoints of those that it takes the place of are taken with it."""
+        """Trigger the checkpoint that nothing follows, in place of all that are pending.
+
+        It serves their savepoints too.
+        """
         for pending in list(self.pending.values()):
             for name in pending.savepoints:
                 self._savepoints.ask(name)
@@ -356,7 +378,10 @@ class Coordinator:
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
-        """With the next checkpoint; with one that nothing follows when the pipeline is to stop after it."""
+        """Take a savepoint with the next checkpoint, or with the last one if the pipeline is to end with it.
+
+        If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending refuses.
+        """
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is ending already")
             return
@@ -374,14 +399,14 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """The pipeline runs; whoever asked for a savepoint, perhaps before that, may have asked for the end as well."""
+        """Begin the stop or the drain that came with a savepoint, perhaps before the pipeline ran."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:
             self._context.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
-        """What is stored is enough: the next start publishes what is not published yet (R4)."""
+        """End a stop whose time is over: the next start publishes what is not published yet (R4)."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             self._end(Outcome.STOPPED)
@@ -389,7 +414,7 @@ class Coordinator:
             self._expire(oldest)  # which ends a pipeline that stops
 
     def fence_lost(self, event: events.FenceLost) -> None:
-        """R5: a zombie commits nothing, prunes nothing, and says so."""
+        """End as a zombie: commit nothing, prune nothing, and report why (R5)."""
         self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message, code=StaleEpochError.code))
 
     def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:

@@ -22,7 +22,7 @@ class ProtocolError(SeaTunnelError):
 
 
 class IllegalEventError(ProtocolError):
-    """The engine told a pipeline something that cannot happen in its state. This is a bug, and no mistake of yours.
+    """A pipeline received an event that cannot come in its state. This is a bug, and no mistake of yours.
 
     What the engine did: the state is as it was before, and the stored checkpoints are untouched.
 
@@ -33,8 +33,7 @@ class IllegalEventError(ProtocolError):
 
 
 class RestoreRefusedError(ProtocolError):
-    """What was asked to be restored is not there, does not fit to the job, or needs a word more because rows could be
-    lost or come twice.
+    """What was to be restored is not there, does not fit the job, or could lose rows or publish them twice.
 
     What the engine did: nothing was restored, taken back or published.
 

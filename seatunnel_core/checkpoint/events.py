@@ -1,4 +1,7 @@
-"""What happened outside the protocol, told to it. Every event carries the time, so that no machine reads a clock."""
+"""Events: what happened outside the protocol, as the runtime reports it.
+
+Every event carries its time in ``now_ms``, so that no state machine reads a clock.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,12 +24,16 @@ class Started:
 
 @frozen(kw_only=True)
 class EpochClaimed:
+    """The marker of a new epoch is stored (R4a)."""
+
     now_ms: int
     epoch: int
 
 
 @frozen(kw_only=True)
 class CheckpointsListed:
+    """The stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
+
     now_ms: int
     checkpoints: tuple[CheckpointInfo, ...]
     newest_epoch: int | None
@@ -34,6 +41,8 @@ class CheckpointsListed:
 
 @frozen(kw_only=True)
 class CheckpointLoaded:
+    """The checkpoint that was asked for, with its state in bytes."""
+
     now_ms: int
     state: PipelineState
 
@@ -50,7 +59,7 @@ class CheckpointDamaged:
 
 @frozen(kw_only=True)
 class CheckpointStored:
-    """Durable, and the fence check passed."""
+    """A checkpoint is durable, and the fence check passed (R5)."""
 
     now_ms: int
     ref: CheckpointRef
@@ -58,7 +67,7 @@ class CheckpointStored:
 
 @frozen(kw_only=True)
 class FenceLost:
-    """A newer epoch's marker is there, or our own is gone."""
+    """A newer epoch's marker was found, or the marker of this epoch is gone (R5)."""
 
     now_ms: int
     message: str
@@ -66,7 +75,7 @@ class FenceLost:
 
 @frozen(kw_only=True)
 class StorageFailed:
-    """A storage command could not be carried out; ``ref`` says which store, when it was one."""
+    """A storage command failed; ``ref`` names the checkpoint if it was one to be stored."""
 
     now_ms: int
     failure: Failure
@@ -75,17 +84,23 @@ class StorageFailed:
 
 @frozen(kw_only=True)
 class TimerFired:
+    """The timer of this key is due."""
+
     now_ms: int
     key: str
 
 
 @frozen(kw_only=True)
 class SinksPrepared:
+    """The sinks know the epoch, and the pending save modes have acted."""
+
     now_ms: int
 
 
 @frozen(kw_only=True)
 class Enumerated:
+    """The splits of a source are known and frozen (R12)."""
+
     now_ms: int
     source: str
     splits: tuple[Split, ...] = field(repr=False)
@@ -95,7 +110,7 @@ class Enumerated:
 
 @frozen(kw_only=True)
 class Found:
-    """What an unbounded source had more than it remembered, perhaps nothing."""
+    """The splits that a poll found beyond what the source remembered; there may be none."""
 
     now_ms: int
     source: str
@@ -103,14 +118,16 @@ class Found:
     """Numbered from the index that was asked for."""
 
     memory: Mapping[str, Any] = field(repr=False)
-    """What it has to remember from now on."""
+    """What the source has to remember from now on, as JSON values."""
 
     again_ms: int | None
-    """After how long it is worth looking again; ``None`` when nothing more will ever come."""
+    """The pause before the next poll; ``None`` when nothing more will ever come."""
 
 
 @frozen(kw_only=True)
 class PollFailed:
+    """A poll of an unbounded source failed."""
+
     now_ms: int
     source: str
     failure: Failure
@@ -118,6 +135,8 @@ class PollFailed:
 
 @frozen(kw_only=True)
 class UnitFinished:
+    """An attempt of a work unit has read its splits and staged the result."""
+
     now_ms: int
     task: str
     attempt: AttemptId
@@ -130,16 +149,20 @@ class UnitFinished:
 
 @frozen(kw_only=True)
 class UnitFailed:
+    """An attempt of a work unit failed."""
+
     now_ms: int
     task: str
     attempt: AttemptId
     failure: Failure
     reading: str = ""
-    """What the unit reads, for a person: files and where in them."""
+    """What the unit reads, in words: files and where in them."""
 
 
 @frozen(kw_only=True)
 class CommitSucceeded:
+    """A sink has published the committables of a commit; ``ids`` names them in order."""
+
     now_ms: int
     sink: str
     ids: tuple[str, ...]
@@ -147,7 +170,7 @@ class CommitSucceeded:
 
 @frozen(kw_only=True)
 class CommitFailed:
-    """``committed`` were published before the failure; the rest may or may not be."""
+    """A commit failed after publishing ``committed``; the rest may be published or not."""
 
     now_ms: int
     sink: str
@@ -157,15 +180,20 @@ class CommitFailed:
 
 @frozen(kw_only=True)
 class Swept:
+    """A sweep is done."""
+
     now_ms: int
     removed: int
+    """How many staged outputs were removed."""
 
 
 @frozen(kw_only=True)
 class Retracted:
+    """What was published after the base is taken back (R10)."""
+
     now_ms: int
     removed: int
-    """Published things that are gone now; those that an earlier attempt took back do not count."""
+    """How many published outputs were removed; those that an earlier attempt took back do not count."""
 
 
 @frozen(kw_only=True)
@@ -178,13 +206,18 @@ class PlaceFailed:
 
 @frozen(kw_only=True)
 class TriggerRequested:
+    """A request for a checkpoint before the interval is over."""
+
     now_ms: int
     checkpoint_type: CheckpointType
 
 
 @frozen(kw_only=True)
 class SavepointRequested:
-    """A savepoint, with the next checkpoint that is triggered. Notices: ``SavepointCompleted``, ``SavepointFailed``."""
+    """A request for a savepoint, to be taken with the next checkpoint.
+
+    Notices: ``SavepointCompleted``, ``SavepointFailed``.
+    """
 
     now_ms: int
     name: str
@@ -197,7 +230,10 @@ class SavepointRequested:
 
 @frozen(kw_only=True)
 class StopRequested:
-    """A clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``. Units in flight stay channel state."""
+    """A request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``.
+
+    Units in flight stay channel state.
+    """
 
     now_ms: int
 

@@ -1,4 +1,4 @@
-"""Why a pipeline that runs does not move as it should: what a person must not have to find out alone."""
+"""Why a running pipeline is degraded."""
 
 from collections.abc import Callable
 
@@ -15,13 +15,19 @@ SHORTEST_INTERVAL_MS = 1_000
 
 
 class Health:
-    """A pipeline is degraded while a sink is at its bound (R1), and while no checkpoint has completed for three
-    intervals. Both may hold. A pipeline without an interval owes no checkpoint."""
+    """Whether a pipeline is degraded, and why.
+
+    It is while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both may hold. A
+    pipeline without an interval owes no checkpoint.
+    """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
-        """``under_way`` says, for a person, how the checkpoint that is being taken stands; nothing when none is."""
+        """Prepare for a pipeline with this policy.
+
+        ``under_way`` describes the oldest pending checkpoint in words; its text is empty when there is none.
+        """
         self.degraded = ""
-        """For a person; empty while all is well."""
+        """The reasons in words; empty while all is well."""
 
         self._wiring = wiring
         self._under_way = under_way
@@ -42,14 +48,14 @@ class Health:
         return any(pressure.uncovered for pressure in self._pressures.values())
 
     def pressed(self, pressure: Pressure) -> None:
-        """A sink has reached its bound, or has room again."""
+        """Record whether a sink is at its bound."""
         before = self._full_sinks
         self._pressures[pressure.sink] = pressure
         if self._full_sinks != before:
             self._tell()
 
     def begin(self) -> None:
-        """Splits may flow: from now on checkpoints are owed."""
+        """Expect checkpoints from now on: splits may flow."""
         self._completed_ms = self._wiring.now_ms
         self._look_after_patience()
 
@@ -59,16 +65,18 @@ class Health:
         return bool(self._last_failure)
 
     def failed(self, reason: str) -> None:
-        """A checkpoint has failed; ``reason`` says which and why."""
+        """Record that a checkpoint failed; ``reason`` says which and why."""
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Of a checkpoint that was given up before the storage had answered, the storage's own word: the timeout knows
-        only that something took long."""
+        """Record why the storage did not take a checkpoint that had been given up before it answered.
+
+        The timeout only knew that something took long.
+        """
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:
-        """A checkpoint has completed; after the ``last`` one none is owed any more."""
+        """Record that a checkpoint completed; after the ``last`` one none is owed any more."""
         self._last_failure = ""
         self._learned = ""
         self._completed_ms = self._wiring.now_ms
@@ -88,8 +96,11 @@ class Health:
         self._wiring.set_timer("watchdog", self._completed_ms + silent_ms, self._look)
 
     def _look(self) -> None:
-        """Each completed checkpoint would move the timer, many times a second; so it is moved when it fires. What does
-        not get better is said again whenever the silence has doubled."""
+        """Report the pipeline as degraded if no checkpoint has completed for too long.
+
+        The timer is moved when it fires, not at each completed checkpoint, which would be many times a second. What
+        does not improve is reported again whenever the silence has doubled.
+        """
         silent_ms = self._wiring.now_ms - self._completed_ms
         if silent_ms < PATIENCE * self._interval_ms:
             self._look_after_patience()

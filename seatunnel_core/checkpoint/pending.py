@@ -8,7 +8,7 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class PendingCheckpoint:
-    """Collects the acknowledgements of one barrier; complete when every vertex has answered."""
+    """The acknowledgements of one barrier; complete when every vertex has acknowledged."""
 
     def __init__(
         self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[VertexId], triggered_ms: int
@@ -32,14 +32,20 @@ class PendingCheckpoint:
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:
-        """Take the state of ``vertex`` and say whether it was the last one that was missing."""
+        """Record the state of ``vertex``, and return whether no acknowledgement is missing any more."""
         del self.missing[vertex]
         self._states[vertex] = state
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Who holds it up, for a person: each vertex that has not acknowledged, what it does and how long, or the
-        storage."""
+        """Describe in words what holds the checkpoint up.
+
+        That is the storage, or each vertex that has not acknowledged, with what it is doing and for how long.
+
+        Args:
+            now_ms: The time of the event that is being handled.
+            doing: Returns what a vertex is doing, in words, and since when in milliseconds.
+        """
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms
             return f"every vertex acknowledged, and the storage has been storing for {storing_ms} ms"
@@ -49,5 +55,5 @@ class PendingCheckpoint:
         )
 
     def states(self) -> VertexStates:
-        """The states of all vertices, once nothing is missing."""
+        """Return the states of all vertices; call it when none is missing."""
         return VertexStates.of(self._states)

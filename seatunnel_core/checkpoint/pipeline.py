@@ -45,7 +45,10 @@ class PipelineProtocol:
         restore: RestoreRequest,
         wiring: Wiring | None = None,
     ) -> None:
-        """``wiring`` decides how messages travel inside; the default delivers all of them before ``handle`` returns."""
+        """Build the coordinator and the vertices, and connect them.
+
+        ``wiring`` decides how messages travel inside; the default delivers all of them before ``handle`` returns.
+        """
         self._wiring = wiring or Wiring()
         self._sources = {spec.name: SourceVertex(spec, limits, self._wiring) for spec in topology.sources}
         self._tasks = {spec.name: TaskVertex(spec, limits, self._wiring) for spec in topology.sources}
@@ -60,12 +63,12 @@ class PipelineProtocol:
         self._handlers = self._handler_table()
 
     def handle(self, event: Event) -> tuple[Command, ...]:
-        """Take one event and say what is to be done, in order.
+        """Handle one event, and return the commands to carry out, in order.
 
         After ``EndPipeline`` every event is ignored.
 
         Raises:
-            IllegalEventError: the event cannot come now; nothing has changed.
+            IllegalEventError: The event cannot come now; nothing has changed.
         """
         if self._context.phase is Phase.ENDED:
             return ()
@@ -78,10 +81,11 @@ class PipelineProtocol:
 
     @property
     def phase(self) -> Phase:
+        """Where the pipeline is in its life."""
         return self._context.phase
 
     def progress(self) -> PipelineProgress:
-        """What a person wants to see, now."""
+        """Return the counters of the pipeline as they are now."""
         coordinator = self._coordinator
         sources, tasks, sinks = self._sources.values(), self._tasks.values(), self._sinks.values()
         totals = [source.splits_total for source in sources]
@@ -162,7 +166,7 @@ class PipelineProtocol:
         }
 
     def _require_sound(self, event: Event) -> None:
-        """Everything that may be wrong with an event is found before anything changes."""
+        """Raise ``IllegalEventError`` for an event that cannot be right, before anything changes."""
         match event:
             case events.UnitFinished(task=task):
                 self._known(self._tasks, task, "task").require_sound(event)

@@ -1,4 +1,4 @@
-"""What a person sees of a running pipeline."""
+"""What a user sees of a running pipeline."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 
 @frozen(kw_only=True)
 class PipelineProgress:
-    """Counters of one pipeline, since it first started, restarts included, where nothing else is said."""
+    """Counters of one pipeline since it first started, over all restarts, unless a field says otherwise."""
 
     phase: Phase
     epoch: int | None

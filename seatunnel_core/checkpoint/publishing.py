@@ -1,11 +1,11 @@
-"""How long it takes until what a completed checkpoint contains is published."""
+"""How long it takes from the completion of a checkpoint until everything it contains is published."""
 
 from seatunnel_core.checkpoint.commands import CheckpointPublished
 from seatunnel_core.checkpoint.context import PipelineContext
 
 
 class Publishing:
-    """The completed checkpoints of this epoch whose commits are under way. A sink settles them in their order."""
+    """The completed checkpoints of this epoch whose commits are under way; each sink settles them in their order."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
@@ -13,10 +13,14 @@ class Publishing:
         """By checkpoint: when it completed, and the sinks that have not published all of it."""
 
     def completed(self, checkpoint_id: int) -> None:
+        """Record when a checkpoint completed."""
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
     def settled(self, sink: str, checkpoint_id: int) -> None:
-        """A sink has published what the checkpoint contains. Of the restore point, what the base had left over."""
+        """Record that a sink has published what a checkpoint contains; the last sink gives the notice.
+
+        A restore point is ignored: its time is not measured.
+        """
         if checkpoint_id not in self._open:
             return
         completed_ms, unsettled = self._open[checkpoint_id]

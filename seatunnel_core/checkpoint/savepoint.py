@@ -30,7 +30,10 @@ class Savepoints:
     """The savepoints of one pipeline, from their request to their end."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
-        """``over`` is called when one was stored, or will not be."""
+        """Prepare for the savepoints of a pipeline.
+
+        ``over`` is called whenever one was stored, or will not be stored.
+        """
         self._context = context
         self._timeout_ms = timeout_ms
         self._over = over
@@ -40,7 +43,7 @@ class Savepoints:
         """By the id *n* of the checkpoint."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
-        """With the next checkpoint, or only with the one that nothing follows."""
+        """Take a savepoint with the next checkpoint, or only with the one that nothing follows."""
         (self._asked_of_the_last if of_the_last else self._asked).append(name)
 
     @property
@@ -54,14 +57,20 @@ class Savepoints:
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
-        """The names that the checkpoint which is being triggered serves; ``last`` when nothing follows it."""
+        """Return the names of the savepoints that the checkpoint being triggered serves.
+
+        They are not asked for any more then. ``last`` says that nothing follows this checkpoint.
+        """
         names, self._asked = self._asked, []
         if last:
             names, self._asked_of_the_last = names + self._asked_of_the_last, []
         return tuple(names)
 
     def completed(self, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
-        """Checkpoint *n* is durable; the sinks are being told to publish what it contains."""
+        """Prepare the savepoints of checkpoint *n*, which is durable and is now being published.
+
+        They fail if they are not stored within the timeout.
+        """
         self._taking[checkpoint_id] = _Taking(names, states, set(self._context.sinks))
         self._context.wiring.set_timer(
             f"savepoint:{checkpoint_id}",
@@ -72,7 +81,7 @@ class Savepoints:
         )
 
     def settled(self, sink: str, checkpoint_id: int) -> None:
-        """A sink has published what checkpoint *n* contains; after the last one the savepoint is stored."""
+        """Record that a sink has published what checkpoint *n* contains; after the last one, store the savepoint."""
         taking = self._taking.get(checkpoint_id)
         if taking is None:
             return
@@ -81,7 +90,7 @@ class Savepoints:
             self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, taking.states.without_staged())
 
     def stored(self, ref: CheckpointRef) -> None:
-        """If ``ref`` is a savepoint of ours, it is over."""
+        """Report the savepoints that were stored as ``ref`` as completed; ignore any other checkpoint."""
         taking = self._close(ref.checkpoint_id - 1)
         if taking is not None:
             for name in taking.names:
@@ -89,15 +98,16 @@ class Savepoints:
             self._over()
 
     def store_failed(self, ref: CheckpointRef, reason: str) -> None:
-        """The storage did not take it; a failure of anything else says nothing here."""
+        """Report that the savepoint ``ref`` was not stored; ignore any other checkpoint."""
         self._give_up(ref.checkpoint_id - 1, reason)
 
     def refuse(self, names: tuple[str, ...], reason: str) -> None:
+        """Report that the savepoints of these names will not be taken."""
         for name in names:
             self._context.wiring.do(SavepointFailed(name=name, reason=reason))
 
     def end(self, reason: str) -> None:
-        """The pipeline ends: what is not stored will not be."""
+        """Report every savepoint that is not stored as failed: the pipeline ends."""
         self.refuse(self.take_asked(last=True), reason)
         for checkpoint_id in list(self._taking):
             taking = self._close(checkpoint_id)

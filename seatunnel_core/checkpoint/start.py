@@ -38,9 +38,10 @@ End = Callable[[Outcome, Failure | None], None]
 
 
 class Start:
-    """Claim, list, choose, store, look; only then prepare, commit, sweep, enumerate, run.
+    """The start of one pipeline: claim, list, choose a base, store the restore point, look.
 
-    The letters in the comments are those of R4 in ``docs/design/checkpoint-protocol.md``.
+    Only then: prepare, commit, sweep, retract, enumerate, run. R4a to R4e are the steps of R4 in
+    ``docs/design/checkpoint-protocol.md``.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class Start:
         end: End,
         running: Callable[[], None],
     ) -> None:
-        """``end`` and ``running`` are called when the start failed, and when splits may flow."""
+        """Prepare the start; ``started`` begins it.
+
+        ``end`` is called when the start fails, ``running`` when splits may flow.
+        """
         self._context = context
         self._wiring = context.wiring
         self._epoch_minimum = epoch_minimum
@@ -65,23 +69,29 @@ class Start:
         self._unready: set[str] = set()
 
     def started(self, _event: events.Started) -> None:
+        """Claim an epoch (R4a)."""
         self._context.enter(Phase.CLAIMING)
         self._wiring.do(ClaimEpoch(minimum=self._epoch_minimum))
 
     def require_large_enough(self, event: events.EpochClaimed) -> None:
+        """Raise ``IllegalEventError`` if the claimed epoch is below the one that was asked for."""
         if event.epoch < self._epoch_minimum:
             raise IllegalEventError(
                 f"epoch {event.epoch} was claimed, and at least {self._epoch_minimum} was asked for"
             )
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
-        """(a) The marker stands: from here on every older engine that looks will see it."""
+        """List what is stored: every older engine that looks from here on will see this epoch's marker (R4a)."""
         self._context.epoch = event.epoch
         self._context.enter(Phase.LISTING)
         self._wiring.do(ListCheckpoints())
 
     def checkpoints_listed(self, event: events.CheckpointsListed) -> None:
-        """(b) A newer engine goes first. (c) The base is the latest that exists, or what a person asked for (R10)."""
+        """Choose the base and load it; end as fenced if a newer engine has claimed the pipeline (R4b, R4c).
+
+        The base is the latest checkpoint, or the one that a user asked for (R10). A pipeline that never ran has none:
+        its restore point is the start state.
+        """
         newest = max(event.newest_epoch or 0, max((info.epoch for info in event.checkpoints), default=0))
         if newest > self._context.epoch:
             message = (
@@ -106,12 +116,17 @@ class Start:
         return [sink.name for sink in self._context.topology.sinks if not sink.retracts]
 
     def require_asked_for(self, event: events.CheckpointLoaded) -> None:
+        """Raise ``IllegalEventError`` unless the loaded checkpoint is the one that was asked for."""
         asked = None if self._context.base.cut is None else self._context.base.cut.ref
         if event.state.ref != asked:
             raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
 
     def checkpoint_loaded(self, event: events.CheckpointLoaded) -> None:
-        """A savepoint is stored when all that its cut names is published: that is known without asking the sinks."""
+        """Restore the vertices from the state of the base.
+
+        If the base is a savepoint, all that its cut names as staged is known to be published: only then is a savepoint
+        stored.
+        """
         try:
             states = codec.decode(event.state.states)
             self._restore_states(states, is_published=self._context.base.cut is not self._context.base.info)
@@ -119,7 +134,10 @@ class Start:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _restore_states(self, states: VertexStates, *, is_published: bool) -> None:
-        """Found again by name; what goes back further than the base wins, because it takes more back."""
+        """Match stored states to vertices by name, and store the result as the restore point.
+
+        If the states already name a retraction target, keep it: it reaches further back than this base.
+        """
         topology = self._context.topology
         if self._restore.settled and is_published:
             states = states.without_staged()
@@ -134,7 +152,13 @@ class Start:
         self._store_restore_point(self._saved(fitting))
 
     def _require_meant(self, states: VertexStates) -> None:
-        """R8: what an engine has staged that ran until this epoch was claimed goes where it was meant, too."""
+        """Refuse to publish staged units elsewhere than they were meant to go (R8).
+
+        An engine that ran until this epoch was claimed may have staged more since its state was looked at.
+
+        Raises:
+            RestoreRefusedError: A sink has such units, and its options have changed since.
+        """
         for name, told in self._restore.told_otherwise.items():
             for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
                 changes = [words for since, words in told if since <= each.epoch < (self._restore.since or 0)]
@@ -142,7 +166,10 @@ class Start:
                     raise RestoreRefusedError(staged_elsewhere(name, "units", changes[-1]))
 
     def _saved(self, states: VertexStates) -> VertexStates:
-        """As the request says which save modes have acted: so the restore point says it to every later start."""
+        """Return the states, with the save modes that the request names marked as done.
+
+        The restore point hands that on to every later start.
+        """
         sinks = {
             name: evolve(sink, save_mode_pending=False) if name in self._restore.saved else sink
             for name, sink in states.sinks.items()
@@ -150,12 +177,13 @@ class Start:
         return evolve(states, sinks=sinks) if self._restore.saved else states
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
+        """Fail the start: the base cannot be read, and going back to an older one is the user's decision (R10)."""
         is_latest = self._context.base.rewind is None
         message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _store_restore_point(self, states: VertexStates) -> None:
-        """(d) The base's state becomes the first checkpoint of its epoch; a finished pipeline stays final (R7)."""
+        """Store the base's state as the first checkpoint of the epoch (R4d); a finished pipeline stays final (R7)."""
         self._restored = states
         self._context.enter(Phase.RESTORING)
         self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
@@ -167,7 +195,10 @@ class Start:
         self._fail(FailureKind.STORAGE, message, StorageUnavailableError.code)
 
     def restore_point_stored(self) -> None:
-        """(e) Durable, and no newer marker: the pipeline exists. Now, and not before, may anything else be touched."""
+        """Restore the vertices and prepare the sinks: the restore point is durable, with no newer marker (R4e).
+
+        Before this nothing but the checkpoint storage may be touched.
+        """
         self._wiring.cancel_timer("restore")
         self._context.mark_completed(self._context.base.restore_point_id)
         states = self._restored
@@ -190,15 +221,18 @@ class Start:
         self._wiring.do(PrepareSinks(epoch=self._context.epoch, save_mode_pending=pending))
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
-        """The sinks know the epoch. What the base had not committed comes first."""
+        """Publish what the base had not committed: the sinks know the epoch now."""
         self._context.enter(Phase.COMMITTING_BASE)
         self._context.tell_sinks(Prepared())
         self._context.publish(self._context.base.restore_point_id)
 
     def base_committed(self) -> None:
-        """R9: what the restored state names stays, committed or not: until the next checkpoint a start would commit it
-        again, and a sink may know by what it keeps that it has done so. What older live checkpoints name beyond the
-        base is committed: who sweeps adds it for the sinks that would forget that."""
+        """Sweep what older epochs staged, and keep what the restored state names, committed or not (R9).
+
+        Until the next checkpoint another start would commit the same again, and a sink may recognise by what it keeps
+        that this is done. What older live checkpoints name beyond the base is committed; the runtime adds it to what is
+        kept for sinks that forget what they committed. A pipeline that had finished is cleaned up, unless it retracts.
+        """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.clean()
             return
@@ -207,7 +241,10 @@ class Start:
         self._wiring.do(Sweep(epoch=self._context.epoch, keep=keep, final=False))
 
     def swept(self) -> None:
-        """R10: nothing is staged any more that an older engine could publish, so what is published now is all."""
+        """Retract what was published after the base, if the restore point asks for it; then enumerate (R10).
+
+        Nothing is staged any more that an older engine could publish, so what is published now is all of it.
+        """
         base = self._restored.retracting
         if base is None:
             self._enumerate()
@@ -218,6 +255,7 @@ class Start:
         self._wiring.do(Retract(epoch=epoch, retractions=gone))
 
     def retracted(self, _event: events.Retracted) -> None:
+        """Clean up a pipeline that had finished; let the sources of any other enumerate."""
         if self._context.base_is_final:
             self._context.clean()
         else:
@@ -229,6 +267,7 @@ class Start:
         self._context.tell_sources(Plan())
 
     def source_ready(self, source: str) -> None:
+        """Begin to run when every source is enumerated."""
         self._unready.discard(source)
         if self._unready:
             return
@@ -236,6 +275,7 @@ class Start:
         self._running()
 
     def place_failed(self, event: events.PlaceFailed) -> None:
+        """End the pipeline: a source or a sink failed."""
         self._end(Outcome.FAILED, event.failure)
 
     def _fail(self, kind: FailureKind, message: str, code: str) -> None:

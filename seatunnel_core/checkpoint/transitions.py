@@ -202,7 +202,7 @@ def require_legal(phase: Phase, event: Event) -> None:
 
 
 def targets(phase: Phase, event: type[Event]) -> tuple[Phase, ...]:
-    """Where ``event`` may lead from ``phase``; empty when it is illegal there."""
+    """Return the phases to which ``event`` may lead from ``phase``; none when it is illegal there."""
     if phase is Phase.ENDED:
         return (Phase.ENDED,)
     row = _LEGAL.get((phase, event))

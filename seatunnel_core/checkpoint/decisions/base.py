@@ -34,7 +34,7 @@ class Rewind(enum.Enum):
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """What the start is asked to restore; by default the latest checkpoint, as every restart does."""
+    """What a start is asked to restore; by default the latest checkpoint, as in every restart."""
 
     ref: CheckpointRef | None = None
     """``None``: the latest."""
@@ -51,14 +51,17 @@ class RestoreRequest:
     written into the same target, or they acted after the base."""
 
     told_otherwise: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """By sink: from which epoch on it was told what else than now, as words; the newest last, and empty where that was
-    the same. The engine before may have staged something for it since that was looked at."""
+    """By sink: from which epoch on its options differed from those of now, and how, in words; the newest last, with
+    empty words where they were the same. The former engine may have staged more since its state was looked at."""
 
     since: int | None = None
-    """The first epoch that may do it: a checkpoint of that one or a later one says that it was done."""
+    """The first epoch that may carry it out: a checkpoint of that epoch or a later one shows that it was done."""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """What is left of it when these are stored: a restart goes on from what the first start restored."""
+        """Return what is left of the request, given the checkpoints that are stored.
+
+        When the first start has stored one, restarts go on from what it restored.
+        """
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
         return RestoreRequest(allow_non_restored=self.allow_non_restored)
@@ -72,17 +75,18 @@ class Base:
     """``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
-    """Whose state is restored: ``info``'s, or that of the checkpoint of which ``info`` is the savepoint."""
+    """The checkpoint whose state is restored: ``info``, or the one of which ``info`` is the savepoint."""
 
     restore_point_id: int
     """Above every id that was listed, void ones included: a newer id never sorts below an older one that stands."""
 
     rewind: Rewind | None = None
-    """What becomes of rows that were published after ``info``. ``None`` when it is the latest, unless it was asked for
-    with the word to take back: somebody may have removed newer ones."""
+    """What becomes of rows that were published after ``info``. ``None`` when that is the latest, unless the user asked
+    to retract: newer checkpoints may have been removed by hand."""
 
     @property
     def ref(self) -> CheckpointRef | None:
+        """The epoch and id of the base; ``None`` for a pipeline that never ran."""
         return None if self.info is None else self.info.ref
 
 

@@ -1,4 +1,4 @@
-"""The states of a checkpoint and the vertices of a job, found again by name."""
+"""Match the states of a checkpoint to the vertices of a job, by name."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, So
 
 @frozen(kw_only=True)
 class Comparison:
-    """What is stored and what a job has, by the names of sources and sinks. Its text is for a person."""
+    """The stored vertices and those of a job, compared by name; ``str`` gives a sentence for users."""
 
     matched: tuple[str, ...]
     """In both: they go on where they were."""
@@ -41,8 +41,10 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Which vertices find their state, such as ``source flights``; a task has the name of its source and goes with
-    it."""
+    """Return which vertices find their state, by titles such as ``source flights``.
+
+    A task has the name of its source and goes with it.
+    """
     return Comparison.of(
         _titles(states.sources, states.sinks),
         _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),
@@ -56,14 +58,18 @@ def _titles(sources: Iterable[str], sinks: Iterable[str]) -> list[str]:
 def fitted(
     states: VertexStates, topology: Topology, *, allow_non_restored: bool = False, is_published: bool = False
 ) -> VertexStates:
-    """A state for every vertex of the job: its own, or the start state for a new one. Any parallelism fits.
+    """Return a state for every vertex of the job: its own, or the start state for a new one.
+
+    Any parallelism fits.
 
     Args:
-        allow_non_restored: whether states of vertices that the job no longer has may be dropped.
-        is_published: whether all that the sinks hold in ``states`` is known to be published, as behind a savepoint.
+        states: What is stored.
+        topology: The vertices of the job.
+        allow_non_restored: Whether states of vertices that the job no longer has may be dropped.
+        is_published: Whether all that the sinks hold in ``states`` is known to be published, as behind a savepoint.
 
     Raises:
-        RestoreRefusedError: says which vertices do not fit and what to do.
+        RestoreRefusedError: Some vertices do not fit; the message names them and what to do.
     """
     if not states.sources or states.sources.keys() != states.tasks.keys():
         raise RestoreRefusedError(
@@ -114,7 +120,10 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
 
 
 def _require_same_ends(states: VertexStates, topology: Topology) -> None:
-    """A source that has been read to its end does not know what it has seen; one that was watched has no end."""
+    """Refuse a source that ended by itself when its state was stored and does not now, or the reverse.
+
+    A source that was read to its end does not know what it has seen, and one that was watched has no end.
+    """
     for source in topology.sources:
         state = states.sources.get(source.name, SourceState())
         if state.attachment is not None and source.bounded is not (state.memory is None):
@@ -126,7 +135,7 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
 
 
 def _require_published(states: VertexStates, topology: Topology) -> None:
-    """Nobody but the dropped sink itself could publish what it holds."""
+    """Refuse to drop a sink that may still have committables to publish: no other vertex could do it."""
     named = {sink.name for sink in topology.sinks}
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
@@ -137,7 +146,10 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
 
 
 def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
-    """What is staged for a sink that the source does not feed any more is dropped, and swept, with permission only."""
+    """Return the state without what is staged for sinks that the source does not feed any more.
+
+    That is dropped, and later swept, with permission only.
+    """
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:

@@ -5,7 +5,7 @@ from attrs import frozen
 from seatunnel_core.work.failure import Failure
 
 _MOST_DOUBLINGS = 30
-"""More of them change nothing: the ceiling is reached long before."""
+"""More doublings change nothing: the ceiling is reached long before."""
 
 
 @frozen(kw_only=True)
@@ -25,14 +25,14 @@ class RestartPolicy:
     """A pipeline that ran this long without a failure gets its whole budget back."""
 
     def longest_pause_ms(self, restarts: int) -> int:
-        """The bound of the pause after so many restarts."""
+        """Return the longest pause after so many restarts in a row."""
         ceiling_ms = max(self.max_interval_ms, self.retry_interval_ms)
         return min(self.retry_interval_ms << min(restarts, _MOST_DOUBLINGS), ceiling_ms)
 
 
 @frozen(kw_only=True)
 class RestartBudget:
-    """What is used up so far."""
+    """The restarts that are used up so far."""
 
     used: int = 0
 
@@ -42,6 +42,8 @@ class RestartBudget:
 
 @frozen(kw_only=True)
 class RestartDecision:
+    """When a failed pipeline starts again, and what is used up then."""
+
     restart_at_ms: int | None
     """When to start again; ``None``: give up."""
 
@@ -58,11 +60,16 @@ def after_failure(
     now_ms: int,
     chance: float,
 ) -> RestartDecision:
-    """Decide after a failure of a pipeline that had been running for ``ran_ms`` since its last start.
+    """Decide whether and when a pipeline starts again after a failure.
 
     Args:
-        moved: whether rows were committed since that.
-        chance: drawn evenly from 0 to 1. It is the part of the longest pause that is waited: pipelines that one lost
+        policy: What the job allows.
+        budget: What is used up so far.
+        failure: What ended the pipeline.
+        ran_ms: How long it had been running since its last start.
+        moved: Whether rows were committed since then.
+        now_ms: The time of the decision.
+        chance: Drawn evenly from 0 to 1. It is the part of the longest pause that is waited: pipelines that one lost
             server made fail together do not all come back to it in the same moment, again and again ("full jitter").
     """
     if ran_ms >= policy.stable_after_ms:

@@ -8,7 +8,14 @@ from seatunnel_core.work.retraction import Retraction
 
 
 def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
-    """By sink: what goes when the pipeline starts again from ``states``, which are those of its base."""
+    """Return what each sink takes back when the pipeline starts again from ``states``, by sink.
+
+    Args:
+        states: Those of the base.
+        topology: The vertices of the pipeline.
+        epoch: The epoch that starts.
+        base_epoch: The epoch of the base; 0 without one.
+    """
     tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}
     return {
         sink.name: Retraction(

@@ -6,12 +6,12 @@ PAUSE_AFTER_FAILURE_MS = 1000
 """The least pause after a checkpoint that failed, so that a broken storage is not asked in a tight loop."""
 
 PATIENCE_MS = 600_000
-"""How long the storage may take where nobody says otherwise: then it does not answer any more."""
+"""How long the storage may take by default; after that it counts as one that does not answer any more."""
 
 
 @frozen(kw_only=True)
 class CheckpointPolicy:
-    """What the job says about its checkpoints."""
+    """How often a pipeline takes checkpoints, and how long they may take."""
 
     interval_ms: int | None
     """From trigger to trigger. ``None``: only the restore point, the final one, and those that a bound asks for."""
@@ -34,7 +34,7 @@ class CheckpointPolicy:
 
 @frozen(kw_only=True)
 class Situation:
-    """What the decision depends on. Times are milliseconds of the clock that stamps the events."""
+    """What the decision depends on; times are milliseconds of the clock that stamps the events."""
 
     now_ms: int
     pending: int
@@ -48,21 +48,23 @@ class Situation:
     """Whether that last one failed."""
 
     asked: bool = False
-    """A person or a full sink wants one, whatever the interval says."""
+    """Whether a user or a sink at its bound wants one, whatever the interval says."""
 
     final: bool = False
-    """Nothing is left but the final one: neither the interval nor the pause has a meaning any more."""
+    """Whether only the final one is left: neither the interval nor the pause applies to it."""
 
 
 @frozen(kw_only=True)
 class Decision:
+    """Whether to trigger a checkpoint, and when to decide again."""
+
     trigger: bool
     look_again_ms: int | None = None
     """When to decide again, if nothing happens before; ``None``: when something happens."""
 
 
 def decide(policy: CheckpointPolicy, situation: Situation) -> Decision:
-    """Trigger now, at a known time, or not before something changes."""
+    """Decide whether to trigger a checkpoint now, at a known time, or not before something changes."""
     if situation.pending >= policy.max_concurrent:
         return Decision(trigger=False)
     if situation.asked or situation.final:

@@ -1,14 +1,14 @@
-"""States of vertices to bytes, and back.
+"""Encode the states of vertices as bytes, and decode them.
 
 The format is JSON, versioned as a whole and per vertex, and canonical: equal states give equal bytes, so that storing
-the same checkpoint twice is recognised. Nothing in it can execute. People may read it.
+the same checkpoint twice is recognised. Nothing in it can execute. It can be read without the engine.
 
 ::
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-A restore point that takes back what was published after its base also names that base:
-``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
+A restore point that takes back what was published after its base also names that base: ``"retracting": {"epoch": 1,
+"checkpoint_id": 7}``.
 """
 
 import json
@@ -42,10 +42,10 @@ Json = Mapping[str, Any]
 
 
 def encode(states: VertexStates) -> bytes:
-    """The canonical bytes of ``states``.
+    """Return the canonical bytes of ``states``.
 
     Raises:
-        StateFormatError: a split or a committable carries something that is not JSON.
+        StateFormatError: A split or a committable carries something that is not JSON.
     """
     vertices = {
         **{str(VertexId.source(name)): _versioned(_source_json(state)) for name, state in states.sources.items()},
@@ -63,10 +63,12 @@ def encode(states: VertexStates) -> bytes:
 
 
 def decode(encoded: bytes) -> VertexStates:
-    """The states that ``encode`` was given. Whatever the bytes are, the result is one that the vertices can go on from.
+    """Return the states that ``encode`` was given.
+
+    Whatever the bytes are, the vertices can go on from the result.
 
     Raises:
-        StateFormatError: the bytes are not a state, or one of a newer version.
+        StateFormatError: The bytes are not a state, or one of a newer version.
     """
     try:
         document = stored.parse(encoded)
@@ -118,7 +120,10 @@ def _versioned(state: Json) -> Json:
 
 
 def _source_json(state: SourceState) -> Json:
-    """A bounded source is written as it was before there were others."""
+    """Return the state of a source in JSON.
+
+    A bounded source has the form that it had before there were unbounded ones.
+    """
     written: dict[str, Any] = {"attachment": state.attachment, "cursor": state.cursor, "total": state.total}
     if state.memory is not None:
         written |= {"waiting": [split_json(split) for split in state.waiting], "memory": dict(state.memory)}
@@ -163,7 +168,10 @@ def _read_ref(ref: Json) -> CheckpointRef:
 
 
 def _read_source(state: Json) -> SourceState:
-    """A source has begun when its enumeration is frozen, and then it stands at one of its splits or behind the last."""
+    """Return the state of a source.
+
+    A source has begun when its enumeration is frozen; then its cursor is at one of the splits or behind the last.
+    """
     if stored.member(state, "attachment") is None:
         if stored.number(state, "cursor") or stored.member(state, "total") is not None:
             raise StateFormatError(
@@ -195,7 +203,10 @@ def _read_held(held: Json) -> HeldUnit:
 
 
 def _read_task(state: Json) -> TaskState:
-    """Units are numbered in the order in which they were drawn, and the next one is drawn behind them all (R8)."""
+    """Return the state of a task.
+
+    Units are numbered in the order in which they were drawn, and the next one is numbered above them all (R8).
+    """
     units = tuple(map(_read_held, stored.items(state, "units")))
     next_unit = stored.number(state, "next_unit", least=1)
     numbers = [held.unit.number for held in units]
@@ -214,7 +225,10 @@ def _read_task(state: Json) -> TaskState:
 
 
 def _read_sink(state: Json) -> SinkState:
-    """Commits are recorded by the committable's id, so that two of one id would count as one (R1)."""
+    """Return the state of a sink; refuse one that names a committable twice.
+
+    Commits are recorded by id, so that two committables of one id would count as one (R1).
+    """
     uncommitted = tuple(map(read_committable, stored.items(state, "uncommitted")))
     if len({committable.id for committable in uncommitted}) < len(uncommitted):
         raise StateFormatError("the stored state of a sink names one committable twice")

@@ -1,5 +1,6 @@
-"""What the protocol knows of a frozen enumeration (R12): its splits, in order. The schemas beside them are the
-source's.
+"""The part of a frozen enumeration that the protocol reads: its splits, in order (R12).
+
+The schemas beside them are the source's.
 
 ::
 
@@ -21,10 +22,10 @@ _SPLIT = ("weight_bytes", "rows", "body")
 
 
 def document_of(body: bytes) -> Mapping[str, Any]:
-    """The enumeration as it is stored.
+    """Return the enumeration as it is stored.
 
     Raises:
-        StateFormatError: it is none, or one of a newer version.
+        StateFormatError: The bytes are not an enumeration, or one of a newer version.
     """
     try:
         document: Mapping[str, Any] = stored.parse(body)
@@ -40,10 +41,10 @@ def document_of(body: bytes) -> Mapping[str, Any]:
 
 
 def splits_of(document: Mapping[str, Any]) -> tuple[Split, ...]:
-    """Its splits, numbered from 0.
+    """Return the splits of an enumeration, numbered from 0.
 
     Raises:
-        StateFormatError: it has something else in their place.
+        StateFormatError: The enumeration has something else in their place.
     """
     try:
         return tuple(_split(index, written) for index, written in enumerate(stored.items(document, "splits")))

@@ -52,11 +52,13 @@ class SinkSpec:
 
 @frozen(kw_only=True)
 class Topology:
-    """One ``TaskVertex`` stands behind each source; a channel leads from it to each of the source's sinks.
+    """The vertices of one pipeline, and who feeds whom.
+
+    One ``TaskVertex`` stands behind each source; a channel leads from it to each of the source's sinks.
 
     Raises:
-        UsageError: a name stands twice, a source names a sink that does not exist, a sink has no source,
-        or there is no source at all.
+        UsageError: A name stands twice, a source names a sink that does not exist, a sink has no source, or there is no
+            source at all.
     """
 
     sources: tuple[SourceSpec, ...] = field()
@@ -87,5 +89,5 @@ class Topology:
         )
 
     def inputs_of(self, sink: str) -> tuple[str, ...]:
-        """The names of the sources that feed ``sink``."""
+        """Return the names of the sources that feed ``sink``."""
         return tuple(source.name for source in self.sources if sink in source.sinks)

@@ -6,6 +6,8 @@ from attrs import frozen
 
 
 class VertexKind(enum.Enum):
+    """The kind of a vertex; its value is the first word of the vertex's text form."""
+
     SOURCE = "source"
     TASK = "task"
     SINK = "sink"

@@ -15,8 +15,10 @@ from seatunnel_storage_api.state import CheckpointRef
 
 @frozen(kw_only=True)
 class SourceState:
-    """What is still to be emitted (R12): a cursor into a frozen enumeration, and behind its end, for an unbounded
-    source, what was found since."""
+    """What a source has still to emit (R12).
+
+    It is a cursor into a frozen enumeration and, for an unbounded source, what was found behind its end.
+    """
 
     attachment: str | None = None
     """The name of the frozen enumeration; ``None`` before there is one."""
@@ -75,7 +77,7 @@ class SinkState:
     rows_committed: int = 0
     bytes_committed: int = 0
     table_rows: Mapping[str, int] = field(factory=dict)
-    """The committed rows of each table, as far as committables told them."""
+    """The committed rows of each table, as far as committables count them."""
 
 
 VertexState = SourceState | TaskState | SinkState
@@ -94,7 +96,7 @@ class VertexStates:
 
     @classmethod
     def at_start(cls, topology: Topology) -> "VertexStates":
-        """The states of a pipeline that never ran."""
+        """Return the states of a pipeline that never ran."""
         return cls(
             sources={source.name: SourceState() for source in topology.sources},
             tasks={source.name: TaskState() for source in topology.sources},
@@ -131,7 +133,7 @@ class VertexStates:
         return self.sources[source].cursor > 0 and not self.tasks[source].units
 
     def committables(self) -> Iterator[Committable]:
-        """All that is named as staged, published since or not."""
+        """Yield every committable that is named as staged, published since or not."""
         for sink in self.sinks.values():
             yield from sink.uncommitted
         for task in self.tasks.values():
@@ -139,7 +141,7 @@ class VertexStates:
                 yield from (held.committables or {}).values()
 
     def committables_for(self, sink: str) -> Iterator[Committable]:
-        """All that is named as staged for one sink."""
+        """Yield every committable that is named as staged for one sink."""
         if sink in self.sinks:
             yield from self.sinks[sink].uncommitted
         for task in self.tasks.values():
@@ -148,7 +150,7 @@ class VertexStates:
                     yield held.committables[sink]
 
     def without_staged(self) -> "VertexStates":
-        """The same cut, once all its committables are published, without naming anything that is staged.
+        """Return the same cut, once all its committables are published, without naming anything that is staged.
 
         A finished unit that was held back for order is in flight again: it will run once more, and count once more as
         read.

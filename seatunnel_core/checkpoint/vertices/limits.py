@@ -43,28 +43,28 @@ class Limits:
     """A work unit that is still being put together is closed after this time (R3)."""
 
     interval_bytes_per_ms: int = 64 * 1024
-    """What a slow processor reads, so that a work unit does not outlast the checkpoint interval: a checkpoint commits
-    what has ended, and one that is taken while nothing can end is none to anybody."""
+    """What a slow processor reads in a millisecond, so that a work unit does not outlast the checkpoint interval: a
+    checkpoint commits only what has ended, so one that is taken while no unit can end is of no use."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """No interval makes units smaller than this: each is at least one file of a sink."""
+    """No interval makes units smaller than this: each unit is at least one file of a sink."""
 
     def within(self, interval_ms: int | None) -> "Limits":
-        """Those of a pipeline that takes a checkpoint every so many milliseconds; ``None`` for none."""
+        """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""
         if interval_ms is None:
             return self
         read_bytes = max(self.smallest_interval_bytes, interval_ms * self.interval_bytes_per_ms)
         return evolve(self, target_unit_bytes=min(self.target_unit_bytes, read_bytes))
 
     def unit_bytes(self, to_come_bytes: int, parallelism: int) -> int:
-        """Up to which weight the splits of a source with so much to come are put together."""
+        """Return the weight up to which splits make one work unit, for a source with so many bytes to come."""
         share = to_come_bytes // (self.units_per_reader * parallelism)
         return min(self.target_unit_bytes, max(self.smallest_unit_bytes, share))
 
     def unit_splits(self, to_come_splits: int, parallelism: int) -> int:
-        """How many splits that wait, of so many to come, make a work unit at the most."""
+        """Return how many splits that wait make one work unit at most, of so many to come."""
         return max(1, to_come_splits // (self.units_per_reader * parallelism))
 
     def pause_before_retry(self, failures: int) -> int:
-        """How long to wait, in milliseconds, after the ``failures``-th failure in a row (from 1)."""
+        """Return how long to wait, in milliseconds, after the ``failures``-th failure in a row (from 1)."""
         return int(self.retry_pause_ms * 2 ** min(failures - 1, 6))

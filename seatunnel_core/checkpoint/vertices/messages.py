@@ -1,4 +1,4 @@
-"""What the coordinator and the vertices of one pipeline tell each other. Nothing here leaves the process."""
+"""The messages between the coordinator and the vertices of one pipeline; none leaves the process."""
 
 from attrs import field, frozen
 
@@ -13,29 +13,35 @@ from seatunnel_core.work.split import Split
 
 @frozen
 class RestoreSource:
+    """To a source: the state from which it goes on."""
+
     state: SourceState
 
 
 @frozen
 class RestoreTask:
+    """To a task: the state from which it goes on, and the epoch of this start."""
+
     state: TaskState
     epoch: int
 
 
 @frozen
 class RestoreSink:
+    """To a sink: the state from which it goes on, and the epoch of this start."""
+
     state: SinkState
     epoch: int
 
 
 @frozen
 class Plan:
-    """To a source: get your splits. It answers ``SourceReady``."""
+    """To a source: get the splits. It answers ``SourceReady``."""
 
 
 @frozen
 class Begin:
-    """Down every channel from source to task: from here on splits flow."""
+    """To a source, and from it to its task: from here on splits flow."""
 
     to_come_bytes: int = 0
     """From a source to its task: the weight of all splits that it will emit."""
@@ -46,11 +52,14 @@ class Begin:
 
 @frozen
 class Barrier:
-    """Down every channel: what came before it belongs to the checkpoint, what comes after does not."""
+    """Down every channel: Chandy and Lamport's marker.
+
+    What came before it belongs to the checkpoint, what comes after it does not.
+    """
 
     checkpoint_id: int
     last: bool = False
-    """Nothing follows it: a clean stop."""
+    """Whether nothing follows it, because the pipeline stops."""
 
 
 @frozen
@@ -75,16 +84,20 @@ class Completed:
 
 @frozen
 class SplitSent:
+    """From a source to its task: a split to read."""
+
     split: Split = field(repr=False)
 
 
 @frozen
 class SourceEnded:
-    """No split follows. Barriers do."""
+    """From a source to its task: no split follows. Barriers do."""
 
 
 @frozen
 class CommittableSent:
+    """From a task to a sink: what one work unit staged for it."""
+
     committable: Committable
 
 
@@ -97,7 +110,7 @@ class Credit:
 
 @frozen
 class Correction:
-    """Back to the source: a unit had so much more (or less) than its splits had said."""
+    """Back to the source: how much more (or less) a unit had than its splits had announced."""
 
     rows: int
     bytes: int
@@ -116,12 +129,16 @@ class SinkPressure:
 
 @frozen
 class SourceReady:
+    """To the coordinator: the source is enumerated, with so many splits."""
+
     source: str
     splits: int
 
 
 @frozen
 class Acknowledge:
+    """To the coordinator: the state that a vertex recorded for a checkpoint."""
+
     vertex: VertexId
     checkpoint_id: int
     state: VertexState = field(repr=False)
@@ -129,14 +146,17 @@ class Acknowledge:
 
 @frozen
 class Drained:
-    """The task's source has ended, and nothing of it is in flight."""
+    """To the coordinator: the source of the task has ended, and nothing of it is in flight."""
 
     task: str
 
 
 @frozen
 class Pressure:
-    """A sink came to its bound or left it, or what it holds became covered by a completed checkpoint."""
+    """To the coordinator: whether a sink is at its bound.
+
+    It is sent when that changes, or when what the sink holds becomes covered by a completed checkpoint.
+    """
 
     sink: str
     full: bool
@@ -148,8 +168,10 @@ class Pressure:
 
 @frozen
 class Settled:
-    """All that the checkpoint ``checkpoint_id`` contained for this sink is published; told once for each that
-    completed."""
+    """To the coordinator: all that a checkpoint contained for this sink is published.
+
+    It is sent once for each checkpoint that completed.
+    """
 
     sink: str
     checkpoint_id: int
@@ -157,7 +179,7 @@ class Settled:
 
 @frozen
 class Broken:
-    """A unit or a commit failed for good."""
+    """To the coordinator: a unit, a commit or a poll failed for good."""
 
     failure: Failure
 

@@ -1,4 +1,4 @@
-"""How an unbounded source looks for more: when, and what it remembers."""
+"""When an unbounded source is polled for more, and what it remembers from one poll to the next."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,11 +10,14 @@ from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 
 class Polling:
-    """One look at a time, each a pause after the one before. A look that fails and may pass is repeated for ever."""
+    """The polls of one unbounded source: one at a time, each a pause after the one before.
+
+    A poll that failed and may succeed later is repeated, however often that takes.
+    """
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
         self.memory: Mapping[str, Any] = {}
-        """What the source told it to remember; empty before the first look."""
+        """What the source gave it to remember; empty before the first poll."""
 
         self.is_under_way = False
         self._source = source
@@ -24,13 +27,16 @@ class Polling:
         self._failures = 0
 
     def poll(self, next_index: int) -> None:
-        """Look, unless that is being done or its time has not come; ``next_index`` is for what is found."""
+        """Poll the source, unless a poll is under way or its time has not come.
+
+        ``next_index`` is the index of the first split that is found.
+        """
         if not self.is_under_way and not self._resting:
             self.is_under_way = True
             self._wiring.do(Poll(source=self._source, memory=self.memory, next_index=next_index))
 
     def found(self, event: Found, go_on: Callable[[], None]) -> None:
-        """Remember; ``go_on`` is called when it is time to look again."""
+        """Remember what the source gave; ``go_on`` is called after the pause, if there is one."""
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory
@@ -40,6 +46,7 @@ class Polling:
             self._rest(event.again_ms, go_on)
 
     def failed(self, go_on: Callable[[], None]) -> None:
+        """Pause, longer after each failure in a row, and call ``go_on`` then."""
         self.is_under_way = False
         self._failures += 1
         self._rest(self._limits.pause_before_retry(self._failures), go_on)

@@ -38,18 +38,18 @@ class _Entry:
 
     committable: Committable
     after: int
-    """The last barrier that had passed on its input when it arrived: every later checkpoint contains it."""
+    """The last barrier that had passed on its input when it arrived; every later checkpoint contains it."""
 
     again: bool
     """Whether it may be published already: it comes from a restored state, or was tried before (R8)."""
 
 
 class SinkVertex:
-    """Acknowledges with all that is not known to be committed, and publishes what completed checkpoints contain (R1).
+    """The vertex of one sink: holds all that is not known to be committed, and publishes it (R1).
 
-    Barriers of several inputs are not aligned by blocking: a committable that arrives on an input whose barrier has
-    passed simply belongs to the next one. Commits run one at a time, in order of arrival, and are recorded by the id
-    of the committable.
+    It acknowledges with all that it holds, and publishes what completed checkpoints contain. Barriers of several inputs
+    are not aligned by blocking: a committable that arrives on an input whose barrier has passed simply belongs to the
+    next one. Commits run one at a time, in order of arrival, and are recorded by the id of the committable.
     """
 
     def __init__(self, spec: SinkSpec, inputs: tuple[str, ...], limits: Limits, wiring: Wiring) -> None:
@@ -84,11 +84,12 @@ class SinkVertex:
         self._since_ms = 0
 
     def connect(self, *, tasks: tuple[Channel, ...], coordinator: Channel) -> None:
+        """Set the channels to the tasks that feed the sink, and to the coordinator."""
         self._tasks = tasks
         self._coordinator = coordinator
 
     def receive_from(self, source: str, message: TaskToSink) -> None:
-        """What comes along the channel from the task of ``source``."""
+        """Handle a message from the task of ``source``."""
         match message:
             case CommittableSent(committable=committable):
                 self._take(committable, after=self._passed[source])
@@ -99,7 +100,7 @@ class SinkVertex:
                 assert_never(message)
 
     def receive(self, message: ToSink) -> None:
-        """What comes from the coordinator."""
+        """Handle a message from the coordinator."""
         match message:
             case Completed(checkpoint_id=checkpoint_id):
                 self._complete(checkpoint_id)
@@ -112,10 +113,11 @@ class SinkVertex:
 
     @property
     def uncommitted(self) -> int:
+        """How many committables are not known to be published."""
         return len(self._waiting) + len(self._publishable)
 
     def doing(self) -> tuple[str, int]:
-        """What it does, for a person, and since when in milliseconds."""
+        """Return what the sink is doing, in words, and since when in milliseconds."""
         missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
         return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
 
@@ -139,7 +141,10 @@ class SinkVertex:
         self._coordinator.send(Acknowledge(VertexId.sink(self.spec.name), checkpoint_id, self.snapshot(checkpoint_id)))
 
     def snapshot(self, checkpoint_id: int) -> SinkState:
-        """Everything that came before barrier ``checkpoint_id`` and is not known to be committed, however old (R1)."""
+        """Return the state for a barrier.
+
+        It has everything that came before the barrier and is not known to be committed, however old (R1).
+        """
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
             save_mode_pending=self._save_mode_pending,
@@ -161,7 +166,7 @@ class SinkVertex:
     # Publishing.
 
     def _complete(self, checkpoint_id: int) -> None:
-        """The checkpoint is durable and fenced: what it contains may be published."""
+        """Publish what a checkpoint contains: it is durable and fenced."""
         contained = [entry for entry in self._waiting.values() if entry.after < checkpoint_id]
         for entry in contained:
             del self._waiting[entry.committable.id]
@@ -172,7 +177,7 @@ class SinkVertex:
         self._report_pressure()
 
     def _publish(self) -> None:
-        """Give the head of the line to the sink; entries that may be published already go apart from fresh ones."""
+        """Commit the head of the queue; entries that may be published already go apart from fresh ones."""
         self._settle()
         if not self._publishable:
             return
@@ -191,6 +196,7 @@ class SinkVertex:
             )
 
     def succeeded(self, event: CommitSucceeded) -> None:
+        """Record that the running commit succeeded, and begin the next one."""
         self._failures = 0
         self._in_flight = ()
         self._record(len(event.ids))
@@ -198,6 +204,10 @@ class SinkVertex:
         self._report_pressure()
 
     def failed(self, event: CommitFailed) -> None:
+        """Record that the running commit failed, and try again after a pause.
+
+        A failure that cannot pass, or one too many in a row, fails the pipeline.
+        """
         for entry in islice(self._publishable, len(self._in_flight)):
             entry.again = True
         self._in_flight = ()
@@ -216,7 +226,7 @@ class SinkVertex:
         self._publish()
 
     def _record(self, count: int) -> None:
-        """The first ``count`` of the line are published: only now do they leave the state."""
+        """Record the first ``count`` of the queue as published: only now do they leave the state (R1)."""
         published = [self._publishable.popleft().committable for _ in range(count)]
         rows = sum(committable.rows for committable in published)
         published_bytes = sum(committable.bytes for committable in published)

@@ -34,11 +34,12 @@ from seatunnel_core.work.split import Split
 
 
 class SourceVertex:
-    """Emits splits in the order of a frozen enumeration, each against a credit and within the speed limit.
+    """The vertex of one source: emits splits in the order of a frozen enumeration.
 
-    Its state is what is still to be emitted: the name of the enumeration and a cursor (R12). Behind the enumeration an
-    unbounded source looks for more whenever nothing is left to emit; what it finds, and what it then remembers, become
-    part of its state in one step. Barriers need neither credit nor tokens, so they never queue behind data (R3).
+    Each split is emitted against a credit (R3) and within the speed limit. The state is what is still to be emitted:
+    the name of the enumeration and a cursor (R12). Behind the enumeration an unbounded source is polled for more
+    whenever nothing is left to emit; what it finds, and what it then remembers, become part of its state in one step.
+    Barriers need neither credit nor tokens, so they never queue behind data (R3).
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -60,10 +61,12 @@ class SourceVertex:
         self._since_ms = 0
 
     def connect(self, *, task: Channel, coordinator: Channel) -> None:
+        """Set the channels to the task of the source, and to the coordinator."""
         self._task = task
         self._coordinator = coordinator
 
     def receive(self, message: ToSource) -> None:
+        """Handle a message from the coordinator or the task."""
         match message:
             case Credit(splits=splits):
                 self._credits += splits
@@ -106,6 +109,7 @@ class SourceVertex:
                 )
 
     def enumerated(self, event: Enumerated) -> None:
+        """Take the splits that are still to be emitted, and report that the source is ready."""
         self._awaiting_enumeration = False
         self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
         memory = None if self._polling is None else self._polling.memory
@@ -113,7 +117,7 @@ class SourceVertex:
         self._ready()
 
     def require_polling(self, event: Found | PollFailed) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` answers a look, with splits that go on without a gap."""
+        """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that go on without a gap."""
         if self._polling is None or not self._polling.is_under_way:
             raise IllegalEventError(f"source {event.source!r} was not asked for more, and is told of it")
         found = event.splits if isinstance(event, Found) else ()
@@ -122,7 +126,10 @@ class SourceVertex:
             raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
 
     def found(self, event: Found) -> None:
-        """What was found after the last barrier, or after the end, is found again by the next start."""
+        """Emit the splits that a poll found, unless the source has stopped.
+
+        What is found after the last barrier, or after the end, is found again by the next start.
+        """
         assert self._polling is not None
         if not self._running:
             return
@@ -131,6 +138,7 @@ class SourceVertex:
         self._go_on()
 
     def poll_failed(self, event: PollFailed) -> None:
+        """Poll again after a pause; a failure that cannot pass fails the pipeline."""
         assert self._polling is not None
         if not self._running:
             return
@@ -140,25 +148,28 @@ class SourceVertex:
             self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
-        """What it does, for a person, and since when in milliseconds."""
+        """Return what the source is doing, in words, and since when in milliseconds."""
         of_all = "" if self._polling is not None else f" of {self.state.total}"
         return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 
     @property
     def splits_total(self) -> int | None:
-        """``None`` until it is enumerated, and always for an unbounded source."""
+        """How many splits there are; ``None`` until they are enumerated, and always for an unbounded source."""
         return None if self._polling is not None else self.state.total
 
     @property
     def _next_index(self) -> int:
-        """Of the next split that is found."""
+        """The index of the next split that is found."""
         return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
 
     def _found_and_waiting(self) -> tuple[Split, ...]:
         return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
-        """Also when everything has been emitted: units in flight hold their splits, the enumeration their schemas."""
+        """Have the source enumerated, also when everything has been emitted.
+
+        Units in flight hold their splits, but only the enumeration holds their schemas.
+        """
         self._awaiting_enumeration = True
         self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
 
@@ -223,7 +234,11 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.charge(read_bytes)
 
     def _correct(self, rows: int, read_bytes: int) -> None:
-        """What time has paid for by now is counted first: none of it is lost, and none of what comes back."""
+        """Charge the speed limit for what a unit had beyond its estimate; a negative number gives back.
+
+        The tokens for the time that has passed are added first. So the limit on what is saved up takes away none of
+        them, and none of those that come back.
+        """
         self._look_at_buckets()
         self._charge(rows, read_bytes)
 
@@ -235,7 +250,7 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.at(now_ms)
 
     def _within_limit(self) -> bool:
-        """Whether a split may be emitted now; otherwise a timer looks again when it may."""
+        """Return whether a split may be emitted now; otherwise set a timer for when it may."""
         self._look_at_buckets()
         buckets = (self._rows_bucket, self._bytes_bucket)
         ready_ms = max(bucket.ready_ms() for bucket in buckets if bucket is not None)

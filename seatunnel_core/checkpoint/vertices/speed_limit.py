@@ -24,17 +24,17 @@ class TokenBucket:
     updated_ms: int = 0
 
     def at(self, now_ms: int) -> "TokenBucket":
-        """The bucket after time has passed."""
+        """Return the bucket as it is when time has passed until ``now_ms``."""
         elapsed_ms = max(0, now_ms - self.updated_ms)
         saved_up = min(self.level_milli + elapsed_ms * self.per_second, self.burst_ms * self.per_second)
         return evolve(self, level_milli=max(self.level_milli, saved_up), updated_ms=max(now_ms, self.updated_ms))
 
     def charge(self, tokens: int) -> "TokenBucket":
-        """Take ``tokens`` out; a negative number corrects an estimate that was too high."""
+        """Return the bucket without ``tokens``; a negative number corrects an estimate that was too high."""
         return evolve(self, level_milli=self.level_milli - tokens * 1000)
 
     def ready_ms(self) -> int:
-        """The first moment at which something may be emitted: when no debt is left."""
+        """Return the first moment at which something may be emitted, because no debt is left."""
         if self.level_milli >= 0:
             return self.updated_ms
         return self.updated_ms + -(self.level_milli // self.per_second)

@@ -65,7 +65,7 @@ class _HalfBuilt:
 
 
 class TaskVertex:
-    """Holds everything between a source and its sinks: that is the channel state of R2.
+    """The vertex between a source and its sinks: what it holds is the channel state of R2.
 
     A barrier is recorded and forwarded at once, whatever is running: a unit is a few hundred bytes of description, and
     a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of its
@@ -102,11 +102,13 @@ class TaskVertex:
         self._drained = False
 
     def connect(self, *, source: Channel, sinks: dict[str, Channel], coordinator: Channel) -> None:
+        """Set the channels to the source, to the sinks by name, and to the coordinator."""
         self._source = source
         self._sinks = sinks
         self._coordinator = coordinator
 
     def receive(self, message: ToTask) -> None:
+        """Handle a message from the source, a sink or the coordinator."""
         match message:
             case SplitSent(split=split):
                 self._take(split)
@@ -135,17 +137,21 @@ class TaskVertex:
 
     @property
     def units_in_flight(self) -> int:
+        """How many work units are in flight, the one being put together included."""
         return len(self._flights) + (self._half_built is not None)
 
     @property
     def bytes_held(self) -> int:
-        """What finished units have staged that are held back for order. May be read by any thread."""
+        """How many bytes are staged by finished units that are held back for order.
+
+        Any thread may read it.
+        """
         flights = tuple(self._flights.values())
         finished = (flight.finished for flight in flights if flight.finished is not None)
         return sum(committable.bytes for committables in finished for committable in committables.values())
 
     def doing(self) -> tuple[str, int]:
-        """What it does, for a person, and since when in milliseconds."""
+        """Return what the task is doing, in words, and since when in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
             return f"has {self.units_in_flight} units in flight and runs none", self._wiring.now_ms
@@ -172,7 +178,10 @@ class TaskVertex:
             self._close_half_built()
 
     def _open_unit(self) -> _HalfBuilt:
-        """Numbers are drawn in order and are part of the state, so that a number never names two units (R8)."""
+        """Begin a work unit.
+
+        Numbers are drawn in order and are part of the state, so that a number never names two units (R8).
+        """
         self._half_built = _HalfBuilt(number=self._next_unit)
         self._next_unit += 1
         at_ms = self._wiring.now_ms + self._limits.close_unit_after_ms
@@ -192,8 +201,10 @@ class TaskVertex:
     # Units run.
 
     def _admit(self) -> None:
-        """Give queued units to Spark, the oldest first. The oldest in flight of an ordered source needs no free slot:
-        all others would wait for it (R3)."""
+        """Give queued units to Spark, the oldest first.
+
+        The oldest unit in flight of an ordered source needs no free slot: all others would wait for it (R3).
+        """
         while self._begun and not self._stopped and self._queue:
             number = self._queue[0]
             first_of_all = self.spec.ordered and number == next(iter(self._flights))
@@ -223,7 +234,10 @@ class TaskVertex:
         return flight if flight.running and flight.attempts == attempt.number else None
 
     def _charge_restored(self) -> None:
-        """The speed limit holds for what is read again, too: nothing new is emitted until its time has passed."""
+        """Charge the speed limit for units that are read again.
+
+        Nothing new is emitted until the time for them has passed.
+        """
         again = [flight.unit for flight in self._flights.values() if flight.finished is None]
         if self._limited and again:
             rows, weight_bytes = sum(unit.rows for unit in again), sum(unit.weight_bytes for unit in again)
@@ -244,6 +258,7 @@ class TaskVertex:
                 )
 
     def finished(self, event: UnitFinished) -> None:
+        """Take the result of an attempt and hand it on; ignore a result that is not awaited (R14)."""
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -267,6 +282,10 @@ class TaskVertex:
         self._report_when_drained()
 
     def failed(self, event: UnitFailed) -> None:
+        """Run a unit again after a pause; ignore a result that is not awaited (R14).
+
+        A failure that cannot pass, or one too many, fails the pipeline.
+        """
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -281,7 +300,10 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: _Flight, event: UnitFailed) -> Failure:
-        """What fails on each attempt, whoever runs it, may be poison: name it, so that a person can look at it."""
+        """Return the failure that ends the pipeline; name the unit if it failed on several attempts.
+
+        What fails on each attempt, whoever runs it, may be due to the data, and a user can look at what the unit reads.
+        """
         if flight.attempts == 1:
             return event.failure
         unit = f"work unit {flight.unit.number} of source {self.spec.name!r}"
@@ -299,7 +321,7 @@ class TaskVertex:
     # Results are handed on.
 
     def _hand_on_in_order(self) -> None:
-        """R13: the committables of an ordered source leave in the order of its splits."""
+        """Hand on the units that are finished, up to the oldest that is not (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:
@@ -307,7 +329,10 @@ class TaskVertex:
             self._hand_on(oldest)
 
     def _hand_on_restored(self) -> None:
-        """What was held back in the former epoch; a source that is not ordered any more holds nothing back."""
+        """Hand on what was held back in the former epoch.
+
+        A source that is no longer ordered holds nothing back.
+        """
         if self.spec.ordered:
             self._hand_on_in_order()
             return
@@ -345,7 +370,10 @@ class TaskVertex:
         self._stopped = barrier.last
 
     def snapshot(self) -> TaskState:
-        """The channel's content: a half-built unit is recorded as it is, everything unfinished will run again."""
+        """Return the content of the channel: every unit in flight, the half-built one as it is (R2).
+
+        A unit that is not finished will run again.
+        """
         held = [HeldUnit(unit=flight.unit, committables=flight.finished) for flight in self._flights.values()]
         if self._half_built is not None:
             held.append(HeldUnit(unit=self._half_built.as_unit()))

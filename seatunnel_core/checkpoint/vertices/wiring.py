@@ -12,7 +12,10 @@ Receiver = Callable[[Any], None]
 
 
 class Channel:
-    """A first-in, first-out line from one machine to another. It never loses, doubles or refuses a message."""
+    """A first-in, first-out channel, such as that from a source to its task.
+
+    It never loses, doubles or refuses a message.
+    """
 
     __slots__ = ("_queue", "_receive", "_wiring")
 
@@ -22,10 +25,12 @@ class Channel:
         self._queue: deque[Message] = deque()
 
     def send(self, message: Message) -> None:
+        """Put a message into the channel; ``Wiring.deliver`` delivers it."""
         self._queue.append(message)
         self._wiring.ready.append(self)
 
     def deliver_one(self) -> None:
+        """Hand the oldest message to the receiver."""
         self._receive(self._queue.popleft())
 
 
@@ -51,17 +56,21 @@ class Wiring:
             self.ready.popleft().deliver_one()
 
     def do(self, command: Command) -> None:
+        """Add a command for the runtime."""
         self._commands.append(command)
 
     def take_commands(self) -> tuple[Command, ...]:
-        """The commands since the last call. A timer that was set and cancelled in between leaves none."""
+        """Return the commands since the last call.
+
+        A timer that was set and at once cancelled leaves none.
+        """
         commands = tuple(self._commands)
         self._commands.clear()
         self._new_timers.clear()
         return commands
 
     def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
-        """Call ``action`` at ``at_ms``; an earlier timer of the same key is replaced."""
+        """Call ``action`` at ``at_ms``, in place of an earlier timer of the same key."""
         armed = self._timers.get(key)
         self._timers[key] = (at_ms, action)
         if armed is not None and armed[0] == at_ms:
@@ -72,6 +81,7 @@ class Wiring:
         self.do(command)
 
     def cancel_timer(self, key: str) -> None:
+        """Cancel the timer of this key, if there is one."""
         if self._timers.pop(key, None) is None:
             return
         new = self._new_timers.pop(key, None)
@@ -81,13 +91,13 @@ class Wiring:
             self.do(CancelTimer(key=key))
 
     def fire(self, key: str) -> None:
-        """A timer that was cancelled, replaced by a later one or has fired already does nothing."""
+        """Call the action of a timer that is due; ignore one that was cancelled, postponed or fired already."""
         at_ms, action = self._timers.get(key, (self.now_ms + 1, None))
         if action is not None and at_ms <= self.now_ms:
             del self._timers[key]
             action()
 
     def end(self) -> None:
-        """Drop what is on its way: nothing is delivered any more."""
+        """Drop all messages and timers: nothing is delivered any more."""
         self.ready.clear()
         self._timers.clear()
