@@ -1,2 +1,4 @@
-"""Running a planned and claimed job: threads, pipelines, epochs, slots, and the commands of the protocol carried out
-against storages, sources, sinks and Spark."""
+"""Running a planned and claimed job: threads, pipelines, epochs and slots.
+
+The commands of the protocol are carried out here, against storages, sources, sinks and Spark.
+"""

@@ -1,4 +1,4 @@
-"""How far the rows of a pipeline are published, told to those of its sources that tell it on (R11)."""
+"""Reports how far the rows of a pipeline are published to those of its sources that acknowledge upstream (R11)."""
 
 import logging
 import threading
@@ -12,17 +12,17 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """The sources of a pipeline that say ``acknowledges``; false when there are none, and nothing is kept for them.
+    """The sources of a pipeline that acknowledge upstream; false when there are none, and then keeps nothing.
 
-    Any thread may call: ``published`` tells of one checkpoint after the other. Of two that were told beside each other,
-    the older could have the last word, and who goes on there tomorrow would read again what was published.
+    Any thread may call. ``published`` reports one checkpoint after the other. If two were reported at once, the older
+    could come last, and a reader that goes on from there would read again what was published.
     """
 
     def __init__(self, planned: PlannedPipeline) -> None:
         self._pipeline_id = planned.id
         self._sources = [source for source in planned.sources if source.source.acknowledges]
         self._splits: dict[str, Sequence[Split]] = {}
-        """Of the enumerations."""
+        """The enumerated splits, by source."""
 
         self._first: dict[str, str] = {}
         """Of sources that are read by one query: the one whose state says whether it has ended."""
@@ -31,13 +31,13 @@ class Acknowledgements:
         """Guards what follows."""
 
         self._states: dict[int, VertexStates] = {}
-        """Of the checkpoints that may be told of, by their ids."""
+        """The states of the checkpoints that may be reported, by their ids."""
 
         self._published = 0
         """The newest checkpoint whose rows are all published."""
 
         self._told = 0
-        """The last that was told of, or is now."""
+        """The last checkpoint that was reported, or is being reported."""
 
         self._telling = False
 
@@ -45,11 +45,12 @@ class Acknowledgements:
         return bool(self._sources)
 
     def enumerated(self, source_name: str, splits: Sequence[Split]) -> None:
+        """Keep the enumeration of a source that acknowledges."""
         if any(source.name == source_name for source in self._sources):
             self._splits[source_name] = splits
 
     def read_together(self, first: str, sources: Collection[str]) -> None:
-        """The splits of these sources are one work unit of the first."""
+        """Record that the splits of these sources are one work unit of the first."""
         self._first |= dict.fromkeys(sources, first)
 
     def stored(self, checkpoint_id: int, content: VertexStates) -> None:
@@ -59,8 +60,11 @@ class Acknowledgements:
                 self._states[checkpoint_id] = content
 
     def published(self, checkpoint_id: int) -> None:
-        """All rows of a checkpoint are published: the sources are told, now or by the thread that tells already. What
-        goes wrong is logged: what is read next does not depend on it."""
+        """Report to the sources that all rows of a checkpoint are published.
+
+        If a thread is reporting already, that thread reports this one too. A failure is logged: what is read next does
+        not depend on it.
+        """
         with self._lock:
             self._published = max(self._published, checkpoint_id)
             if self._telling:

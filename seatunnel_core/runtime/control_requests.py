@@ -1,4 +1,4 @@
-"""What another process may ask of a running job; the names and keys of ``seatunnel_core.control``'s requests."""
+"""What another process may ask of a running job: the names and keys of ``seatunnel_core.control``'s requests."""
 
 import os
 from collections.abc import Mapping
@@ -16,23 +16,34 @@ from seatunnel_core.reporting.report import JobProgress, JobReport
 
 
 class Controlled(Protocol):
-    """What is controlled: ``seatunnel_core.runtime.job_run.JobRun``."""
+    """The job that is controlled: ``seatunnel_core.runtime.job_run.JobRun``."""
 
     job_id: str
     version: int
     started_at: float
     storage_title: str
 
-    def wait(self, timeout: float | None = None) -> JobReport | None: ...
-    def progress(self) -> JobProgress: ...
-    def metrics(self) -> JobMetrics: ...
-    def stop(self) -> None: ...
-    def kill(self) -> None: ...
-    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint: ...
+    def wait(self, timeout: float | None = None) -> JobReport | None:
+        """Return the report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+
+    def progress(self) -> JobProgress:
+        """Return how the job stands now."""
+
+    def metrics(self) -> JobMetrics:
+        """Return all that is measured of the job."""
+
+    def stop(self) -> None:
+        """Stop the job after a last checkpoint."""
+
+    def kill(self) -> None:
+        """Stop the job at once."""
+
+    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
+        """Take a savepoint, and return it when it is complete."""
 
 
 def answers(run: Controlled) -> Mapping[str, Verb]:
-    """Return what answers each request to a job, by the request's name."""
+    """Return the function that answers each request to a job, by the request's name."""
     return {
         "status": partial(_status, run),
         "metrics": partial(_metrics, run),

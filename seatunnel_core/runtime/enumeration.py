@@ -13,7 +13,7 @@ from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 
 def freeze(enumeration: Enumeration) -> bytes:
-    """The bytes of an enumeration; equal enumerations give equal bytes, so they share one attachment."""
+    """Return the bytes of an enumeration; equal enumerations give equal bytes, so they share one attachment."""
     document = {
         "version": FORMAT_VERSION,
         "schemas": [_freeze_schema(schema) for schema in enumeration.schemas],
@@ -26,7 +26,7 @@ def thaw(body: bytes) -> Enumeration:
     """Read back what ``freeze`` wrote.
 
     Raises:
-        StateFormatError: it is no enumeration, or a newer version of the engine wrote it.
+        StateFormatError: The bytes are not an enumeration, or a newer version of the engine wrote them.
     """
     document = document_of(body)
     try:
@@ -37,7 +37,10 @@ def thaw(body: bytes) -> Enumeration:
 
 
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
-    """Tables without more keys and comments are written as they were before there were such."""
+    """Return a schema in JSON.
+
+    One without constraint keys and without a comment has the form that it had before these were stored.
+    """
     frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),

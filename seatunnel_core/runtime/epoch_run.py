@@ -1,4 +1,4 @@
-"""One epoch of one pipeline: carries out what the protocol wants, from the claim of the epoch to its end.
+"""One epoch of one pipeline: carries out the commands of the protocol, from the claim of the epoch to its end.
 
 The protocol decides, this file does. Every method runs on the loop's thread, except the work that ``_ask`` hands to a
 pool; its outcome comes back to the loop as an event. Once the epoch is left, answers that still come are dropped.
@@ -37,20 +37,20 @@ _log = logging.getLogger(__name__)
 
 
 class EpochOwner(Protocol):
-    """Who hears of the epoch's beginning and end."""
+    """The receiver of an epoch's beginning, its end and its savepoints."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
-        """The restore point is durable: from here on the pipeline can be resumed."""
+        """Take note that the restore point is durable: from here on the pipeline can be resumed."""
 
     def epoch_ended(self, run: "EpochRun", end: EndPipeline) -> None:
-        """The protocol gave its last command."""
+        """Take note that the epoch has ended: the protocol gave its last command, or could not go on."""
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """A savepoint is durable, or will not come."""
+        """Take note that a savepoint is durable as ``ref``, or will not be, because of ``reason``."""
 
 
 class EpochRun:
-    """Runs one epoch. ``start`` begins it, ``leave`` ends it for whatever reason."""
+    """One epoch of a pipeline. ``start`` begins it, ``leave`` ends it for whatever reason."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class EpochRun:
         log: PipelineLog,
         figures: Figures | None = None,
     ) -> None:
-        """``figures`` counts on over all epochs of the pipeline."""
+        """Prepare the epoch; ``figures`` counts on over all epochs of the pipeline."""
         self.started_ms = now_ms()
         self._figures = figures or Figures()
         self.notices = Notices(log, self._figures)
@@ -82,7 +82,7 @@ class EpochRun:
         self._orders: list[commands.RunUnit] = []
         """Units that wait for Spark."""
         self._on_spark: set[tuple[str, AttemptId]] = set()
-        """Task and id of the attempts that it has."""
+        """Task and id of the attempts that Spark has."""
         self._actions = self._action_table(planner, polling)
 
     def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
@@ -111,6 +111,7 @@ class EpochRun:
         }
 
     def start(self) -> None:
+        """Begin the epoch with the event ``Started``."""
         self.deliver(lambda now: events.Started(now_ms=now))
 
     def stop(self) -> None:
@@ -118,11 +119,11 @@ class EpochRun:
         self.deliver(lambda now: events.StopRequested(now_ms=now))
 
     def savepoint(self, name: str, *, stop: bool, drain: bool) -> None:
-        """Ask for a savepoint; the owner hears of it."""
+        """Ask for a savepoint; the owner gets the answer."""
         self.deliver(lambda now: events.SavepointRequested(now_ms=now, name=name, stop=stop, drain=drain))
 
     def leave(self) -> None:
-        """Nothing of this epoch matters any more: its timers, its units, the answers under way."""
+        """Cancel the timers and units of the epoch, and ignore all answers that still come."""
         self._left = True
         for timer in self._timers.values():
             timer.cancel()
@@ -132,12 +133,13 @@ class EpochRun:
         self._cancel_units()
 
     def progress(self) -> PipelineProgress:
+        """Return the counters of the pipeline as they are now."""
         return self._protocol.progress()
 
     # -- events in, commands out ----------------------------------------------------------------------------------
 
     def deliver(self, event_at: Callable[[int], Event]) -> None:
-        """Hand an event to the protocol, stamped with the time of its delivery, and do what it wants."""
+        """Hand an event to the protocol, stamped with the time of its delivery, and carry out its commands."""
         if self._left:
             return
         self._heard = True
@@ -208,7 +210,7 @@ class EpochRun:
         )
 
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
-        """Sources may tell upstream, beside the work: nothing waits for it."""
+        """Let sources acknowledge upstream, in a thread of the pool: nothing waits for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
             self._shared.place_pool.submit(self._work.upstream.published, command.checkpoint_id)
@@ -262,7 +264,10 @@ class EpochRun:
         self._programs |= programs
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
-        """Do it then, without a thread that waits; also when Spark could not be started, to tell why."""
+        """Call ``action`` when Spark runs, without a thread that waits.
+
+        It is also called when Spark could not be started, so that it can report why.
+        """
         self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
 
     def _run_unit(self, command: commands.RunUnit) -> None:
@@ -311,13 +316,16 @@ class EpochRun:
             )
 
     def _begins_again(self, order: commands.RunUnit) -> None:
-        """Its rows are written at once: what it had written before may be there twice."""
+        """Report a unit that runs again after its rows went to a target at once: they may be there twice."""
         program = self._programs[order.task]
         self._figures.begun_again()
         self.notices.begun_again(order, program.doubling)
 
     def _cancel_units(self, _command: commands.CancelUnits | None = None) -> None:
-        """Asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then."""
+        """Cancel what runs on Spark, if anything does.
+
+        This is asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then.
+        """
         self._orders.clear()
         if self._on_spark:
             self._on_spark.clear()
@@ -375,7 +383,10 @@ class EpochRun:
         self._owner.epoch_begun(self)
 
     def _sample(self) -> None:
-        """How fast rows and bytes move is known from where they stood a while ago; no row is counted for it."""
+        """Record where rows and bytes stand, every few seconds.
+
+        How fast they move follows from where they stood a while ago, so no row has to be counted for it.
+        """
         if self._heard:
             self._figures.flow.sample(self.progress())
         else:

@@ -42,9 +42,9 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class JobRun:
-    """Runs a job from its claim to its closing table.
+    """One run of a job in this process, from its claim to its closing table.
 
-    ``start`` returns once the job is claimed; Spark and the pipelines start behind it. ``wait`` gives the report,
+    ``start`` returns once the job is claimed; Spark and the pipelines start behind it. ``wait`` returns the report.
     ``close`` gives back Spark, pools and storage and must be called in the end; a ``with`` block does.
     """
 
@@ -67,11 +67,19 @@ class JobRun:
         """Prepare the run; ``start`` begins it.
 
         Args:
-            restore: the job exists, and goes on from this; ``None`` for a new one.
-            begin_with: the savepoint of another job that a new one begins with.
-            on_begun: called, from the runtime's thread, when the first restore point is durable: from then on the job
+            raw: The job, as it is written.
+            engine: The engine's options.
+            registry: Finds the job's plugins.
+            job_id: The id of the job, new or stored.
+            restore: From what a job that exists goes on; ``None`` for a new one.
+            begin_with: The savepoint of another job that a new one begins with.
+            master: Where Spark runs, instead of the job's own ``spark.master``.
+            name: The name of the job, instead of its own.
+            jvm_options: Further options for Java.
+            log_file: Takes Spark's and Java's output; by default a file of the job's id in the log folder.
+            on_begun: Called, from the runtime's thread, when the first restore point is durable: from then on the job
                 can be resumed by its id.
-            plane: an open plane to run on, which stays open, so that several jobs may share it at once and one after
+            plane: An open plane to run on, which stays open, so that several jobs may share it at once and one after
                 the other. The job's own ``spark.*`` options have no effect then. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
@@ -94,22 +102,22 @@ class JobRun:
         self._slots: Reservation | None = None
         self._control = ControlServer(job_id, answers(self))
         self.version = 0
-        """Of the manifest by which this process claimed the job."""
+        """The version of the manifest by which this process claimed the job."""
 
         self.told: tuple[str, ...] = ()
-        """What a restore does, a sentence each; after ``start``."""
+        """What a restore does, a sentence each; known after ``start``."""
 
         self.started_at = wall_clock()
         self.storage_title = ""
-        """Where its checkpoints lie, as the inspector calls it; after ``start``."""
+        """Where its checkpoints lie, as the inspector calls it; known after ``start``."""
 
     def start(self) -> None:
         """Claim the job and set it to work.
 
         Raises:
-            ConfigError, JobError, UsageError: what was asked for is not possible; nothing has started.
-            CheckpointStorageError: the checkpoint storage cannot be used.
-            PlatformError: the plane that was given is not open.
+            ConfigError, JobError, UsageError: What was asked for is not possible; nothing has started.
+            CheckpointStorageError: The checkpoint storage cannot be used.
+            PlatformError: The plane that was given is not open.
         """
         if self._plane is not None:
             self._plane.require_open()
@@ -173,12 +181,12 @@ class JobRun:
             self._slots.release()
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
-        """The report, or ``None`` when the job has not ended within ``timeout`` seconds."""
+        """Return the report, or ``None`` when the job has not ended within ``timeout`` seconds."""
         self._done.wait(timeout)
         return self._report
 
     def progress(self) -> JobProgress:
-        """How the job stands now."""
+        """Return how the job stands now."""
         if self._report is not None:
             return JobProgress(job_id=self.job_id, name=self._report.name, pipelines=self._report.pipelines)
         if self._threads is None or self.job is None:
@@ -186,7 +194,10 @@ class JobRun:
         return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
-        """All that is measured of the job; of one that an earlier process ended, what its closing table keeps."""
+        """Return all that is measured of the job.
+
+        Of a job that an earlier process ended this is what its closing table keeps.
+        """
         progress, report = self.progress(), self._report
         if self._threads is not None:
             pipelines = self._threads.metrics()
@@ -201,10 +212,11 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """What is stored of the job: all checkpoints of all pipelines, the oldest of each pipeline first.
+        """Return all stored checkpoints of all pipelines, the oldest of each pipeline first.
 
         Raises:
-            CheckpointStorageError: the storage cannot be read.
+            UsageError: The run is closed, or not started yet.
+            CheckpointStorageError: The storage cannot be read.
         """
         if self._storage is None:
             raise UsageError("the job's checkpoint storage is closed; ask before the job is closed")
@@ -217,23 +229,25 @@ class JobRun:
         """Take a savepoint of the whole job and wait until it is complete.
 
         Args:
-            name: the next number when it is ``None``.
-            stop: the job ends with it; what runs on Spark then is read again by whoever goes on from it.
-            drain: the job stops reading, ends with it, and everything that was read is committed.
-            timeout: in seconds, for the wait alone.
+            name: By default the next number.
+            stop: The job ends with it; what runs on Spark then is read again by whatever goes on from it.
+            drain: The job stops reading, ends with it, and everything that was read is committed.
+            timeout: In seconds, for the wait alone.
 
         Raises:
-            UsageError: the job does not run, or the name is taken or none.
-            SavepointError: a pipeline could not take its part, or the storage not keep it.
-            TimeoutError: it may still come.
+            UsageError: The job does not run, or the name is taken or is none.
+            SavepointError: A pipeline could not take its part, or the storage could not keep it.
+            TimeoutError: The time is over; the savepoint may still complete.
         """
         if self._threads is None or self._done.is_set():
             raise UsageError(f"the job {self.job_id} does not run, so no savepoint can be taken of it")
         return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
-        """A clean stop: each pipeline takes a last checkpoint, and ``wait`` then gives the report. Nothing is asked of
-        a job that has ended."""
+        """Stop cleanly: each pipeline takes a last checkpoint, and ``wait`` then returns the report.
+
+        A job that has ended stays as it is.
+        """
         if self._threads is not None and not self._done.is_set():
             self._threads.stop()
 
@@ -246,7 +260,7 @@ class JobRun:
         """Stop what still runs and give back everything. May be called twice.
 
         Args:
-            last: the process ends behind it, so that a Spark with nothing left to do ends by itself.
+            last: Whether the process ends behind it, so that a Spark with nothing left to do ends by itself.
         """
         self._give_slots_back()  # first: from here on, nothing can begin
         if self._threads is not None:

@@ -46,8 +46,8 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 PLACE_THREADS = 16
-"""They wait, for disks and servers; a disk that sixteen ask at a time needs a tenth for each of what one waits for
-alone. A thousand small tables took 18 s instead of 23."""
+"""These threads wait for disks and servers. A disk that gets sixteen requests at a time needs for each of them a tenth
+of what a single one takes. A thousand small tables took 18 s instead of 23 s."""
 
 
 class JobThreads:
@@ -70,9 +70,17 @@ class JobThreads:
         """Prepare the threads; ``start`` sets them to work.
 
         Args:
-            slots: bounds the work units that run at once, and the job begins when it has some; without it Spark's own
+            job_id: The id of the job.
+            claim: The job as this process claimed it, and what each pipeline restores.
+            engine: The engine's options.
+            storage: The checkpoint storage of the job.
+            plane: Runs the work units.
+            on_begun: Called, from the loop's thread, when the first pipeline can be resumed.
+            on_end: Called with the report when the job has ended, from any thread, perhaps more than once.
+            restored: Whether the job goes on with what earlier processes began.
+            slots: Bounds the work units that run at once, and the job begins when it has some; without it Spark's own
                 slots do.
-            owns_plane: whether the job starts the plane and stops it. One that it does not own has been started, and
+            owns_plane: Whether the job starts the plane and stops it. One that it does not own has been started, and
                 stays as it is.
         """
         self._job_id = job_id
@@ -108,6 +116,7 @@ class JobThreads:
         self._asking = threading.Lock()
 
     def start(self) -> None:
+        """Start the loop and make the pipelines; they begin when the job has its slots."""
         self._thread.start()
         self._call(self._make_pipelines)
         if self._slots is None:
@@ -208,12 +217,17 @@ class JobThreads:
     # -- what pipelines tell ----------------------------------------------------------------------------------------
 
     def pipeline_begun(self, _run: PipelineRun) -> None:
+        """Call ``on_begun`` for the first pipeline that can be resumed."""
         if not self._begun:
             self._begun = True
             if self._on_begun is not None:
                 self._on_begun()
 
     def pipeline_ended(self, run: PipelineRun) -> None:
+        """Conclude the job after the last pipeline.
+
+        A fenced pipeline ends the others at once; a failure of the whole job stops them cleanly.
+        """
         self._ended += 1
         if run.outcome is Outcome.FENCED:
             for other in self._runs:
@@ -238,7 +252,7 @@ class JobThreads:
             self._break(error)
 
     def _clear(self, report: JobReport) -> None:
-        """What the pipelines leave behind, of many of them at a time; then the job has ended."""
+        """Clear up what the pipelines leave behind, many at a time; then report that the job has ended."""
         left = len(self._runs)
 
         def cleared() -> None:
@@ -259,7 +273,7 @@ class JobThreads:
             self._place_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
-        """A job never waits for ever: what nobody expected ends it."""
+        """End the job because of an error that nobody expected: it must not wait for ever."""
         failure = failure_of(error)
         logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
@@ -306,19 +320,22 @@ class JobThreads:
     # -- what the face asks -------------------------------------------------------------------------------------------
 
     def views(self) -> tuple[PipelineView, ...]:
+        """Return how each pipeline stands now."""
         return tuple(run.view() for run in tuple(self._runs))
 
     def metrics(self) -> tuple[PipelineMetrics, ...]:
+        """Return all that is measured of each pipeline, as of now."""
         return tuple(run.metrics() for run in tuple(self._runs))
 
     def stop(self) -> None:
+        """Stop every pipeline cleanly, each with a last checkpoint."""
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """``name`` is the next number when it is ``None``.
+        """Ask every pipeline for a savepoint; without a ``name`` it gets the next number.
 
         Raises:
-            UsageError: the job is being closed.
+            UsageError: The job is being closed.
         """
         taken: Future[JobSavepoint] = Future()
 
@@ -332,6 +349,7 @@ class JobThreads:
         return taken
 
     def kill(self) -> None:
+        """Stop every pipeline at once, as a crash would."""
         self._call(self._on_each, PipelineRun.abandon)
 
     def _on_each(self, action: Callable[[PipelineRun], None]) -> None:
@@ -339,7 +357,11 @@ class JobThreads:
             action(run)
 
     def close(self, *, last: bool = False) -> None:
-        """``last`` says that the process ends with it: where all is done and committed, nobody waits for Spark."""
+        """Stop what still runs, and end the threads. May be called twice.
+
+        ``last`` says that the process ends with the job: where all is done and committed, Spark's end is not waited
+        for.
+        """
         if self._closed:
             return
         self._closed = True
@@ -369,7 +391,10 @@ class JobThreads:
         self._savepoints.close()
 
     def _kill_and_wait(self) -> None:
-        """Until no pipeline gives the pools any more work: what is still given when they are shut would be an error."""
+        """Stop every pipeline at once, and wait until none gives work to the pools any more.
+
+        Work that is given to a closed pool would be an error.
+        """
         killed: Future[None] = Future()
 
         def kill() -> None:
@@ -384,7 +409,10 @@ class JobThreads:
             killed.result()
 
     def _ended_elsewhere(self) -> bool:
-        """Whether another process has taken the job over and to its end: nothing that was staged here is wanted."""
+        """Return whether another process has taken the job over and recorded its end.
+
+        Nothing that was staged here is wanted then.
+        """
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False
         try:
@@ -394,9 +422,10 @@ class JobThreads:
             return False
 
     def _clear_late_staging(self) -> None:
-        """A task of a lost packet is told to stop, and may go on to stage for seconds: past the last sweep (R9).
+        """Remove what tasks staged after the last sweep (R9).
 
-        Now that Spark is gone, nothing stages any more.
+        A task of a lost packet is asked to stop, and may go on to stage for seconds. Now that Spark is gone, nothing
+        stages any more.
         """
         for run in self._runs:
             try:

@@ -1,4 +1,4 @@
-"""What a pipeline's commands amount to outside the loop: blocking calls to the checkpoint storage, sinks and sources.
+"""The blocking calls behind a pipeline's commands: to the checkpoint storage, sinks and sources.
 
 Each method is called from a pool's thread, returns plain values and raises what went wrong; it knows no events.
 """
@@ -69,11 +69,11 @@ class PipelineIO:
     """Whether a save mode waits for its tables to be known."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
-    """Told how far the rows are published."""
+    """Receives how far the rows are published."""
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
-    """Of the checkpoints that this process has stored."""
+    """The newest checkpoint that this process has stored."""
 
     def __attrs_post_init__(self) -> None:
         self.upstream = Acknowledgements(self.planned)
@@ -84,13 +84,14 @@ class PipelineIO:
     # -- checkpoint storage ---------------------------------------------------------------------------------------
 
     def claim_epoch(self, minimum: int) -> int:
+        """Claim an epoch of at least ``minimum``, and return it."""
         return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
 
     def require_own(self, epoch: int) -> None:
-        """Look whether ``epoch`` still is the newest.
+        """Check that ``epoch`` still is the newest.
 
         Raises:
-            StaleEpochError: another engine took the pipeline over, or the job was deleted.
+            StaleEpochError: Another engine took the pipeline over, or the job was deleted.
         """
         newest = self.storage.newest_epoch(self.job_id, self.planned.id)
         if newest != epoch:
@@ -101,7 +102,12 @@ class PipelineIO:
             )
 
     def list_checkpoints(self) -> PipelineListing:
-        """Raises ``CheckpointStorageError`` when what this process stored last is gone, and nothing newer there."""
+        """Return what is stored of the pipeline.
+
+        Raises:
+            CheckpointStorageError: What this process stored last is gone, and nothing newer is there; or the storage
+                cannot be used.
+        """
         listing = self.storage.scan(self.job_id, self.planned.id)
         latest = lineage.latest(listing.checkpoints)
         if self._newest is not None and (latest is None or latest.ref < self._newest):
@@ -112,6 +118,11 @@ class PipelineIO:
         return listing
 
     def load(self, ref: CheckpointRef) -> PipelineState:
+        """Return a stored checkpoint; one of a run that had ended names nothing as staged.
+
+        Raises:
+            CheckpointStorageError: It was listed and is gone, is damaged, or the storage cannot be used.
+        """
         state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
         if state is None:
             raise CheckpointStorageError(f"checkpoint {ref} of pipeline {self.planned.id} was listed and is gone")
@@ -120,7 +131,7 @@ class PipelineIO:
         return codec.without_staged(state)
 
     def newest_intact(self) -> CheckpointRef | None:
-        """Of the live ones; ``None`` when all of them are damaged."""
+        """Return the newest live checkpoint that can be read; ``None`` when all are damaged."""
         try:
             state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
         except CheckpointCorruptedError:
@@ -136,11 +147,13 @@ class PipelineIO:
         self.upstream.stored(state.checkpoint_id, content)
 
     def _require_known(self, restore_point: PipelineState, states: VertexStates) -> None:
-        """Before a restored pipeline stores anything: what its targets show to be published has to be known to its
-        base. Else newer checkpoints were there, and are gone: their rows would come twice.
+        """Require that the base knows all that its targets show to be published.
+
+        This is asked before a restored pipeline stores anything. What the base does not know was in newer checkpoints,
+        which are gone: those rows would come twice.
 
         Raises:
-            UsageError: says what was found, and which commands go on.
+            UsageError: The base does not; the message says what was found, and which commands go on.
         """
         base = restore_point.base
         if states.retracting is not None or restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT:
@@ -156,7 +169,10 @@ class PipelineIO:
     # -- sinks ----------------------------------------------------------------------------------------------------
 
     def prepare_sinks(self, epoch: int, save_mode_pending: frozenset[str]) -> None:
-        """Make the targets ready, and prove that what a task writes there is what the driver sees."""
+        """Prepare the targets, and apply the save modes that are pending.
+
+        In between, prove that what a task writes to the target is what the driver sees.
+        """
         for sink in self.planned.sinks:
             sink.sink.prepare(self._context(sink, epoch))
         if not self.shares_disk:
@@ -177,9 +193,11 @@ class PipelineIO:
             sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
+        """Return whether Spark publishes for the sink."""
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
     def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
+        """Publish committables of one sink; ``again`` says that they may be published already."""
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
@@ -188,13 +206,16 @@ class PipelineIO:
             sink.commit(committables, context, again=again)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
-        """Hand what a unit that has ended wants to show to its sinks."""
+        """Pass what a finished unit wants to show to its sinks."""
         for name, texts in shown.items():
             self.planned.sink(name).sink.show(texts)
 
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
-        """R9. A sink that forgets what it committed is told what older live checkpoints name too; while one of them
-        cannot be read, it is not asked to."""
+        """Remove staged data that ``keep`` does not name, and return how many outputs are gone (R9).
+
+        Sinks that forget what they committed also keep what older live checkpoints name; while one of those cannot be
+        read, nothing of these sinks is swept.
+        """
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
         removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
         forgetting = [sink for sink in self.planned.sinks if sink not in sinks]
@@ -206,7 +227,7 @@ class PipelineIO:
         return removed
 
     def _named_by_live(self) -> frozenset[str] | None:
-        """The committables of all live checkpoints; ``None`` when one of them cannot be read."""
+        """Return the committables that live checkpoints name; ``None`` when one cannot be read."""
         infos = self.list_checkpoints().checkpoints
         alive = lineage.live(infos)
         try:
@@ -217,19 +238,21 @@ class PipelineIO:
             return None
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
+        """Take back what was published after the base, and return how many outputs are gone (R10)."""
         return sum(sink.sink.retract(self._context(sink, epoch), retractions[sink.name]) for sink in self.planned.sinks)
 
     @property
     def concludes(self) -> bool:
-        """Whether a sink has something to say in the end."""
+        """Whether a sink checks the whole in the end."""
         return any(type(each.sink).conclude is not Sink.conclude for each in self.planned.sinks)
 
     def conclude(self, progress: PipelineProgress) -> None:
+        """Let each sink check the number of its committed rows."""
         for sink_name, rows in progress.rows_committed_by_sink.items():
             self.planned.sink(sink_name).sink.conclude(rows, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """After the job is recorded as ended: take away what came late, and what its sinks no longer need."""
+        """Remove what was staged late and what sinks no longer need, after the job is recorded as ended."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
@@ -246,7 +269,7 @@ class PipelineIO:
         return self.planned.has_frame_transforms
 
     def program(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> Program:
-        """What the tasks of one source run, once its schemas are known; its sinks' tables are there then."""
+        """Return what the tasks of one source run, given its schemas, and create the tables of its sinks."""
         program = program_of(self.planned, source_name, schemas, job_id=self.job_id)
         self._create_tables(program, epoch)
         return program
@@ -254,12 +277,14 @@ class PipelineIO:
     def programs(
         self, enumerations: Mapping[str, Enumeration], frozen: Mapping[str, int], epoch: int
     ) -> tuple[dict[str, Program], dict[str, tuple[Split, ...]]]:
-        """As ``program``, for all sources of a pipeline together, by source; and what each source emits: where a query
-        looks across rows, all its splits as one.
+        """Return the programs of all sources of a pipeline, and the splits that each source emits, by source.
+
+        Where a query looks across rows, its first source emits all splits as one. The tables of the sinks are created.
 
         Args:
-            enumerations: by source.
-            frozen: how many splits each of the sources emits that an earlier start enumerated.
+            enumerations: By source.
+            frozen: How many splits each of the sources emits that an earlier start enumerated.
+            epoch: The epoch that starts.
         """
         programs = programs_of(
             self.planned,
@@ -319,7 +344,10 @@ def _forgets(sink: Sink) -> bool:
 
 
 def _refuse_new(query: Program, restored: frozenset[str]) -> None:
-    """A source whose rows the query of an earlier start has not seen would be left out of it."""
+    """Refuse a source that the query of an earlier start did not have.
+
+    Its rows would be left out.
+    """
     names = [reader.name for reader in query.readers]
     new = [name for name in names if name not in restored]
     if new and len(new) < len(names):

@@ -32,17 +32,17 @@ _FINISHING = (Phase.FINISHING, Phase.CLEANING, Phase.ENDED)
 
 
 class PipelineOwner(Protocol):
-    """Who hears of the two things that matter beyond the pipeline."""
+    """The receiver of what matters beyond one pipeline."""
 
     def pipeline_begun(self, run: "PipelineRun") -> None:
-        """An epoch has begun: from here on the pipeline can be resumed."""
+        """Take note that an epoch has begun: from here on the pipeline can be resumed."""
 
     def pipeline_ended(self, run: "PipelineRun") -> None:
-        """``run.outcome`` stands, for good."""
+        """Take note that the pipeline has ended for good, with ``run.outcome``."""
 
 
 class PipelineRun:
-    """Runs one pipeline on the loop's thread. Every start and restart is an epoch of its own (R4)."""
+    """One pipeline on the loop's thread; every start and restart is an epoch of its own (R4)."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PipelineRun:
         self._restarts = 0
         self._stopping = False
         self._savepoints: dict[str, Answer] = {}
-        """By name: who waits for one."""
+        """The savepoints that are waited for, by name."""
         self._epoch: EpochRun | None = None
         self._counted: PipelineProgress | None = None
         """The last that an earlier epoch said, once it had restored what was counted before."""
@@ -79,10 +79,12 @@ class PipelineRun:
 
     @property
     def id(self) -> int:
+        """The number of the pipeline in its job."""
         return self._work.planned.id
 
     @property
     def title(self) -> str:
+        """The names of the sources and sinks, for users."""
         return self._work.planned.title
 
     def start(self) -> None:
@@ -100,7 +102,10 @@ class PipelineRun:
         self._epoch.start()
 
     def stop(self) -> None:
-        """A clean stop: a last checkpoint, then ``Outcome.STOPPED``."""
+        """Stop cleanly: take a last checkpoint, then end with ``Outcome.STOPPED``.
+
+        A pipeline that waits for its next start ends at once.
+        """
         self._stopping = True
         if self.outcome is not None:
             return
@@ -110,7 +115,7 @@ class PipelineRun:
             self._epoch.stop()
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take one with the next checkpoint; ``stop`` and ``drain`` end the pipeline with it."""
+        """Take a savepoint with the next checkpoint; ``stop`` and ``drain`` end the pipeline with it."""
         self._savepoints[name] = answer
         self._stopping = self._stopping or stop or drain
         if self.outcome is not None:
@@ -123,6 +128,10 @@ class PipelineRun:
             self._epoch.savepoint(name, stop=stop, drain=drain)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
+        """Pass an answer on, unless the pipeline is finishing.
+
+        Its last checkpoint, which is final, will be its part then.
+        """
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
             return  # its last checkpoint, which is final, will be its part
         self._answer(name, ref, reason)
@@ -149,9 +158,9 @@ class PipelineRun:
             self._ended(Outcome.STOPPED, None)
 
     def clear(self) -> None:
-        """The job is recorded as ended, so that no restore looks for anything any more.
+        """Clear up: the job is recorded as ended, so that no restore needs anything any more.
 
-        A server that is away just now takes nothing from a job whose rows are all committed.
+        A failure is only logged. A server that is away just now takes nothing from a job whose rows are all committed.
         """
         epoch = self._epoch.progress().epoch if self._epoch is not None else None
         if epoch is None:
@@ -162,9 +171,11 @@ class PipelineRun:
             self._log.warning("all rows are committed; what else was staged could not be cleared up: %s", error)
 
     def epoch_begun(self, _run: EpochRun) -> None:
+        """Report to the owner that the pipeline can be resumed."""
         self._owner.pipeline_begun(self)
 
     def epoch_ended(self, run: EpochRun, end: EndPipeline) -> None:
+        """Finish, restart or end the pipeline, as the outcome of the epoch asks for."""
         run.leave()
         if end.outcome is Outcome.FAILED and end.failure is not None:
             self._figures.failed(end.failure)
@@ -176,7 +187,7 @@ class PipelineRun:
             self._ended(end.outcome, end.failure)
 
     def view(self) -> PipelineView:
-        """How the pipeline stands now."""
+        """Return how the pipeline stands now."""
         ended = self.outcome is not None  # looked at first: nothing that is looked at then will change any more
         view, completed_ms = self._last_look or self._look()
         if ended:
@@ -216,11 +227,14 @@ class PipelineRun:
         return view, progress.last_completed_ms
 
     def metrics(self) -> PipelineMetrics:
-        """All that is known of it now."""
+        """Return all that is measured of the pipeline, as of now."""
         return self._figures.metrics(self.view(), self._progress())
 
     def _progress(self) -> PipelineProgress | None:
-        """Of the epoch that runs. Until it has restored what was counted, the counts of the one before stand."""
+        """Return the counters of the current epoch; ``None`` before the first one.
+
+        Until it has restored what was counted before, the counts of the former epoch stand.
+        """
         if self._epoch is None:
             return None
         progress = self._epoch.progress()
@@ -245,7 +259,7 @@ class PipelineRun:
         return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
-        """All is committed: the sinks that check the whole (``Assert``) have the last word."""
+        """Let the sinks that check the whole (``Assert``) judge, now that all rows are committed."""
         if not self._work.concludes:
             self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return
@@ -263,8 +277,11 @@ class PipelineRun:
         self._shared.place_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
-        """What a zombie meets looks like a failure: what it staged is gone, published or swept by another process. So
-        before a failure counts, the storage says whose the pipeline is (R5), unless it is the storage that failed."""
+        """Check who owns the pipeline before a failure counts (R5).
+
+        A fenced engine often sees its loss of ownership as an I/O error: what it staged is gone, published or swept by
+        another process. A storage that failed itself is not asked.
+        """
         epoch = run.progress().epoch
         if epoch is None or failure.kind is FailureKind.STORAGE:
             self._restart_or_fail(run, failure)

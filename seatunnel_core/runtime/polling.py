@@ -1,4 +1,4 @@
-"""Carries out the looks of unbounded sources: what has come, and into which splits it is cut."""
+"""Polls unbounded sources: finds out what has come, and into which splits it is cut."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,10 @@ from seatunnel_core.spark.failure import failure_of
 
 
 class SourcePolling:
-    """Lists in a thread of the pool, and where tasks have to look into what was found, goes on when Spark runs."""
+    """The polls of the unbounded sources of one pipeline.
+
+    A poll lists in a thread of the pool. Where tasks have to look into what was found, it goes on when Spark runs.
+    """
 
     def __init__(
         self,
@@ -23,7 +26,10 @@ class SourcePolling:
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
-        """``deliver`` takes the answer, on the loop, as a function of the time."""
+        """Prepare for polls.
+
+        ``deliver`` takes the answer, on the loop, as a function of the time.
+        """
         self._sources = sources
         self._shared = shared
         self._notices = notices
@@ -31,10 +37,11 @@ class SourcePolling:
         self._when_spark_runs = when_spark_runs
 
     def poll(self, command: commands.Poll) -> None:
+        """Poll a source, and deliver what it found or why it could not."""
         self._in_pool(command, lambda: self._news(command))
 
     def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in a thread, and what it returns on the loop; what it raises is the answer."""
+        """Do the work in a thread, and what it returns on the loop; deliver what it raises as a failure."""
 
         def run() -> None:
             try:

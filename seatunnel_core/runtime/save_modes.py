@@ -10,7 +10,7 @@ from seatunnel_core.connectors.sink import Sink, SinkContext
 
 @define
 class SaveModes:
-    """Those of the pipelines of one process."""
+    """The save modes that have acted in one process, for all pipelines of a job."""
 
     _guard: threading.Lock = field(factory=lambda: threading.Lock())
     _locks: dict[str, threading.Lock] = field(factory=lambda: defaultdict(lambda: threading.Lock()))
@@ -18,10 +18,12 @@ class SaveModes:
     """The targets on which one has acted in this process."""
 
     def apply(self, sink: Sink, context: SinkContext) -> None:
-        """Let the sink act, unless another one of the job has; who comes meanwhile waits.
+        """Apply the save mode of a sink, unless another sink of the job has acted on the same target.
+
+        A sink that comes while another one acts waits for it.
 
         Raises:
-            SinkError: it cannot be done.
+            SinkError: It cannot be done.
         """
         mode = sink.save_mode
         if mode is None or sink.saves_later:

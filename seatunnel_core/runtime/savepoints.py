@@ -19,21 +19,26 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineL
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Answer = Callable[[CheckpointRef | None, str], None]
-"""What a pipeline says: the checkpoint that is its part, or why there is none."""
+"""Takes the answer of a pipeline: the checkpoint that is its part, or ``None`` and why there is none."""
 
 
 class SavepointPipeline(Protocol):
-    """What is asked for its part: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
+    """A pipeline that takes its part of a savepoint: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """The number of the pipeline in its job."""
+
     @property
-    def title(self) -> str: ...
-    def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None: ...
+    def title(self) -> str:
+        """The names of its sources and sinks, for users."""
+
+    def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
+        """Take a savepoint, and call ``answer`` when it is stored or will not be."""
 
 
 class ManifestWriter:
-    """The job's manifest, version by version, as the process writes it that claimed the job."""
+    """The manifest of a job, written version by version by the process that claimed the job."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
         self._storage = storage
@@ -44,23 +49,23 @@ class ManifestWriter:
 
     @property
     def manifest(self) -> Manifest:
-        """As it was written last."""
+        """The manifest as it was written last."""
         return self._manifest
 
     def job_has_ended(self) -> bool:
-        """Whether a process, this one or another, has recorded the end of the job.
+        """Return whether a process, this one or another, has recorded the end of the job.
 
         Raises:
-            CheckpointStorageError: the storage cannot be used.
+            CheckpointStorageError: The storage cannot be used.
         """
         stored = self._storage.get_manifest(self._job_id)
         return stored is not None and Manifest.from_bytes(stored.body).ended is not None
 
     def final(self, refs: Mapping[int, CheckpointRef]) -> frozenset[int]:
-        """The pipelines whose checkpoint in ``refs`` is the final one.
+        """Return the numbers of the pipelines whose checkpoint in ``refs`` is the final one.
 
         Raises:
-            CheckpointStorageError: the storage cannot be used.
+            CheckpointStorageError: The storage cannot be used.
         """
         listings = self._storage.scan_job(self._job_id)
         return frozenset(
@@ -71,11 +76,11 @@ class ManifestWriter:
         )
 
     def write(self, change: Callable[[Manifest], Manifest]) -> None:
-        """Store the next version.
+        """Store the next version, which ``change`` makes of the last one.
 
         Raises:
-            ManifestConflictError: another process has claimed the job since.
-            CheckpointStorageError: the storage cannot be used.
+            ManifestConflictError: Another process has claimed the job since.
+            CheckpointStorageError: The storage cannot be used.
         """
         with self._writing:
             changed = change(self._manifest)
@@ -98,7 +103,10 @@ class _Taking:
 
 
 class JobSavepoints:
-    """``take`` and the pipelines' answers come on the loop's thread; the manifest is written in the storage's pool."""
+    """The savepoints of a job that are being taken.
+
+    ``take`` and the pipelines' answers come on the loop's thread; the manifest is written in the storage's pool.
+    """
 
     def __init__(self, writer: ManifestWriter, pool: Pool) -> None:
         self._writer = writer
@@ -120,7 +128,11 @@ class JobSavepoints:
         pipelines: Sequence[SavepointPipeline],
         taken: "Future[JobSavepoint]",
     ) -> None:
-        """Ask every pipeline. ``taken`` gets the savepoint when the manifest names it, or a ``SavepointError``."""
+        """Ask every pipeline for its part.
+
+        ``taken`` gets the savepoint when the manifest names it, a ``SavepointError`` when a part is missing, or a
+        ``UsageError`` for a name that cannot be used.
+        """
         try:
             name = self._unused(name)
         except UsageError as error:
@@ -132,7 +144,11 @@ class JobSavepoints:
             each.savepoint(name, stop=stop, drain=drain, answer=partial(self._answered, taking, each.id))
 
     def _unused(self, name: str | None) -> str:
-        """The name, or the next number where none was given."""
+        """Return the name, or the next number where none was given.
+
+        Raises:
+            UsageError: The name is taken, or is none.
+        """
         names = {each.name for each in self._writer.manifest.savepoints} | self._open.keys()
         if name is None:
             return str(max((int(each) for each in names if each.isdecimal()), default=0) + 1)
@@ -161,8 +177,10 @@ class JobSavepoints:
         return False
 
     def conclude(self) -> None:
-        """The pipelines have ended, each after its answers: what was to stop the job is written down as such. What is
-        still asked for is written when it is complete."""
+        """Write the complete savepoints that were to stop the job: all pipelines have ended.
+
+        A savepoint that is still incomplete is written when it is complete.
+        """
         with self._ending:
             self._concluded = True
             stopped, self._stopped = self._stopped, []
@@ -170,7 +188,7 @@ class JobSavepoints:
             self._write(taking)
 
     def close(self) -> None:
-        """Nothing is answered any more: nobody may wait for ever."""
+        """Fail every savepoint that is not complete, so that no caller waits for ever."""
         for taking in list(self._open.values()):
             self._refuse(taking, "the job ended before it was complete")
 

@@ -10,7 +10,7 @@ from seatunnel_core.spark.dispatch import UnitDispatcher
 
 @frozen(kw_only=True)
 class SharedResources:
-    """What all pipelines of a job share: the loop, the pools and Spark."""
+    """The loop, the pools and Spark, which all pipelines of a job share."""
 
     loop: asyncio.AbstractEventLoop
     storage_pool: Pool

@@ -1,4 +1,4 @@
-"""The slots of this process, where they are counted: which job has how many, and which one waits for some."""
+"""The slots of this process, where they are counted: how many each job has, and which one waits for some."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from seatunnel_core.planning.plan import PlannedJob
 
 
 class Reservation:
-    """What one job has of the slots. ``SlotService.reserve`` makes it."""
+    """The slots that one job has, or waits for; ``SlotService.reserve`` makes it."""
 
     def __init__(self, service: "SlotService", job_id: str, *, wanted: int, total: int) -> None:
         self.job_id = job_id
@@ -32,7 +32,7 @@ class Reservation:
 
 
 class SlotService:
-    """Hands the slots to the jobs of this process, first come, first served.
+    """The slots of a process, given to its jobs first come, first served.
 
     A job takes as many as it can use of those that are free. One is enough for any job: its work units take turns.
     """
@@ -43,10 +43,12 @@ class SlotService:
         self._waiting: list[Reservation] = []
 
     def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
-        """Slots for a job, or its place in the line; ``None`` when slots are dynamic, so that nobody counts them.
+        """Reserve slots for a job, or a place in the queue; return ``None`` when slots are dynamic.
+
+        Dynamic slots are not counted.
 
         Raises:
-            UsageError: none is free, and ``job-schedule-strategy`` says ``REJECT``.
+            UsageError: No slot is free, and ``job-schedule-strategy`` is ``REJECT``.
         """
         if options[DYNAMIC_SLOT]:
             return None
@@ -66,12 +68,14 @@ class SlotService:
         return asked
 
     def start_when_granted(self, asked: Reservation, start: Callable[[], object]) -> None:
+        """Call ``start`` when the job has its slots: now, or when another job ends."""
         with self._lock:
             asked.start = start
             if asked in self._holding:
                 start()
 
     def release(self, held: Reservation) -> None:
+        """Take a job's slots back, or its place in the queue, and grant what is free to those that wait."""
         with self._lock:
             for line in (self._holding, self._waiting):
                 if held in line:

@@ -28,7 +28,7 @@ class SourceIO:
 
     plane: SparkPlane = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
-    """Hears what is enumerated."""
+    """Receives what is enumerated."""
 
     def __len__(self) -> int:
         return len(self.planned.sources)
@@ -37,17 +37,17 @@ class SourceIO:
         return self.planned.source(name)
 
     def is_limited(self, source_name: str) -> bool:
-        """Whether a speed limit holds for the source."""
+        """Return whether a speed limit holds for the source."""
         source = self._source(source_name)
         return source.rows_per_second is not None or source.bytes_per_second is not None
 
     def discover(self, source_name: str) -> Sequence[Item]:
-        """What tasks have to look into before the source can be enumerated."""
+        """Return what tasks have to look into before the source can be enumerated."""
         source = self._source(source_name)
         return source.source.discover(_planning(source))
 
     def enumerate(self, source_name: str, attachment: str | None, items: Sequence[Item]) -> tuple[Enumeration, str]:
-        """The frozen enumeration of a source, and the name of the attachment that holds it (R12).
+        """Return the frozen enumeration of a source, and the name of the attachment that holds it (R12).
 
         Needs Spark when there are discovered ``items``.
         """
@@ -71,11 +71,11 @@ class SourceIO:
 
     @property
     def need_closing(self) -> bool:
-        """Whether a source has something to let go of."""
+        """Whether a source has something to give back."""
         return any(type(each.source).close is not Source.close for each in self.planned.sources)
 
     def close(self) -> None:
-        """The pipeline has ended, however it did."""
+        """Close the sources: the pipeline has ended, with whatever outcome."""
         for source in self.planned.sources:
             source.source.close()
 
@@ -85,7 +85,10 @@ class SourceIO:
         return source.source.poll(memory, _planning(source))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
-        """The splits of what was found, numbered from ``next_index``. Needs Spark when tasks have to look into it."""
+        """Return the splits of what a poll found, numbered from ``next_index``.
+
+        Needs Spark when tasks have to look into it.
+        """
         if not news.items:
             return ()
         source = self._source(source_name)
@@ -96,7 +99,7 @@ class SourceIO:
 
 
 def _one_split(schema: TableSchema) -> Enumeration:
-    """Of a source that Spark reads."""
+    """Return the enumeration of a source that Spark reads."""
     return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
 
 

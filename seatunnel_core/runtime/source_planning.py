@@ -1,4 +1,4 @@
-"""Has the sources of a pipeline enumerated, and what their tasks run worked out, at the start of an epoch."""
+"""Enumerates the sources of a pipeline and plans what their tasks run, at the start of an epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from seatunnel_core.spark.program import Program
 from seatunnel_core.work.split import Split
 
 Then = Callable[[], None]
-"""What is done on the loop."""
+"""What is still to be done, on the loop."""
 
 
 @frozen
@@ -33,10 +33,11 @@ class _Enumerated:
 
 
 class Planner:
-    """Lists in a thread of the pool, and where tasks have to look into what was found, goes on when Spark runs.
+    """The enumerations of the sources of one pipeline, and the programs of their tasks.
 
-    A source is planned by itself, and the protocol told at once. Only where Spark plans a transform the program depends
-    on all sources of the pipeline: a query may look at the rows of several, and reads all their splits as one.
+    It lists in a thread of the pool. Where tasks have to look into what was found, it goes on when Spark runs. A source
+    is planned by itself, and its event delivered at once. Only where Spark plans a transform the program depends on all
+    sources of the pipeline: a query may look at the rows of several, and reads all their splits as one.
     """
 
     def __init__(
@@ -48,10 +49,15 @@ class Planner:
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Then], None],
     ) -> None:
-        """
+        """Prepare for the sources of one epoch.
+
         Args:
-            take_programs: takes programs, on the loop, by the source whose work units run them.
-            deliver: takes an answer, on the loop, as a function of the time; drops those that come too late.
+            work: Does the blocking work of the pipeline.
+            shared: Has the pools and Spark.
+            epoch: Returns the epoch, once it is claimed.
+            take_programs: Takes programs, on the loop, by the source whose work units run them.
+            deliver: Takes an answer, on the loop, as a function of the time; drops those that come too late.
+            when_spark_runs: Calls its argument, on the loop, when Spark runs or could not be started.
         """
         self._work = work
         self._shared = shared
@@ -63,7 +69,7 @@ class Planner:
         """By source, until all sources of the pipeline are enumerated; only where they are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
-        """At once, while Spark still starts; where tasks have to look into the source first, when Spark runs."""
+        """Enumerate a source: at once, or when Spark runs if tasks have to look into the source first."""
         self._in_pool(partial(self._discover, command))
 
     def _discover(self, command: commands.Enumerate) -> Then:
@@ -111,7 +117,7 @@ class Planner:
         self._when_spark_runs(partial(self._in_pool, run))
 
     def _in_pool(self, work: Callable[[], Then]) -> None:
-        """Do the work in a thread, and what it returns on the loop; what it raises is the answer."""
+        """Do the work in a thread, and what it returns on the loop; deliver what it raises as a failure."""
 
         def run() -> None:
             try:

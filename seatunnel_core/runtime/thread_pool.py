@@ -1,4 +1,4 @@
-"""Threads that wait for disks and servers, so that the loop waits for nothing; and how they tell it what came of it."""
+"""Threads that wait for disks and servers, so that the loop waits for nothing, and how they report back to it."""
 
 import asyncio
 import logging
@@ -15,21 +15,21 @@ Work = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Pool(Protocol):
-    """Whoever does work in other threads."""
+    """What does work in other threads."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> object:
-        """Have it done. Nobody asks what it returns or raises: it tells its outcome itself."""
+        """Have the work done. What it returns or raises is dropped: it reports its outcome itself."""
 
 
 class ThreadPool:
-    """Up to so many threads, which take work in its order.
+    """A limited number of threads, which take work in its order.
 
-    Those of ``concurrent.futures`` make a future for each work, with a lock and a condition, and lock twice more to
+    Those of ``concurrent.futures`` make a future for each call, with a lock and a condition, and lock twice more to
     hand it over: half a millisecond for each of a thousand tables.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """``most`` threads, started one with each of the first works. ``name`` begins theirs."""
+        """Prepare ``most`` threads; each of the first calls starts one. ``name`` begins their names."""
         self._most = most
         self._name = name
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -42,7 +42,7 @@ class ThreadPool:
         """Have the work done.
 
         Raises:
-            RuntimeError: the pool is closed, or the system gives it not a single thread; the work is not done.
+            RuntimeError: The pool is closed, or the system gives it not a single thread; the work is not done.
         """
         with self._changing:
             if self._closed:
@@ -52,7 +52,7 @@ class ThreadPool:
             self._works.put((work, arguments))
 
     def close(self) -> None:
-        """Drop the work that waits, and wait for that under way."""
+        """Drop the work that waits, and wait for the work under way."""
         with self._changing:
             self._closed = True
             with suppress(queue.Empty):
@@ -64,7 +64,7 @@ class ThreadPool:
             thread.join()
 
     def _start_thread(self) -> None:
-        """One more; where the system gives no more, those that there are do the work."""
+        """Start one more thread; where the system gives no more, those that there are do the work."""
         name = f"{self._name}-{len(self._threads)}"
         thread = threading.Thread(target=self._serve, name=name, daemon=True)
         try:
@@ -89,9 +89,9 @@ class ThreadPool:
 
 
 class Inbox:
-    """What other threads want to have done on the loop, in its order.
+    """The calls that other threads want to have made on the loop, in their order.
 
-    Many calls that come at once wake the loop once: to wake it costs a system call, and the thread that calls its turn.
+    Many calls that come at once wake the loop once: to wake it costs a system call, and the calling thread its turn.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

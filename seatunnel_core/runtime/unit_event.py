@@ -1,4 +1,4 @@
-"""What a task answered for a work unit, as the protocol hears it."""
+"""The result of a work unit as an event of the protocol."""
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
@@ -8,7 +8,10 @@ from seatunnel_core.spark.work import UnitResult
 
 
 def unit_event(order: commands.RunUnit, program: Program, result: UnitResult, now: int) -> Event:
-    """``program`` says what the unit of a failed ``order`` reads."""
+    """Return the event for the result of a work unit.
+
+    ``program`` is what the unit ran; it names what a failed unit was reading.
+    """
     if result.failure is not None:
         return events.UnitFailed(
             now_ms=now,
