@@ -1,6 +1,6 @@
 """What ``seatunnel --check`` prints about a job that is valid, without moving a row.
 
-Nothing is started, but for jobs of which only Spark knows the columns: it is asked about frames without rows.
+Nothing is started, except Spark for a job whose columns only Spark knows: it is asked about frames without rows.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,10 +38,12 @@ _INSPECTED = 10
 
 @contextmanager
 def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkPlane | None]":
-    """A running Spark, when the job reads or transforms with it, and it runs on this machine.
+    """Yield a running Spark, or ``None`` for a job that needs none here.
+
+    A job needs it when it reads or transforms with Spark, and Spark would run on this machine.
 
     Raises:
-        PlatformError: it does not start, and so the job could not; or the job asks for Spark Connect.
+        PlatformError: Spark does not start, and so the job could not; or the job asks for Spark Connect.
     """
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
     refuse_connect(settings)
@@ -68,21 +70,22 @@ def _asks_spark(pipeline: PlannedPipeline) -> bool:
 def check_report(
     job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkPlane | None" = None
 ) -> str:
-    """The configuration in force, the pipelines with their schemas and guarantees, and the warnings, as plain text.
+    """Return what a check prints: the configuration in force, the pipelines, and the warnings, as plain text.
+
+    Each pipeline is shown with its schemas and its guarantee.
 
     Args:
-        job: planned with ``look``.
-        engine: what the job did not say.
-        master: where Spark runs, instead of the job's own ``spark.master``.
-        spark: from ``spark_to_ask``; without it what only Spark can tell is not told.
+        job: Planned with ``look``.
+        engine: Supplies what the job does not say.
+        master: Where Spark runs, instead of the job's own ``spark.master``.
+        spark: From ``spark_to_ask``; without it, what only Spark knows is not shown.
 
     Raises:
-        JobError: a transform or a sink does not fit to the schema that reaches it, or a source finds what it cannot
-            read.
-        StorageConfigurationError: a secret of the checkpoint storage is not where its configuration says, or its keys
+        JobError: A transform or a sink does not fit the schema that reaches it, or a source finds what it cannot read.
+        StorageConfigurationError: A secret of the checkpoint storage is not where its configuration says, or its keys
             do not go together.
-        UnknownStorageError, StoragePluginError: the checkpoint storage is not installed, or its plugin is broken.
-        PlatformError: the job asks for Spark Connect.
+        UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
+        PlatformError: The job asks for Spark Connect.
     """
     load_factory(job.storage.type).idle_keys(resolved(job.storage.plugin_config))
     settings = spark_settings(job, master=master, jvm_options=(), log_file=None)
@@ -117,7 +120,7 @@ def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
 
 
 def _inspect(job: PlannedJob) -> None:
-    """Look into the first things of each source, here, as tasks will."""
+    """Look into the first items of each source, here, as tasks will; report what they cannot read."""
     problems = Problems()
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = Planning(
@@ -139,10 +142,13 @@ def planned_schemas(
     spark: "SparkPlane | None" = None,
     scopes: dict[str, str] | None = None,
 ) -> dict[str, Schemas]:
-    """The schemas behind each source and transform, by name, as far as the configuration, and Spark, can tell.
+    """Return the schemas behind each source and transform, by name, as far as they are known before reading.
 
     Args:
-        scopes: takes which rows each transform of Spark's sees together, and why, in words.
+        pipeline: The sources and transforms.
+        problems: Receives what does not fit.
+        spark: From ``spark_to_ask``; without it, the schemas that only Spark knows are ``None``.
+        scopes: Receives which rows each transform of Spark's sees together, and why, in words.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:
@@ -205,7 +211,10 @@ def _planned_by_spark(
     problems: Problems,
     spark: "SparkPlane | None",
 ) -> FramePlan | None:
-    """Each of its inputs is one table, and Spark says what it makes of them."""
+    """Return what Spark makes of the tables that reach a transform, or ``None`` when that is not known.
+
+    Each input of such a transform has to be one table; several are a problem.
+    """
     arriving: dict[str, TableSchema] = {}
     for name, view in zip(planned.inputs, planned.views, strict=True):
         tables = {schema.table: schema for schema in known[name] or ()}
@@ -232,7 +241,7 @@ def _scope(
     plan: FramePlan | None,
     problems: Problems,
 ) -> str:
-    """Which rows the transform sees together, and why; what streaming does not allow is a problem."""
+    """Return which rows the transform sees together, and why; report what streaming does not allow."""
     across = plan.across if plan is not None else ""
     if not across and joins(pipeline, planned):
         across = SEVERAL_INPUTS
@@ -257,7 +266,7 @@ def _block(title: str, lines: Iterator[str]) -> list[str]:
 
 
 def _settings(options: Options) -> Iterator[str]:
-    """Each option that has a value, and whether the file says so."""
+    """Yield each option that has a value, and whether that is the default."""
     for option in options.declared:
         value = options[option]
         if value is None:
@@ -280,7 +289,10 @@ def _storage(storage: StorageConfig) -> Iterator[str]:
 
 
 def _instead_of_localfile(storage: StorageConfig) -> str:
-    """The storage itself says so when it is made, which a check does not do."""
+    """Return the warning about a deprecated storage.
+
+    The storage gives it when it is made, which a check does not do.
+    """
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""
     return (

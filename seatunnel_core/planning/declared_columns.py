@@ -10,20 +10,20 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import VECTORS
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""For vectors without one: whether it may be missing, and what a default value does, the plugin says."""
+"""Assumed for vectors without one: the plugin judges whether it may be missing, and what a default value does."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
     """Report each column of a schema that is wrong, where it stands.
 
     Args:
-        written: the block of a source or a transform.
-        declared: its options.
-        what: as in a sentence: ``"the source LocalFile"``.
-        problems: receives what is wrong.
+        written: The block of a source or a transform.
+        declared: Its options.
+        what: What it is, as in a sentence: ``"the source LocalFile"``.
+        problems: Receives what is wrong.
 
     Returns:
-        The options in which something is.
+        The keys of the options that have such a column.
     """
     wrong: set[str] = set()
     for option in declared:
@@ -38,7 +38,10 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
 
 
 def _columns(schema: Block) -> Iterator[tuple[dict[str, Any], Position]]:
-    """A schema of one column for each that has a name and a type. What else is wrong with it, the plugin says."""
+    """Yield a schema of one column, and its position, for each column that has a name and a type.
+
+    The plugin reports what else is wrong with the schema.
+    """
     fields, columns = schema.get("fields"), schema.get("columns")
     if isinstance(fields, Block):
         for entry in fields:

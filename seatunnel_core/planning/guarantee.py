@@ -19,7 +19,7 @@ class Promise:
 
 
 def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
-    """What one sink of a pipeline promises: no more than the sink, and than the sources behind it."""
+    """Return what one sink of a pipeline promises: no more than the sink itself, and than the sources behind it."""
     for source in pipeline.sources:
         if not source.source.replayable and source.name in upstream(pipeline, sink):
             kind = source.source.identifier
@@ -34,12 +34,12 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
 
 
 def weakest(pipeline: PlannedPipeline) -> Promise:
-    """What the pipeline as a whole promises: the least of its sinks."""
+    """Return what the pipeline as a whole promises: the least of its sinks."""
     return min((promise(pipeline, sink) for sink in pipeline.sinks), key=lambda each: _WEAKEST.index(each.guarantee))
 
 
 def upstream(pipeline: PlannedPipeline, sink: PlannedSink) -> frozenset[str]:
-    """The names of everything whose rows reach the sink."""
+    """Return the names of the sources and transforms whose rows reach the sink."""
     inputs = {transform.name: transform.inputs for transform in pipeline.transforms}
     found: set[str] = set()
     open_names = list(sink.inputs)
@@ -66,6 +66,6 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
 
 
 def asks_exactly_once(sink: PlannedSink) -> bool:
-    """Whether an option of the sink, common or its own, asks for it."""
+    """Return whether an option of the sink, common or its own, asks for exactly-once."""
     options = sink.sink.options
     return any(str(options[key]).lower() == "true" for key in (EXACTLY_ONCE.key, "is_exactly_once") if key in options)

@@ -1,4 +1,4 @@
-"""A job whose sink would empty the folder that one of its sources reads, before a row of it is read; or fill it."""
+"""Refuse a job whose sink empties a folder that one of its sources reads, or writes where one watches for files."""
 
 import os
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Whether the folder is, holds, or lies inside something that a path with ``*``, ``?`` and ``[…]`` names."""
+    """Return whether the folder is, holds, or lies inside something that a path with ``*``, ``?`` and ``[…]`` names."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True
@@ -51,5 +51,5 @@ def overlap(folder: str, pattern: str) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    """The folders of a path from the root on, links followed as far as the path is there."""
+    """Return the folders of a path from the root on, with links followed as far as the path is there."""
     return [name for name in os.path.realpath(path).split(os.sep) if name]

@@ -90,12 +90,12 @@ class PlannedPipeline:
 
     @property
     def heading(self) -> str:
-        """How messages begin that are about this pipeline."""
+        """The beginning of messages about this pipeline."""
         return f"Pipeline {self.id} ({self.title})"
 
     @property
     def title(self) -> str:
-        """For people: ``flights -> flights_out``."""
+        """The names of its sources and sinks, for users: ``flights -> flights_out``."""
         return f"{', '.join(node.name for node in self.sources)} -> {', '.join(node.name for node in self.sinks)}"
 
     @property
@@ -123,9 +123,11 @@ class PlannedPipeline:
         return all(node.source.bounded for node in self.sources)
 
     def source(self, name: str) -> PlannedSource:
+        """Return the source of this name."""
         return next(node for node in self.sources if node.name == name)
 
     def sink(self, name: str) -> PlannedSink:
+        """Return the sink of this name."""
         return next(node for node in self.sinks if node.name == name)
 
 

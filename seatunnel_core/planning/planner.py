@@ -54,13 +54,19 @@ __all__ = [
 
 
 class Registry(Protocol):
-    """Finds plugins by name, without regard to case; raises a ``SeaTunnelError`` that suggests names."""
+    """The plugins by name, without regard to case.
 
-    def source(self, identifier: str) -> type[Source]: ...
+    A method raises a ``SeaTunnelError`` that suggests names when it does not find one.
+    """
 
-    def transform(self, identifier: str) -> type[Transform] | type[DataFrameTransform]: ...
+    def source(self, identifier: str) -> type[Source]:
+        """Return the class of a source."""
 
-    def sink(self, identifier: str) -> type[Sink]: ...
+    def transform(self, identifier: str) -> type[Transform] | type[DataFrameTransform]:
+        """Return the class of a transform."""
+
+    def sink(self, identifier: str) -> type[Sink]:
+        """Return the class of a sink."""
 
 
 @frozen
@@ -89,18 +95,18 @@ def plan_job(
     """Plan a job.
 
     Args:
-        raw: from ``load_job`` or ``job_from_code``.
-        registry: where plugins are found.
-        engine: supplies the checkpoint storage, unless the job names its own.
-        manifest: of the stored job that is restored; without one, pipelines are numbered from 1.
-        name: overrides the job's name.
-        master: where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
-        look: open files that sources name, to tell their schemas; only ``--check`` does, as data is the tasks'.
+        raw: From ``load_job`` or ``job_from_code``.
+        registry: Finds the plugins.
+        engine: Supplies the checkpoint storage, unless the job names its own.
+        manifest: Of the stored job that is restored; without one, pipelines are numbered from 1.
+        name: Overrides the job's name.
+        master: Where Spark runs, instead of the job's own ``spark.master``: what is on other machines is not judged.
+        look: Whether to open files that sources name, for their schemas; only ``--check`` does, as data is the tasks'.
 
     Raises:
-        ConfigError: options are wrong, or a source cannot read what they name; the message lists every problem of the
+        ConfigError: Options are wrong, or a source cannot read what they name; the message lists every problem of the
             job, also those of its graph.
-        JobError: only the graph is wrong, or it does not fit to ``manifest``.
+        JobError: Only the graph is wrong, or it does not fit ``manifest``.
     """
     problems = raw.problems
     made, storage, shapes = _graph_of(raw, registry, engine, reads_input=manifest is None, master=master, look=look)
@@ -136,7 +142,12 @@ def _graph_of(
     """Build the plugins and the graph, and report every problem of both at once.
 
     Args:
+        raw: The job, as it is written.
+        registry: Finds the plugins.
+        engine: Supplies the checkpoint storage, unless the job names its own.
         reads_input: Whether sources are asked for what they read, where Spark runs on this machine or ``look`` is set.
+        master: Where Spark runs, instead of the job's own ``spark.master``.
+        look: Whether to open files that sources name, for their schemas.
 
     Returns:
         The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.
@@ -178,7 +189,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Any]) -> None:
-    """Each source to the others of its class."""
+    """Introduce each source to the others of its class."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -188,8 +199,11 @@ def _introduce(plugins: Iterable[Any]) -> None:
 
 
 def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
-    """Report what a source cannot read, at its path, unless it is read on other machines; ``look`` gives its schemas. A
-    job that goes on has its list of files, and may have read the ones that are gone."""
+    """Report what a source cannot read, at its path, unless it is read on other machines.
+
+    With ``look``, return the source with its schemas. A job that goes on is not asked: it has its list of files, and
+    may have read the ones that are gone.
+    """
     if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written, problems):
         return each
     try:
@@ -204,14 +218,19 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """A variable that is not set was reported, and stays as it was written. Placeholders of requests stay, too, and are
-    no problem."""
+    """Return whether a block has a variable that is not set.
+
+    It was reported, and stays as it was written. Placeholders of requests stay, too, and are no problem.
+    """
     reported = any(problem.message.startswith("the variable ${") for problem in problems.found)
     return reported and any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
-    """The node of a block and its plugin. Of a plugin that nobody knows the node is told by the common options."""
+    """Return the node of a block and its plugin, and report what is wrong with them.
+
+    Of a plugin that is not found, the common options alone make the node.
+    """
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier
     what = f"the {block.kind.value} {identifier}"

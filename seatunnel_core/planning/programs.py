@@ -1,5 +1,7 @@
-"""From a planned pipeline to what its Spark tasks run, once the schemas are known: one program per source, or one for
-all sources whose rows a query looks at together."""
+"""From a planned pipeline to what its Spark tasks run, once the schemas are known.
+
+There is one program for each source, or one for all sources whose rows a query looks at together.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,11 +27,11 @@ def program_of(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> Program:
-    """The program of one source, or of several: the first, and those ``beside`` it.
+    """Return the program of one source, or of several: the first, and those ``beside`` it.
 
     Raises:
-        TransformError: a transform cannot be applied to what reaches it.
-        SinkError: a sink cannot write what reaches it.
+        TransformError: A transform cannot be applied to what reaches it.
+        SinkError: A sink cannot write what reaches it.
     """
     source = pipeline.source(source_name)
     return build_program(
@@ -62,11 +64,12 @@ def programs_of(
     job_id: str,
     frame_plan: FramePlanner,
 ) -> tuple[Program, ...]:
-    """The programs of all sources of a pipeline with DataFrame transforms. Sources whose rows a query looks at together
-    share one, which is the program of the one with the smallest ordinal.
+    """Return the programs of all sources of a pipeline with DataFrame transforms.
+
+    Sources whose rows a query looks at together share one: the program of the source with the smallest ordinal.
 
     Raises:
-        TransformError, SinkError: as ``program_of``; or a query looks across rows that never end.
+        TransformError, SinkError: As ``program_of``; or a query looks across rows that never end.
     """
     groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
     while True:
@@ -81,7 +84,7 @@ def programs_of(
 
 
 def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
-    """Raise ``TransformError`` where what looks across rows reads rows that never end."""
+    """Raise ``TransformError`` where a transform that looks across rows reads rows that never end."""
     endless = [name for name in sorted(roots(pipeline, transform)) if not pipeline.source(name).source.bounded]
     if not pipeline.streaming and not endless:
         return
@@ -94,7 +97,7 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
 
 
 def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
-    """The sources whose rows reach a node."""
+    """Return the names of the sources whose rows reach a node."""
     if any(source.name == node for source in pipeline.sources):
         return {node}
     transform = next(each for each in pipeline.transforms if each.name == node)
@@ -102,13 +105,16 @@ def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
 
 
 def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
-    """Whether a DataFrame transform needs the rows of several sources together, whatever its plan."""
+    """Return whether a DataFrame transform needs the rows of several sources together, whatever its plan."""
     frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
     return frames and len(transform.inputs) > 1 and len(roots(pipeline, transform.name)) > 1
 
 
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
-    """The sources whose rows a query may look at together, as far as names tell, which is before Spark is asked."""
+    """Return the groups of sources whose rows a query may look at together.
+
+    Spark is not asked, so a group may be larger than the plans make it.
+    """
     frames = [
         each.name
         for each in pipeline.transforms
@@ -122,7 +128,7 @@ def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
-    """The sources in groups, of which those that stand together in a set are one."""
+    """Return the groups, those that share a set of ``together`` merged into one."""
     found = list(groups)
     for names in together:
         touched = [group for group in found if group & names]
@@ -169,9 +175,11 @@ def _as_query(program: Program, enumerations: Mapping[str, Enumeration]) -> Prog
 def emitted_splits(
     programs: Sequence[Program], enumerations: Mapping[str, Enumeration]
 ) -> dict[str, tuple[Split, ...]]:
-    """What each source emits: its splits; or, of a query, the first of its sources one that stands for all that there
-    is to read, and the others none. A single split stands for itself, so that it is the same with a query and
-    without."""
+    """Return the splits that each source emits, by source.
+
+    Of a query, the first source emits one split that stands for all that there is to read, and the others none. A
+    single split of a single source stands for itself, so that it is the same with a query and without.
+    """
     emitted = {name: each.splits for name, each in enumerations.items()}
     for program in programs:
         if program.splits is None:

@@ -10,7 +10,10 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSin
 
 
 def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """One of two sinks would empty what the other one has published already, or not, whichever came first."""
+    """Report sinks that write into one target and have different save modes.
+
+    One of them would empty what the other one has published already, or not, whichever came first.
+    """
     at: dict[str, PlannedSink] = {}
     for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
         mode = sink.sink.save_mode
@@ -29,11 +32,14 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """By pipeline: the sinks whose targets some sink of the job has written to in an earlier process, so that their
-    save modes must not act any more, though their own states do not say so.
+    """Return, by pipeline, the sinks whose save modes must not act any more, though their states do not say so.
+
+    Some sink of the job has written to their target in an earlier process.
 
     Args:
-        states_of: reads the latest states of a pipeline; ``None`` where there are none, a text where they cannot be
+        job: The job as it is now.
+        stored: The manifest before it.
+        states_of: Reads the latest states of a pipeline; ``None`` where there are none, a text where they cannot be
             read, because an engine that still ran has followed them by newer ones, or because they are damaged.
     """
     acted: dict[int, frozenset[str]] = {}
@@ -49,7 +55,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """By target of a save mode that does something: pipelines and sinks."""
+    """Return pipelines and sinks by the target of a save mode that does something."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:
@@ -60,7 +66,10 @@ def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
-    """The sinks that wrote there once, and do not any more: the job has none of them left, or tells them otherwise."""
+    """Return the pipelines and names of the sinks that once wrote to the target, and do not any more.
+
+    The job has none of them left, or has given them other options.
+    """
     return [
         (seat.pipeline, name)
         for name, seat in stored.seats.items()
@@ -70,7 +79,10 @@ def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> l
 
 
 def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
-    """``None`` when the states do not have the sink. Where nobody can read them, it may have acted."""
+    """Return whether the save mode of a sink has still to act; ``None`` when the states do not have the sink.
+
+    Where the states cannot be read, it may have acted, so it is not pending.
+    """
     if isinstance(states, str):
         return False
     if states is None or sink not in states.sinks:

@@ -1,4 +1,4 @@
-"""From the options of a job and its engine to what protocol, restarts and Spark are told."""
+"""From the options of a job and its engine to the settings of the protocol, of restarts and of Spark."""
 
 import io
 import os
@@ -24,8 +24,11 @@ from seatunnel_core.spark.starting.session import SparkSettings, java_options
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
-    """The job's ``env`` wins over ``seatunnel.yaml``. A batch job that ends by itself has an interval only if its own
-    ``env`` sets one, and without an interval the timeout means nothing, as in SeaTunnel's engine."""
+    """Return how the job takes checkpoints; its ``env`` wins over ``seatunnel.yaml``.
+
+    A batch job that ends by itself has an interval only if its own ``env`` sets one, and without an interval the
+    timeout has no effect, as in SeaTunnel's engine.
+    """
     interval = job.env[env_options.CHECKPOINT_INTERVAL]
     if interval is None and (job.mode == env_options.STREAMING or not job.bounded):
         interval = engine.options[engine_options.CHECKPOINT_INTERVAL]
@@ -48,6 +51,7 @@ def _chosen(env: Options, own: Option[int], engine: Options, general: Option[int
 
 
 def restart_policy(job: PlannedJob) -> RestartPolicy:
+    """Return how often the job restarts a pipeline, and how long it pauses before."""
     return RestartPolicy(
         retry_times=job.env[env_options.RETRY_TIMES],
         retry_interval_ms=job.env[env_options.RETRY_INTERVAL] * 1000,
@@ -55,8 +59,11 @@ def restart_policy(job: PlannedJob) -> RestartPolicy:
 
 
 def topology_of(pipeline: PlannedPipeline) -> Topology:
-    """The shape of the pipeline as the protocol sees it: transforms belong to the tasks of their sources. Where a query
-    may look at the rows of several sources together, the work unit of one of them feeds the sinks of all."""
+    """Return the shape of the pipeline as the protocol sees it.
+
+    Transforms belong to the tasks of their sources. Where a query may look at the rows of several sources together, the
+    work unit of one of them feeds the sinks of all.
+    """
     feeds: dict[str, set[str]] = {}
     nodes: tuple[PlannedTransform | PlannedSink, ...] = (*pipeline.transforms, *pipeline.sinks)
     for node in nodes:
@@ -88,12 +95,15 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 
 UNITS_PER_SLOT = 8
-"""So many units of a source that ends are given to Spark for each parallel reader, to share tasks: a task of one unit
+"""So many units of a bounded source are given to Spark for each parallel reader, to share tasks: a task of one unit
 waits as long for the disk and for the next one as it takes to read a quarter of it."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
-    """One where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task."""
+    """Return how many units of a source are given to Spark for each parallel reader.
+
+    It is one where order matters or rows are waited for, and where Spark itself reads: there nothing shares a task.
+    """
     together = source.source.bounded and not source.source.ordered and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
 
@@ -107,7 +117,7 @@ _DESCRIBED_BYTES = 1 << 20
 def spark_settings(
     job: PlannedJob, *, master: str | None, jvm_options: Sequence[str], log_file: Path | None
 ) -> SparkSettings:
-    """How Spark is started for the job. ``master`` wins over the job's own ``spark.master``."""
+    """Return how Spark is started for the job; ``master`` wins over the job's own ``spark.master``."""
     options: Mapping[str, str] = job.spark_options
     if master is not None:
         options = {**options, "spark.master": master}
@@ -124,8 +134,11 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """What the tasks of a job import, as far as its plugins tell: by what they are made of, and by their word. Of each
-    kind a few are asked: a job may have ten thousand tables."""
+    """Return the modules that the tasks of a job import, as far as its plugins show.
+
+    They show it by what they are made of, and by ``task_modules``. Of each class a few are asked: a job may have ten
+    thousand tables.
+    """
     found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
     for plugin in _plugins(job):
         asked[type(plugin)] += 1
@@ -140,7 +153,10 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
 
 
 class _Description(io.BytesIO):
-    """Takes a plugin that is described by its options. One that carries rows is left before they are copied."""
+    """A buffer for the pickled form of a plugin, which is only searched for names of modules.
+
+    A plugin that carries rows is left before they are copied.
+    """
 
     def write(self, data: Any) -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:
