@@ -1,4 +1,4 @@
-"""What people and machines are told about a job: counters, notices, metrics and reports.
+"""What users and programs learn about a job: counters, notices, metrics and reports.
 
 Nothing here decides anything.
 """

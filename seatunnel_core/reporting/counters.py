@@ -34,24 +34,29 @@ class Flow:
         self._samples: deque[tuple[float, Moved]] = deque(maxlen=SAMPLES)
 
     def seen(self, progress: PipelineProgress) -> Moved:
-        """What has moved. A pipeline that starts again goes back to its last checkpoint: until it has read again what
-        it had read, nothing new has moved."""
+        """Return what has moved so far.
+
+        A pipeline that starts again goes back to its last checkpoint: until it has read again what it had read, nothing
+        new has moved.
+        """
         with self._lock:
             had = self._moved
             self._moved = Moved(**{name: max(getattr(had, name), getattr(progress, name)) for name in _MOVED})
             return self._moved
 
     def sample(self, progress: PipelineProgress) -> None:
-        """Remember where it stands. The first one is taken when the restored state is known."""
+        """Record what has moved so far. The first sample is taken when the restored state is known."""
         self._samples.append((self._clock(), self.seen(progress)))
 
     def rest(self) -> None:
-        """Remember that nothing has moved since the last look, without another one: of ten thousand pipelines most wait
-        for their turn."""
+        """Record that nothing has moved since the last sample.
+
+        No progress is asked for: of ten thousand pipelines most wait for their turn.
+        """
         self._samples.append((self._clock(), self._moved))
 
     def per_second(self, name: str) -> float:
-        """How fast the figure of ``Moved`` with this name has grown of late; 0 before the first sample."""
+        """Return how fast the figure of ``Moved`` with this name grows of late; 0 before the first sample."""
         then, had = next(iter(tuple(self._samples)), (self._clock(), self._moved))
         seconds = self._clock() - then
         grown: int = getattr(self._moved, name) - getattr(had, name)
@@ -78,18 +83,20 @@ class Figures:
 
     @property
     def checkpoints_failed(self) -> int:
-        """Those that went wrong; subsumed ones, and those that ended with the pipeline, did not."""
+        """How many checkpoints went wrong; subsumed ones, and those that ended with the pipeline, did not."""
         return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
-        """Its restore point, which is a checkpoint of another kind, is durable."""
+        """Count a start that goes on from a stored checkpoint; its restore point is durable now."""
         self._restores += notice.base is not None
         self._completed_ms = now_ms()
 
     def triggered(self) -> None:
+        """Count a checkpoint that was triggered."""
         self._triggered += 1
 
     def completed(self, notice: commands.CheckpointCompleted) -> None:
+        """Count a checkpoint that completed, with its durations and its size."""
         self.checkpoints_completed += 1
         self._acknowledge = self._acknowledge.and_one(notice.acknowledge_ms)
         self._store = self._store.and_one(notice.store_ms)
@@ -98,21 +105,26 @@ class Figures:
         self._completed_ms = now_ms()
 
     def published(self, notice: commands.CheckpointPublished) -> None:
+        """Record how long it took to publish what a checkpoint contains."""
         self._commit = self._commit.and_one(notice.commit_ms)
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
+        """Count a checkpoint that was given up, by the reason."""
         self._aborted[notice.kind] += 1
 
     def begun_again(self) -> None:
-        """A work unit, whose rows are written at once, began once more."""
+        """Count a work unit that began once more and whose rows are written at once."""
         self.units_repeated += 1
 
     def failed(self, failure: Failure) -> None:
-        """The pipeline failed; it may start again."""
+        """Count a failure of the pipeline, by its kind; the pipeline may start again."""
         self._failures[failure.kind.value] += 1
 
     def metrics(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
-        """``view`` and what is known beside it. ``progress`` is that of the newest epoch."""
+        """Return ``view`` with all that is measured beside it.
+
+        ``progress`` is that of the newest epoch; without it only what this object counts is added.
+        """
         aborted = dict(self._aborted)
         age_ms = None if self._completed_ms is None else now_ms() - self._completed_ms
         metrics = PipelineMetrics(

@@ -20,6 +20,7 @@ class Durations:
     longest_ms: int = 0
 
     def and_one(self, duration_ms: int) -> "Durations":
+        """Return these durations with one more."""
         return Durations(
             times=self.times + 1,
             total_ms=self.total_ms + duration_ms,
@@ -43,8 +44,11 @@ class Moved:
 
 @frozen(kw_only=True)
 class PipelineMetrics(PipelineView):
-    """All that ``PipelineView`` says, and more. Rows and bytes never run backwards while the process lives: those of a
-    pipeline that has been started again stand still until it has read again what it had read."""
+    """All of ``PipelineView``, and what is measured beside it.
+
+    Rows and bytes never run backwards while the process lives: those of a pipeline that has been started again stand
+    still until it has read again what it had read.
+    """
 
     epoch: int | None = None
     bytes_written: int = 0

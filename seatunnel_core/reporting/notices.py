@@ -1,4 +1,4 @@
-"""What the protocol tells beside what it wants done: counted, and logged with job, pipeline and checkpoint."""
+"""The notices of the protocol: counted, and logged with job, pipeline and checkpoint."""
 
 import logging
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -9,20 +9,23 @@ from seatunnel_core.reporting.counters import Figures
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """Every record has the attributes ``job``, ``pipeline`` and ``checkpoint``; the last is ``None`` where it is about
-    no checkpoint."""
+    """A log whose records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
+
+    The last is ``None`` where a record is about no checkpoint.
+    """
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
         fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}
         super().__init__(logging.getLogger("seatunnel.pipeline"), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """Return the message, with these attributes beside those of the call."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
 
 class Notices:
-    """The notices of one epoch. ``handlers`` says, by type, who takes which."""
+    """The notices of one epoch; ``handlers`` maps the type of a notice to what counts and logs it."""
 
     def __init__(self, log: PipelineLog, figures: Figures) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {
@@ -37,6 +40,7 @@ class Notices:
         self._figures = figures
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
+        """Log the start of an epoch, and count it."""
         self._figures.epoch_started(notice)
         base = f"from checkpoint {notice.base}" if notice.base else "from the beginning"
         self._log.info(
@@ -48,9 +52,11 @@ class Notices:
         )
 
     def retracted(self, removed: int) -> None:
+        """Log how many published outputs were taken back."""
         self._log.info("went back: %d published things were taken back", removed)
 
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
+        """Warn that a work unit runs again whose rows may be there twice in these sinks."""
         self._log.warning(
             "work unit %d of source %s runs again after it had begun: rows that it had written at once to %s may be "
             "there twice",
@@ -60,6 +66,7 @@ class Notices:
         )
 
     def warned(self, source: str, warnings: Sequence[str]) -> None:
+        """Log the warnings of a source."""
         for warning in warnings:
             self._log.warning("source %s: %s", source, warning)
 
@@ -91,10 +98,12 @@ class Notices:
         self._log.log(level, "checkpoint %d aborted: %s", number, notice.reason, extra={"checkpoint": number})
 
     def savepoint_completed(self, notice: commands.SavepointCompleted) -> None:
+        """Log that a savepoint is durable."""
         number = notice.ref.checkpoint_id
         self._log.info("savepoint %s is checkpoint %s", notice.name, notice.ref, extra={"checkpoint": number})
 
     def savepoint_failed(self, notice: commands.SavepointFailed) -> None:
+        """Warn that a savepoint was not taken, and why."""
         self._log.warning("savepoint %s was not taken: %s", notice.name, notice.reason)
 
     def _rows_committed(self, notice: commands.RowsCommitted) -> None:

@@ -1,5 +1,8 @@
-"""The page of metrics that Prometheus reads: OpenMetrics text, in the part of it that the older Prometheus text format
-and node_exporter's textfile collector take as well, so without info metrics, state sets and timestamps."""
+"""The page of metrics that Prometheus reads, as OpenMetrics text.
+
+Only that part of the format is used which the older Prometheus text format and node_exporter's textfile collector take
+as well, so there are no info metrics, state sets and timestamps.
+"""
 
 import os
 import socket
@@ -34,7 +37,7 @@ class Sample:
     value: float
 
     def record(self) -> list[Any]:
-        """For JSON."""
+        """Return the sample as a list that JSON can hold."""
         return [self.family, self.suffix, dict(self.labels), self.value]
 
     @classmethod
@@ -42,7 +45,7 @@ class Sample:
         """Read back what ``record`` gave.
 
         Raises:
-            StoredValueError: it is no such thing.
+            StoredValueError: It is not a sample.
         """
         match record:
             case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
@@ -69,7 +72,7 @@ class Family:
     """Those beside the pipeline's."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
-    """What a pipeline gives; ``None`` for what is of the machine as a whole."""
+    """Returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
 
 
 def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> Family:
@@ -77,7 +80,7 @@ def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> 
 
 
 def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
-    """Nothing is said where nothing is known."""
+    """Return a family that has no sample where the value is ``None``, because it is not known."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         value = read(pipeline)
@@ -89,7 +92,10 @@ def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]
 def _counter_by(
     name: str, help: str, label: str, kinds: type[Enum], read: Callable[[PipelineMetrics], Mapping[str, int]]
 ) -> Family:
-    """All kinds are told from the beginning: Prometheus sees no increase where a sample comes into being with 1."""
+    """Return a family with a sample for each kind, from the beginning.
+
+    Prometheus sees no increase where a sample comes into being with 1.
+    """
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         counted = read(pipeline)
@@ -242,7 +248,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def samples(job: JobMetrics) -> list[Sample]:
-    """What a job gives to the page."""
+    """Return the samples of a job, for each of its pipelines."""
     found = []
     for pipeline in job.pipelines:
         where = {
@@ -258,7 +264,7 @@ def samples(job: JobMetrics) -> list[Sample]:
 
 
 def totals(job: JobMetrics) -> dict[str, float]:
-    """The sums of all pipelines, by the names that SeaTunnel's own API gives to them."""
+    """Return the sums over all pipelines, by the names that SeaTunnel's own API gives to them."""
     sums: dict[str, float] = {each.name: 0 for each in FAMILIES if each.name.startswith(("Source", "Sink"))}
     for sample in samples(job):
         if sample.family in sums:
@@ -267,7 +273,7 @@ def totals(job: JobMetrics) -> dict[str, float]:
 
 
 def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
-    """What is told beside the jobs, of the processes with these numbers and of jobs in these states."""
+    """Return what is shown beside the jobs: processes, by their ids, and how many jobs are in each state."""
     host, cluster = socket.gethostname(), {"cluster": CLUSTER}
     found = [
         Sample("cluster_info", "", {**cluster, "master": host}, 1),
@@ -280,7 +286,7 @@ def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list
 
 
 def page(found: Iterable[Sample]) -> str:
-    """The samples as a page, its last line end included. What no family knows is left out."""
+    """Return the samples as a page, its last line end included; leave out what no family knows."""
     by_family: dict[str, list[Sample]] = {}
     for sample in found:
         by_family.setdefault(sample.family, []).append(sample)
@@ -292,7 +298,7 @@ def page(found: Iterable[Sample]) -> str:
 
 
 def own_page(job: JobMetrics) -> str:
-    """The page of one job, from the process that runs it."""
+    """Return the page of one job, from the process that runs it."""
     return page([*samples(job), *machine_samples([os.getpid()], [job.state])])
 
 

@@ -1,4 +1,4 @@
-"""What a running job shows and what a finished one tells: plain values, for terminal, API and closing table."""
+"""What a running job shows and a finished one reports: plain values, for terminal, API and closing table."""
 
 import enum
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ class JobOutcome(enum.Enum):
     """Every row of every pipeline is committed."""
 
     STOPPED = "stopped"
-    """A person stopped it; it can be resumed."""
+    """It was stopped; it can be resumed."""
 
     FAILED = "failed"
     """At least one pipeline failed; the others went on to their end and stay committed."""
@@ -26,8 +26,11 @@ class JobOutcome(enum.Enum):
 
 @frozen(kw_only=True)
 class PipelineView:
-    """One pipeline at one moment. Rows, bytes and splits are those of the whole job, earlier processes included;
-    checkpoints and restarts are those of this process."""
+    """One pipeline at one moment.
+
+    Rows, bytes and splits are those of the whole job, earlier processes included; checkpoints and restarts are those of
+    this process.
+    """
 
     id: int
     name: str
@@ -72,6 +75,8 @@ class PipelineView:
 
 @frozen(kw_only=True)
 class JobProgress:
+    """A running job at one moment."""
+
     job_id: str
     name: str
     pipelines: tuple[PipelineView, ...]
@@ -107,7 +112,7 @@ class JobReport:
     """Whether the job had ended in an earlier process, so that this one moved no row."""
 
     def record(self) -> dict[str, Any]:
-        """The part that the job's manifest keeps: JSON values only."""
+        """Return the part that the job's manifest keeps; JSON values only."""
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -121,7 +126,7 @@ class JobReport:
         """Read back what ``record`` gave.
 
         Raises:
-            JobError: it is not a closing table.
+            JobError: It is not a closing table.
         """
         try:
             return cls(
@@ -150,7 +155,10 @@ _READERS: Mapping[Any, Callable[[Mapping[str, Any], str], Any]] = {
 
 
 def _view_from_record(record: Any) -> PipelineView:
-    """Each member as its type says; those that an older version did not write have their defaults."""
+    """Return a pipeline's view, each member as its type says.
+
+    Members that an older version did not write have their defaults.
+    """
     if not isinstance(record, Mapping):
         raise StoredValueError("the line of a pipeline is not a block")
     wanted = [each for each in fields(PipelineView) if each.default is NOTHING or each.name in record]
