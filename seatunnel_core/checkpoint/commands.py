@@ -140,7 +140,7 @@ class Sweep:
 
     epoch: int
     keep: frozenset[str] = field(repr=False)
-    """Ids of committables that must stay."""
+    """The ids of the committables that must stay."""
 
     final: bool
     """Whether this follows the last commit, so that this epoch's own staging is removed too."""
@@ -152,7 +152,7 @@ class Retract:
 
     epoch: int
     retractions: Mapping[str, Retraction] = field(repr=False)
-    """By sink."""
+    """What each sink takes back, by its name."""
 
 
 class Outcome(enum.Enum):
@@ -226,7 +226,7 @@ class CheckpointPublished:
 
     checkpoint_id: int
     commit_ms: int
-    """Since it completed."""
+    """From the completion until the last sink had published."""
 
 
 class AbortKind(enum.Enum):

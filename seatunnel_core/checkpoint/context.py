@@ -21,7 +21,7 @@ class PipelineContext:
         """Where the pipeline is; ``enter`` alone changes it."""
 
         self.epoch = 0
-        """0 until one is claimed."""
+        """The epoch of this start; 0 until one is claimed."""
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False

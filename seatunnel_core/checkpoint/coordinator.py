@@ -132,12 +132,12 @@ class Coordinator:
         self._consider()
 
     def trigger_requested(self, _event: events.TriggerRequested) -> None:
-        """Take a checkpoint as soon as the policy allows one, whatever the interval says."""
+        """Take a checkpoint as soon as the policy allows one, without waiting for the interval."""
         self._trigger_asked = True
         self._consider()
 
     def _consider(self) -> None:
-        """Trigger a checkpoint if the policy says so, or set a timer for when it may say so."""
+        """Trigger a checkpoint if the policy wants one now, or set a timer for when it may want one."""
         if self._context.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained

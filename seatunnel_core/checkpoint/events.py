@@ -115,7 +115,7 @@ class Found:
     now_ms: int
     source: str
     splits: tuple[Split, ...] = field(repr=False)
-    """Numbered from the index that was asked for."""
+    """The new splits, numbered from the index that was asked for."""
 
     memory: Mapping[str, Any] = field(repr=False)
     """What the source has to remember from now on, as JSON values."""
@@ -144,7 +144,7 @@ class UnitFinished:
     bytes_read: int
     rows_skipped: int
     committables: dict[str, Committable]
-    """By sink; a sink that got no row from the unit may be absent."""
+    """What the unit staged, by sink; a sink that got no row from it may be absent."""
 
 
 @frozen(kw_only=True)
@@ -222,10 +222,10 @@ class SavepointRequested:
     now_ms: int
     name: str
     stop: bool = False
-    """Nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
+    """Whether nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
 
     drain: bool = False
-    """Like ``stop``, but what the sources have emitted is finished and published first."""
+    """Whether the pipeline ends as by ``stop``, but first finishes and publishes what the sources have emitted."""
 
 
 @frozen(kw_only=True)

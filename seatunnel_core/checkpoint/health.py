@@ -8,10 +8,10 @@ from seatunnel_core.checkpoint.vertices.messages import Pressure
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 PATIENCE = 3
-"""So many checkpoints may be overdue before the pipeline is degraded."""
+"""How many checkpoints may be overdue before the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""A shorter interval counts as this one here: a busy storage may well take longer than a few tenths of a second."""
+"""A shorter interval counts as this one: a busy storage may well take longer than a few tenths of a second."""
 
 
 class Health:
@@ -32,7 +32,7 @@ class Health:
         self._wiring = wiring
         self._under_way = under_way
         self._interval_ms = 0
-        """0: no checkpoint is owed."""
+        """The interval in which a checkpoint is owed; 0 when none is."""
 
         if policy.interval_ms is not None:
             self._interval_ms = max(policy.interval_ms, policy.min_pause_ms, SHORTEST_INTERVAL_MS)
@@ -65,7 +65,7 @@ class Health:
         return bool(self._last_failure)
 
     def failed(self, reason: str) -> None:
-        """Record that a checkpoint failed; ``reason`` says which and why."""
+        """Record that a checkpoint failed; ``reason`` names it and the cause."""
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:

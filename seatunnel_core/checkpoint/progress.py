@@ -9,7 +9,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 
 @frozen(kw_only=True)
 class PipelineProgress:
-    """Counters of one pipeline since it first started, over all restarts, unless a field says otherwise."""
+    """Counters of one pipeline since it first started, over all restarts, where a field has no other scope."""
 
     phase: Phase
     epoch: int | None
@@ -37,16 +37,16 @@ class PipelineProgress:
     units_done: int
     splits_done: int
     splits_total: int | None
-    """``None`` until every source of the pipeline is enumerated."""
+    """``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
 
     uncommitted: int
     """Committables handed on and not yet published, now."""
 
     last_completed_id: int | None
-    """Of this epoch, its restore point included."""
+    """The last completed checkpoint of this epoch, its restore point included."""
 
     last_completed_ms: int | None
-    """By the clock that stamps the events."""
+    """When that checkpoint completed, by the clock that stamps the events."""
 
     pending: int
     """Checkpoints that are being taken now."""

@@ -40,7 +40,7 @@ class Savepoints:
         self._asked: list[str] = []
         self._asked_of_the_last: list[str] = []
         self._taking: dict[int, _Taking] = {}
-        """By the id *n* of the checkpoint."""
+        """The savepoints whose checkpoint *n* is completed, by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
         """Take a savepoint with the next checkpoint, or only with the one that nothing follows."""
@@ -59,7 +59,7 @@ class Savepoints:
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
         """Return the names of the savepoints that the checkpoint being triggered serves.
 
-        They are not asked for any more then. ``last`` says that nothing follows this checkpoint.
+        They are not asked for any more then. With ``last``, nothing follows this checkpoint.
         """
         names, self._asked = self._asked, []
         if last:

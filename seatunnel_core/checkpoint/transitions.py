@@ -50,7 +50,7 @@ class Phase(enum.Enum):
     """Splits are emitted, units run, checkpoints are taken."""
 
     STOPPING = "stopping"
-    """A last checkpoint is taken and published, because someone asked to stop."""
+    """A last checkpoint is taken and published, because a stop was requested."""
 
     FINISHING = "finishing"
     """The final checkpoint is stored; its committables are being published."""
@@ -188,7 +188,7 @@ _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): r
 NEXT: Mapping[Phase, frozenset[Phase]] = {
     phase: frozenset(to for row in TRANSITIONS if row.phase is phase for to in row.to) for phase in Phase
 }
-"""By phase: where any event may lead from there."""
+"""The phases to which any event may lead, by phase."""
 
 
 def require_legal(phase: Phase, event: Event) -> None:

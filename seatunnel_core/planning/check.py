@@ -76,7 +76,7 @@ def check_report(
 
     Args:
         job: Planned with ``look``.
-        engine: Supplies what the job does not say.
+        engine: Supplies the options that the job does not set.
         master: Where Spark runs, instead of the job's own ``spark.master``.
         spark: From ``spark_to_ask``; without it, what only Spark knows is not shown.
 

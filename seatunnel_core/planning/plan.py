@@ -16,7 +16,7 @@ from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 
 Schemas = tuple[TableSchema, ...] | None
-"""``None``: known when the data is read."""
+"""``None`` for schemas that are known only when the data is read."""
 
 
 @frozen(kw_only=True)
@@ -25,7 +25,7 @@ class PlannedSource:
 
     name: str
     ordinal: int
-    """Among the sources of its pipeline, from 0; the same for the whole life of the job."""
+    """The position among the sources of its pipeline, from 0; the same for the whole life of the job."""
 
     source: Source
     parallelism: int
@@ -35,7 +35,7 @@ class PlannedSource:
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
     schemas: Schemas = None
-    """As they look before any task runs; only ``--check`` asks."""
+    """As far as they are known before any task runs; only ``--check`` asks for them."""
 
 
 @frozen(kw_only=True)
@@ -48,7 +48,7 @@ class PlannedTransform:
     """Names of sources and transforms of the same pipeline."""
 
     views: tuple[str, ...] = ()
-    """What the job calls them, in the same order: their ``plugin_output``, where they have one."""
+    """The names of the inputs in queries, in the same order: their ``plugin_output``, where they have one."""
 
 
 @frozen(kw_only=True)
@@ -57,7 +57,7 @@ class PlannedSink:
 
     name: str
     ordinal: int
-    """Among the sinks of its pipeline, from 0; the same for the whole life of the job."""
+    """The position among the sinks of its pipeline, from 0; the same for the whole life of the job."""
 
     sink: Sink
     inputs: tuple[str, ...]
@@ -78,11 +78,11 @@ class PlannedPipeline:
     """One connected part of the job."""
 
     id: int
-    """From 1; the same for the whole life of the job."""
+    """The number of the pipeline, from 1; the same for the whole life of the job."""
 
     sources: tuple[PlannedSource, ...]
     transforms: tuple[PlannedTransform, ...]
-    """Each stands behind its inputs."""
+    """The transforms, each behind its inputs."""
 
     sinks: tuple[PlannedSink, ...]
     streaming: bool = False
@@ -142,7 +142,7 @@ class PlannedJob:
     env: Options
     spark_options: Mapping[str, str] = field(repr=False)
     storage: StorageConfig
-    """The engine's, or the job's own."""
+    """The checkpoint storage: the engine's, or the job's own."""
 
     pipelines: tuple[PlannedPipeline, ...]
     manifest: Manifest

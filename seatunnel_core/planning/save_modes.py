@@ -32,7 +32,7 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return, by pipeline, the sinks whose save modes must not act any more, though their states do not say so.
+    """Return the sinks whose save modes must not act any more although they are pending, by pipeline.
 
     Some sink of the job has written to their target in an earlier process.
 

@@ -95,8 +95,8 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 
 UNITS_PER_SLOT = 8
-"""So many units of a bounded source are given to Spark for each parallel reader, to share tasks: a task of one unit
-waits as long for the disk and for the next one as it takes to read a quarter of it."""
+"""How many units of a bounded source are given to Spark for each parallel reader, to share tasks: a task of one unit
+waits as long for the disk and for the next task as it takes to read a quarter of the unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
@@ -109,7 +109,7 @@ def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
 
 
 _ASKED = 4
-"""So many plugins of each class are asked what they import."""
+"""How many plugins of each class are asked what they import."""
 
 _DESCRIBED_BYTES = 1 << 20
 
@@ -146,7 +146,7 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
             continue
         found.update(dict.fromkeys(plugin.task_modules))
         pickled = _Description()
-        with suppress(Exception):  # of a script's own class; what cannot travel is told when it has to
+        with suppress(Exception):  # of a script's own class; what cannot travel is reported when it has to
             pickle.dump(plugin, pickled)
             found.update(dict.fromkeys(sorted(modules_in(pickled.getvalue()))))
     return tuple(found)

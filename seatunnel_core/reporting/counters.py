@@ -16,10 +16,10 @@ from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.work.failure import Failure
 
 SAMPLE_S = 5.0
-"""How often the rates take a sample."""
+"""The time between two samples, from which rates are computed."""
 
 SAMPLES = 12
-"""So many samples are kept: a rate is that of the last minute."""
+"""How many samples are kept: with one every ``SAMPLE_S``, a rate is that of the last minute."""
 
 _MOVED = tuple(fields_dict(Moved))
 

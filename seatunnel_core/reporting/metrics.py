@@ -54,7 +54,7 @@ class PipelineMetrics(PipelineView):
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """Of the last minute, like the other rates; of less as long as this process is younger."""
+    """The rate of the last minute, as all rates; of a shorter time while this process is younger."""
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0
@@ -71,7 +71,7 @@ class PipelineMetrics(PipelineView):
     checkpoints_triggered: int = 0
     checkpoints_pending: int = 0
     checkpoints_expired: int = 0
-    """Of the failed ones, those that took longer than their timeout."""
+    """The failed checkpoints that took longer than their timeout."""
 
     checkpoints_subsumed: int = 0
     """Given up because a newer one completed first; no failure."""
@@ -89,7 +89,7 @@ class PipelineMetrics(PipelineView):
     """From then until every sink had published what it contains."""
 
     checkpoint_bytes: int = 0
-    """The size of the last one."""
+    """The size of the last completed checkpoint."""
 
     checkpoint_bytes_total: int = 0
     restores: int = 0

@@ -54,7 +54,7 @@ class Sample:
 
 
 Measured = Iterable[tuple[str, Labels, float]]
-"""Suffix, further labels, value."""
+"""The samples of a family: suffix, further labels, value."""
 
 
 @frozen(kw_only=True)
@@ -66,10 +66,10 @@ class Family:
     """``counter``, ``gauge`` or ``summary``."""
 
     help: str
-    """Without quotes, backslashes and line ends, which the two formats escape in different ways."""
+    """The description, without quotes, backslashes and line ends, which the two formats escape in different ways."""
 
     labels: tuple[str, ...] = ()
-    """Those beside the pipeline's."""
+    """The labels beside those of the pipeline."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
     """Returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
@@ -244,7 +244,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(name="job_count", kind="gauge", help="Jobs by their state.", labels=("cluster", "type")),
 )
-"""In the order of the page."""
+"""All families, in the order of the page."""
 
 
 def samples(job: JobMetrics) -> list[Sample]:

@@ -34,7 +34,7 @@ class PipelineView:
 
     id: int
     name: str
-    """The names of its sources and sinks, for people: ``flights -> flights_out``."""
+    """The names of its sources and sinks, for users: ``flights -> flights_out``."""
 
     phase: str
     """The protocol's phase in lower case; ``starting Spark`` while a pipeline needs Spark and it does not run yet;

@@ -25,7 +25,7 @@ class Acknowledgements:
         """The enumerated splits, by source."""
 
         self._first: dict[str, str] = {}
-        """Of sources that are read by one query: the one whose state says whether it has ended."""
+        """By source that a query reads with others: the one whose state shows whether the query has ended."""
 
         self._lock = threading.Lock()
         """Guards what follows."""

@@ -124,7 +124,7 @@ class JobRun:
         config = override_storage(self._engine, self._raw.storage, Problems())
         is_new = self._restore is None and self._begin_with is None
         plan = self._plan(None) if is_new else None
-        resolved(config.plugin_config)  # of keys without effect too: a secret that is missing is told, as by --check
+        resolved(config.plugin_config)  # of keys without effect too: a missing secret is reported, as by --check
         self._storage = open_storage(config.type, config.effective)
         self.storage_title = title(self._storage)
         if self._restore is not None and not self._restore.take_over:
@@ -265,7 +265,7 @@ class JobRun:
         self._give_slots_back()  # first: from here on, nothing can begin
         if self._threads is not None:
             self._threads.close(last=last)
-        self._done.set()  # whoever waits waits for nothing more
+        self._done.set()  # nothing is left to wait for
         self._control.close()
         if self._storage is not None:
             self._storage.close()

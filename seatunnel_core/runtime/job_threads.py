@@ -109,10 +109,10 @@ class JobThreads:
         self._broken: Failure | None = None
         """What ended the job beyond its pipelines' own failures."""
         self._recorded = False
-        """Whether the manifest says that the job has ended."""
+        """Whether the manifest records that the job has ended."""
         self._closed = False
         self._deaf = False
-        """Whether the loop is about to end: what is asked now would never be heard."""
+        """Whether the loop is about to end, so that a request would never be handled."""
         self._asking = threading.Lock()
 
     def start(self) -> None:
@@ -192,7 +192,7 @@ class JobThreads:
 
     @cached_property
     def _checkpoints(self) -> CheckpointPolicy:
-        """Of all pipelines of the job."""
+        """How all pipelines of the job take checkpoints."""
         return checkpoint_policy(self._claim.job, self._engine)
 
     def _request(self, planned: PlannedPipeline) -> RestoreRequest:
@@ -214,7 +214,7 @@ class JobThreads:
 
         return protocol
 
-    # -- what pipelines tell ----------------------------------------------------------------------------------------
+    # -- what pipelines report --------------------------------------------------------------------------------------
 
     def pipeline_begun(self, _run: PipelineRun) -> None:
         """Call ``on_begun`` for the first pipeline that can be resumed."""
@@ -273,7 +273,7 @@ class JobThreads:
             self._place_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
-        """End the job because of an error that nobody expected: it must not wait for ever."""
+        """End the job because of an unexpected error: it must not wait for ever."""
         failure = failure_of(error)
         logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
@@ -317,7 +317,7 @@ class JobThreads:
             resumed=self._restored,
         )
 
-    # -- what the face asks -------------------------------------------------------------------------------------------
+    # -- what callers ask -------------------------------------------------------------------------------------------
 
     def views(self) -> tuple[PipelineView, ...]:
         """Return how each pipeline stands now."""
@@ -359,8 +359,7 @@ class JobThreads:
     def close(self, *, last: bool = False) -> None:
         """Stop what still runs, and end the threads. May be called twice.
 
-        ``last`` says that the process ends with the job: where all is done and committed, Spark's end is not waited
-        for.
+        With ``last``, the process ends with the job: where all is done and committed, Spark's end is not waited for.
         """
         if self._closed:
             return

@@ -59,11 +59,11 @@ class PipelineIO:
     """All that checkpoints of smaller epochs name is published: the job had ended, and its staging folders are gone."""
 
     requires_known: bool = False
-    """Whether the targets are asked for what the newest checkpoint does not know: the job was restored, and nobody said
-    what becomes of that."""
+    """Whether to look in the targets for what the newest checkpoint does not know: the job was restored, and the user
+    did not decide what becomes of that."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
-    """Of all pipelines of the process."""
+    """The save modes of all pipelines of the job."""
 
     _saves_later: bool = field(default=False, init=False)
     """Whether a save mode waits for its tables to be known."""
@@ -153,7 +153,7 @@ class PipelineIO:
         which are gone: those rows would come twice.
 
         Raises:
-            UsageError: The base does not; the message says what was found, and which commands go on.
+            UsageError: The base does not; the message has what was found, and which commands go on.
         """
         base = restore_point.base
         if states.retracting is not None or restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT:
@@ -197,7 +197,7 @@ class PipelineIO:
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
     def commit(self, sink_name: str, epoch: int, committables: Sequence[Committable], *, again: bool) -> None:
-        """Publish committables of one sink; ``again`` says that they may be published already."""
+        """Publish committables of one sink; with ``again``, they may be published already."""
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):

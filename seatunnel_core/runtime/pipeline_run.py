@@ -71,7 +71,7 @@ class PipelineRun:
         """The savepoints that are waited for, by name."""
         self._epoch: EpochRun | None = None
         self._counted: PipelineProgress | None = None
-        """The last that an earlier epoch said, once it had restored what was counted before."""
+        """The last counters of an earlier epoch that had restored what was counted before."""
         self._waiting: asyncio.TimerHandle | None = None
         self._figures = Figures()
         self._last_look: tuple[PipelineView, int | None] | None = None
@@ -128,7 +128,7 @@ class PipelineRun:
             self._epoch.savepoint(name, stop=stop, drain=drain)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Pass an answer on, unless the pipeline is finishing.
+        """Pass an answer on, but drop a refusal while the pipeline is finishing.
 
         Its last checkpoint, which is final, will be its part then.
         """
@@ -277,7 +277,7 @@ class PipelineRun:
         self._shared.place_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
-        """Check who owns the pipeline before a failure counts (R5).
+        """Check which engine owns the pipeline before a failure counts (R5).
 
         A fenced engine often sees its loss of ownership as an I/O error: what it staged is gone, published or swept by
         another process. A storage that failed itself is not asked.
@@ -295,7 +295,7 @@ class PipelineRun:
                 message = f"{error}. What it met was: {failure.message}"
                 fenced = Failure(kind=FailureKind.STORAGE, message=message, code=error.code)
                 heeded = partial(self._ended, Outcome.FENCED, fenced)
-            except Exception as error:  # it cannot be told; the failure counts as it is
+            except Exception as error:  # the owner is not known; the failure counts as it is
                 self._log.debug("whose pipeline this is could not be looked up: %s", error)
             self._shared.inbox.put(heeded)
 
@@ -336,7 +336,7 @@ class PipelineRun:
         if self._epoch is not None:
             self._epoch.leave()
         self.failure = failure
-        self.outcome = outcome  # last: who looks from another thread keeps the view of what has ended
+        self.outcome = outcome  # last: another thread that sees it keeps the view of what has ended
         if failure is not None:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)

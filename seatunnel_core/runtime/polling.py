@@ -76,6 +76,6 @@ class SourcePolling:
 
     def _failed(self, command: commands.Poll, error: Exception) -> None:
         failure = failure_of(error)
-        if failure.retryable:  # any other ends the pipeline, which tells why
+        if failure.retryable:  # any other ends the pipeline, which reports it
             self._notices.warned(command.source, (failure.message,))
         self._deliver(lambda now: events.PollFailed(now_ms=now, source=command.source, failure=failure))

@@ -113,11 +113,11 @@ class JobSavepoints:
         self._pool = pool
         self._open: dict[str, _Taking] = {}
         self._stopped: list[_Taking] = []
-        """Complete, and written when the job has stopped."""
+        """The complete savepoints that are written when the job has stopped."""
 
         self._concluded = False
         self._ending = threading.Lock()
-        """Guards the two: ``conclude`` is not on the loop's thread."""
+        """Guards ``_stopped`` and ``_concluded``: ``conclude`` is not called on the loop's thread."""
 
     def take(
         self,

@@ -14,16 +14,16 @@ class SharedResources:
 
     loop: asyncio.AbstractEventLoop
     storage_pool: Pool
-    """For the checkpoint storage."""
+    """The threads that call the checkpoint storage."""
 
     place_pool: Pool
-    """For sources and sinks: listing, planning, preparing, committing, sweeping."""
+    """The threads that call sources and sinks: listing, planning, preparing, committing, sweeping."""
 
     spark: "asyncio.Future[UnitDispatcher]"
     """Done when Spark runs, or could not be started."""
 
     inbox: Inbox = field(init=False)
-    """For what is to be done on the loop."""
+    """The calls that other threads want to have made on the loop."""
 
     @inbox.default
     def _of_the_loop(self) -> Inbox:

@@ -94,4 +94,4 @@ class SlotService:
 
 
 SLOTS = SlotService()
-"""Of this process."""
+"""The slots of this process."""

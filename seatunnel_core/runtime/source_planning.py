@@ -66,7 +66,7 @@ class Planner:
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._waiting: dict[str, _Enumerated] = {}
-        """By source, until all sources of the pipeline are enumerated; only where they are planned together."""
+        """Sources that wait until all of the pipeline are enumerated, by name; only where they are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
         """Enumerate a source: at once, or when Spark runs if tasks have to look into the source first."""

@@ -36,7 +36,7 @@ class ThreadPool:
         self._threads: list[threading.Thread] = []
         self._closed = False
         self._changing = threading.Lock()
-        """Guards the two: nothing is taken behind the end that ``close`` sets."""
+        """Guards ``_threads`` and ``_closed``: no work is queued behind the end that ``close`` sets."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
         """Have the work done.
@@ -81,7 +81,7 @@ class ThreadPool:
             work, arguments = taken
             try:
                 work(*arguments)
-            except Exception:  # the loop may be closed by now; nobody waits for this thread's word
+            except Exception:  # the loop may be closed by now; nothing waits for this outcome
                 logger.debug("work in %s ended with an error", self._name, exc_info=True)
             except BaseException:  # the panic of an extension, say: it must not take the thread with it
                 logger.exception("work in %s ended with an error that nobody expected", self._name)
@@ -110,7 +110,7 @@ class Inbox:
             self._loop.call_soon_threadsafe(self._empty)
 
     def _empty(self) -> None:
-        self._is_awake = False  # before looking: who puts a call now wakes the loop again
+        self._is_awake = False  # before looking: a call that is put now wakes the loop again
         left = len(self._calls)
         try:
             while left:

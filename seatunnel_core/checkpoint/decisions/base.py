@@ -16,14 +16,14 @@ from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType
 
 _NAMED = 5
-"""So many newer checkpoints are named in a message; the others are counted."""
+"""How many newer checkpoints a message names; it counts the others."""
 
 
 class Rewind(enum.Enum):
     """What may happen to rows that were published after the checkpoint to which a start goes back."""
 
     REFUSED = "refused"
-    """No start goes back."""
+    """A start that would go back is refused."""
 
     RETRACTED = "retracted"
     """The sinks take them back before anything is read again: every row is there once."""
@@ -37,7 +37,7 @@ class RestoreRequest:
     """What a start is asked to restore; by default the latest checkpoint, as in every restart."""
 
     ref: CheckpointRef | None = None
-    """``None``: the latest."""
+    """The checkpoint to restore; ``None`` for the latest."""
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
@@ -47,8 +47,8 @@ class RestoreRequest:
     """Whether all that a savepoint's cut names as staged is given up: it is published, or is read again."""
 
     saved: frozenset[str] = frozenset()
-    """The sinks whose save modes have nothing to do any more, whatever the base says: another sink of the job has
-    written into the same target, or they acted after the base."""
+    """The sinks whose save modes must not act any more, even if the base has them as pending: another sink of the job
+    has written into the same target, or they acted after the base."""
 
     told_otherwise: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
     """By sink: from which epoch on its options differed from those of now, and how, in words; the newest last, with
@@ -72,7 +72,7 @@ class Base:
     """The checkpoint that an epoch starts from, and the id of its restore point."""
 
     info: CheckpointInfo | None
-    """``None`` for a pipeline that never ran."""
+    """The checkpoint itself; ``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
     """The checkpoint whose state is restored: ``info``, or the one of which ``info`` is the savepoint."""
@@ -93,12 +93,12 @@ class Base:
 def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) -> Base:
     """Choose the checkpoint to start from: the latest, or the live one that was asked for.
 
-    The latest is the largest (epoch, id) that exists, and it is live by definition. Clocks, file times and the order
-    of the listing play no part; markers of epochs without a checkpoint do not count.
+    The latest is the largest (epoch, id) that exists, and it is live by definition. Clocks, file times and the order of
+    the listing play no part; markers of epochs without a checkpoint do not count.
 
     Raises:
         RestoreRefusedError: The one that was asked for is not there or is void, or newer live ones came after it and
-            ``request`` does not say what becomes of their rows.
+            ``request`` does not decide what becomes of their rows.
     """
     latest = lineage.latest(checkpoints)
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
@@ -139,7 +139,7 @@ def require_agreed(
     checkpoints: Sequence[CheckpointInfo],
     rows: str = "rows",
 ) -> None:
-    """Require that somebody decided what becomes of the rows that were published after the chosen checkpoint (R10).
+    """Require a decision about the rows that were published after the chosen checkpoint (R10).
 
     Args:
         rewind: What was decided.
@@ -149,7 +149,7 @@ def require_agreed(
         rows: Which rows would be published again, as far as it is known, such as ``up to 5 rows``.
 
     Raises:
-        RestoreRefusedError: Nobody did.
+        RestoreRefusedError: There is no such decision.
     """
     if rewind is not Rewind.REFUSED:
         return
@@ -167,7 +167,7 @@ def require_retracting(
 ) -> None:
     """Require sinks that can take back what they published, if that was decided.
 
-    Judge this before the restore point says that rows are to be taken back: every later start would have to do it.
+    Judge this before the restore point records that rows are to be taken back: every later start would have to do it.
 
     Args:
         rewind: What was decided; ``None`` when the start does not go back.

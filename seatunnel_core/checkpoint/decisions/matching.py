@@ -111,7 +111,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
     Args:
         sink: The name of the sink.
         units: How many there are, such as ``2 units``.
-        changes: What the sink was told then and now, in words.
+        changes: How the sink's options differ from then, in words.
     """
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Put that back; it can "

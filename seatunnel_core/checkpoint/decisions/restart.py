@@ -45,7 +45,7 @@ class RestartDecision:
     """When a failed pipeline starts again, and what is used up then."""
 
     restart_at_ms: int | None
-    """When to start again; ``None``: give up."""
+    """When to start again; ``None`` to give up."""
 
     budget: RestartBudget
 

@@ -20,7 +20,7 @@ class CheckpointPolicy:
     """A pending checkpoint that takes longer, from its barriers on, is aborted; a clean stop takes no longer either."""
 
     restore_timeout_ms: int = PATIENCE_MS
-    """A start whose restore point is not durable by then fails. No barrier is sent for it, so no job says how long."""
+    """A start whose restore point is not durable by then fails. No barrier is sent for it, so no option sets this."""
 
     min_pause_ms: int = 0
     """From the end of one checkpoint to the trigger of the next."""
@@ -48,7 +48,7 @@ class Situation:
     """Whether that last one failed."""
 
     asked: bool = False
-    """Whether a user or a sink at its bound wants one, whatever the interval says."""
+    """Whether a user or a sink at its bound wants one before the interval is over."""
 
     final: bool = False
     """Whether only the final one is left: neither the interval nor the pause applies to it."""

@@ -7,8 +7,8 @@ the same checkpoint twice is recognised. Nothing in it can execute. It can be re
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-A restore point that takes back what was published after its base also names that base: ``"retracting": {"epoch": 1,
-"checkpoint_id": 7}``.
+A restore point that takes back what was published after its base also names that base:
+``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The shape of one pipeline: its sources, its sinks, and who feeds whom."""
+"""The shape of one pipeline: its sources, its sinks, and which source feeds which sinks."""
 
 from attrs import field, frozen
 
@@ -32,7 +32,7 @@ class SourceSpec:
     """How many units are given to Spark for each of those: one is read, and the others may share its task."""
 
     splits_apart: bool = False
-    """Whether a unit has few splits, however small: they take as long as they wait, and not what they weigh."""
+    """Whether a unit gets only a few splits, however small: their time is spent waiting, whatever they weigh."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
@@ -52,7 +52,7 @@ class SinkSpec:
 
 @frozen(kw_only=True)
 class Topology:
-    """The vertices of one pipeline, and who feeds whom.
+    """The vertices of one pipeline, and which source feeds which sinks.
 
     One ``TaskVertex`` stands behind each source; a channel leads from it to each of the source's sinks.
 

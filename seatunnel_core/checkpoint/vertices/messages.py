@@ -47,7 +47,7 @@ class Begin:
     """From a source to its task: the weight of all splits that it will emit."""
 
     to_come_splits: int = 0
-    """And how many they are."""
+    """The number of those splits."""
 
 
 @frozen
@@ -155,7 +155,7 @@ class Drained:
 class Pressure:
     """To the coordinator: whether a sink is at its bound.
 
-    It is sent when that changes, or when what the sink holds becomes covered by a completed checkpoint.
+    It is sent when ``full`` or ``uncovered`` changes.
     """
 
     sink: str

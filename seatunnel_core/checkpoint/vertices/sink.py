@@ -62,10 +62,10 @@ class SinkVertex:
         self._wiring = wiring
         self._save_mode_pending = True
         self._waiting: dict[str, _Entry] = {}
-        """Not contained in a completed checkpoint yet, by id, in order of arrival."""
+        """The entries that no completed checkpoint contains yet, by id, in order of arrival."""
 
         self._publishable: deque[_Entry] = deque()
-        """Contained in one, not published yet; a commit in flight has its entries in front."""
+        """The entries that a completed checkpoint contains; those of the commit in flight are in front."""
 
         self._in_flight: tuple[str, ...] = ()
         self._failures = 0

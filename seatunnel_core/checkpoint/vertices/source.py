@@ -48,7 +48,7 @@ class SourceVertex:
         self.ended = False
         self._wiring = wiring
         self._splits: deque[Split] = deque()
-        """Those that are still to be emitted, as far as they are known."""
+        """The splits that are still to be emitted, as far as they are known."""
         self._cursor = 0
         self._credits = 0
         self._running = False
@@ -126,7 +126,7 @@ class SourceVertex:
             raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
 
     def found(self, event: Found) -> None:
-        """Emit the splits that a poll found, unless the source has stopped.
+        """Queue the splits that a poll found and emit what may be emitted, unless the source has stopped.
 
         What is found after the last barrier, or after the end, is found again by the next start.
         """
@@ -236,8 +236,8 @@ class SourceVertex:
     def _correct(self, rows: int, read_bytes: int) -> None:
         """Charge the speed limit for what a unit had beyond its estimate; a negative number gives back.
 
-        The tokens for the time that has passed are added first. So the limit on what is saved up takes away none of
-        them, and none of those that come back.
+        What time has paid off by now is counted first. Otherwise the limit on savings could take away part of it, or of
+        what comes back.
         """
         self._look_at_buckets()
         self._charge(rows, read_bytes)

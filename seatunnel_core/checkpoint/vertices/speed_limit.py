@@ -24,7 +24,7 @@ class TokenBucket:
     updated_ms: int = 0
 
     def at(self, now_ms: int) -> "TokenBucket":
-        """Return the bucket as it is when time has passed until ``now_ms``."""
+        """Return the bucket at ``now_ms``, with the tokens for the time that has passed."""
         elapsed_ms = max(0, now_ms - self.updated_ms)
         saved_up = min(self.level_milli + elapsed_ms * self.per_second, self.burst_ms * self.per_second)
         return evolve(self, level_milli=max(self.level_milli, saved_up), updated_ms=max(now_ms, self.updated_ms))

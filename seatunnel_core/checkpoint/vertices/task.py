@@ -302,7 +302,7 @@ class TaskVertex:
     def _last_word(self, flight: _Flight, event: UnitFailed) -> Failure:
         """Return the failure that ends the pipeline; name the unit if it failed on several attempts.
 
-        What fails on each attempt, whoever runs it, may be due to the data, and a user can look at what the unit reads.
+        What fails on every attempt may be due to the data, so the message names what the unit reads.
         """
         if flight.attempts == 1:
             return event.failure
@@ -321,7 +321,7 @@ class TaskVertex:
     # Results are handed on.
 
     def _hand_on_in_order(self) -> None:
-        """Hand on the units that are finished, up to the oldest that is not (R13)."""
+        """Hand on finished units in the order of their numbers, up to the first that is not finished (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:

@@ -8,7 +8,7 @@ from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
 from seatunnel_core.checkpoint.vertices.messages import Message
 
 Receiver = Callable[[Any], None]
-"""Takes the messages of one direction: ``messages`` says which."""
+"""Takes the messages of one direction, as the unions in ``messages`` list them."""
 
 
 class Channel:
