@@ -88,10 +88,11 @@ class SparkPlane:
                 own = [module for module in self.settings.preloads if module.startswith(OWN_PACKAGE)]
                 self._shipment.cover(self.context, self._given_up, [*TASK_MODULES, *own], self.settings.declared)
             self._slots = max(1, int(self.context.defaultParallelism))
-            host = str(self.context.getConf().get("spark.driver.host", LOOPBACK))
-            self._exchange = Exchange(host, str(self.context.getConf().get("spark.driver.bindAddress", host)))
-            self.speculates = speculates(self.context)
-            chosen = self.context.getConf().contains("spark.default.parallelism")
+            conf = self.context.getConf()  # a hundred questions to the JVM
+            host = str(conf.get("spark.driver.host", LOOPBACK))
+            self._exchange = Exchange(host, str(conf.get("spark.driver.bindAddress", host)))
+            self.speculates = speculates(conf)
+            chosen = conf.contains("spark.default.parallelism")
             self.holds_back = str(self.context.master).startswith("local[") and not chosen
         except Exception as error:
             lost = not isinstance(error, SeaTunnelError) and not session.alive(self._running)

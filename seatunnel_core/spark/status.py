@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkConf, SparkContext
 
 logger = logging.getLogger("seatunnel.spark")
 
@@ -19,12 +19,11 @@ _LOST_S = 10.0
 lost."""
 
 
-def speculates(context: "SparkContext") -> bool:
+def speculates(conf: "SparkConf") -> bool:
     """Return whether Spark may run a second attempt of a job's only task beside the first.
 
     Without ``spark.speculation.task.duration.threshold`` it does not.
     """
-    conf = context.getConf()
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")
 
