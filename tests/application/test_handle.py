@@ -103,6 +103,7 @@ def published(folder: Path) -> list[int]:
     return sorted(value for file in files for value in pq.read_table(file, partitioning=None).column(0).to_pylist())
 
 
+@pytest.mark.torture
 def test_a_job_that_is_cancelled_without_a_checkpoint_stores_nothing_more(tmp_path: Path, engine: Path) -> None:
     with held_job(tmp_path).submit(engine_config=engine, job_id="held") as handle:
         until_a_task_runs(handle, tmp_path)

@@ -165,6 +165,7 @@ def test_the_page_about_it_runs(tmp_path: Path) -> None:
     assert sorted(row["city"] for row in rows_in(tmp_path / "output" / "cities")) == ["BERNE", "GABORONE", "LIMA"]
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 def test_tables_in_memory_go_through_spark_and_back_as_the_page_says(tmp_path: Path) -> None:
     small = [{"city": "BERNE", "inhabitants": 134_794}, {"city": "GABORONE", "inhabitants": 246_325}]

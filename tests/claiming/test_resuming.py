@@ -47,6 +47,7 @@ def test_an_unknown_job_is_an_error(command: Command) -> None:
     assert "Traceback" not in engine.output
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 def test_a_job_that_stored_nothing_begins_again_says_so_and_shows_its_table_when_it_is_asked_for_again(
     tmp_path: Path,

@@ -34,6 +34,7 @@ def rows(database: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
+@pytest.mark.torture
 def test_tables_are_copied_to_a_database_to_files_and_back(tmp_path: Path) -> None:
     save(DATABASES, tmp_path)
     said = [type_in(each.text, tmp_path) for each in of_page(DATABASES, "shell")]
@@ -47,6 +48,7 @@ def test_tables_are_copied_to_a_database_to_files_and_back(tmp_path: Path) -> No
     assert pq.read_table(tmp_path / "files" / "customers").num_rows == 10
 
 
+@pytest.mark.torture
 def test_rows_of_an_interval_are_loaded_and_then_what_is_newer(tmp_path: Path) -> None:
     save(DATABASES, tmp_path)
     save(LOADS, tmp_path)
@@ -67,6 +69,7 @@ def test_rows_of_an_interval_are_loaded_and_then_what_is_newer(tmp_path: Path) -
     assert rows(tmp_path / "warehouse.db", "SELECT price FROM orders WHERE id = 3") == [(7.0,)]
 
 
+@pytest.mark.torture
 def test_files_of_a_folder_are_loaded_once_over_two_runs(tmp_path: Path) -> None:
     save(LOADS, tmp_path)
     begin, again = [each.text for each in of_page(LOADS, "shell") if "inbox" in each.text]

@@ -164,6 +164,7 @@ def check(folder: Path, expected: "Counter[Any]", shape: Shape) -> None:
     assert found == expected, f"{shape}: missing {expected - found}, extra {found - expected}"
 
 
+@pytest.mark.torture
 def test_same_rows_and_types_however_the_work_is_cut(tmp_path: Path) -> None:
     """Every parallelism, on both paths, with every split size and packing."""
     expected = a_written_table(tmp_path, 0)

@@ -341,6 +341,7 @@ def test_of_a_task_that_is_killed_only_what_had_no_result_is_written_again(dispa
     assert again == [3]
 
 
+@pytest.mark.torture
 def test_a_new_start_waits_for_what_was_cancelled_where_rows_are_written_at_once(
     dispatcher_of: Make, tmp_path: Path
 ) -> None:

@@ -122,6 +122,7 @@ session.leave(running)
 """
 
 
+@pytest.mark.torture
 def test_spark_starts_with_it_and_without_one_that_is_broken(tmp_path: Path) -> None:
     cache = session.cache_folder(os.environ)
     shared = class_archive(find_java(os.environ, cache), cache, os.environ)

@@ -141,6 +141,7 @@ def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCapt
     assert told == ["py4j.java_gateway"]
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path: Path) -> None:
