@@ -3,15 +3,24 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.config.document import Block, Position, Scalar, Value
-from seatunnel_core.config.engine_options import ENGINE, MAX_RETAINED, NO_SERVER, PLUGIN_CONFIG, STORAGE, STORAGE_TYPE
+from seatunnel_core.config.engine_options import (
+    ENGINE,
+    ENGINE_OF_NODES,
+    MAX_RETAINED,
+    NO_SERVER,
+    PLUGIN_CONFIG,
+    STORAGE,
+    STORAGE_TYPE,
+)
 from seatunnel_core.config.env import ENV
 from seatunnel_core.config.file import load
 from seatunnel_core.config.hazelcast import CLIENT, CLUSTER, note_cluster
-from seatunnel_core.config.option import Options
+from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problem, Problems, nearest
 from seatunnel_core.config.validation import BlockRules, validate
 from seatunnel_core.config.variables import Variables
@@ -116,6 +125,7 @@ def load_engine(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     strict: bool = False,
+    of_node: bool = False,
 ) -> EngineConfig:
     """Find and read the engine's file, or take the built-in defaults.
 
@@ -124,6 +134,7 @@ def load_engine(
         environment: instead of the process's.
         folder: where ``./config/seatunnel.yaml`` is looked for, instead of the working folder.
         strict: unknown keys of ``plugin-config`` are errors too.
+        of_node: whether a node of a cluster reads it, on which some keys have an effect that they have in no job.
 
     Raises:
         ConfigError: the file cannot be read, or is wrong: every problem of it, each with its line.
@@ -133,17 +144,20 @@ def load_engine(
     if path is None:
         return EngineConfig(options=Options({}, ENGINE), storage=default_storage(known), file=None)
     problems = Problems(strict=strict)
-    config = read_engine(load(path, Variables({}, known, by_argument=False), problems), path, problems)
+    tree = load(path, Variables({}, known, by_argument=False), problems)
+    config = read_engine(tree, path, problems, ENGINE_OF_NODES if of_node else ENGINE)
     problems.raise_errors()
     return evolve(config, warnings=problems.warnings)
 
 
-def read_engine(tree: Block, path: Path | None, problems: Problems) -> EngineConfig:
+def read_engine(
+    tree: Block, path: Path | None, problems: Problems, declared: tuple[Option[Any], ...] = ENGINE
+) -> EngineConfig:
     """Return the configuration that a tree describes."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
-    options = validate(general, ENGINE, rules, problems).options
+    options = validate(general, declared, rules, problems).options
     return EngineConfig(options=options, storage=read_storage(storage, problems), file=path)
 
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from attrs import evolve
+
+from seatunnel_core.config.cluster_options import CLUSTER
 from seatunnel_core.config.option import BOOLEAN, DURATION_MS, ENUM, MAP, STRING, Option, within
 
 _SECONDS = within(1, 31_536_000)
@@ -12,7 +15,8 @@ BACKUP_COUNT = Option(
     within(0, 6),
     default=1,
     doc="Replicas of the engine's state.",
-    no_effect="the state of this engine lies in the checkpoint storage, which replicates it",
+    no_effect="the state of this engine lies in the checkpoint storage, or where the map: block of hazelcast.yaml "
+    "says, and it is that storage which keeps copies",
 )
 QUEUE_TYPE = Option(
     "queue-type",
@@ -159,5 +163,12 @@ ENGINE: tuple[Option[Any], ...] = (
     TOLERABLE_FAILURE,
     RETAIN_AFTER_CANCEL,
     *HTTP,
+    *CLUSTER,
 )
 """The keys below ``seatunnel.engine``, ``checkpoint.storage`` apart."""
+
+_BY_NODES = (HISTORY_EXPIRE, *(option for option in HTTP if option.no_effect == _OF_NODES))
+ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
+    evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
+)
+"""The same keys as the nodes of a cluster understand them."""

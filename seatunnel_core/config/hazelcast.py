@@ -5,11 +5,11 @@ warning that they have no effect there. The ``map:`` block beside them belongs t
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core.config.document import Block, Entry
 from seatunnel_core.config.file import load
@@ -21,8 +21,13 @@ from seatunnel_core.config.variables import Variables
 CLUSTER = "hazelcast"
 CLIENT = "hazelcast-client"
 
+DEFAULT_PORT = 5801
+PORTS_TRIED = 3
+"""So many ports of a member without one are tried, where a process whose port is taken takes the next one."""
+
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
+_INTERFACE = re.compile(r"(\d{1,3}|\*|\d{1,3}-\d{1,3})(\.(\d{1,3}|\*|\d{1,3}-\d{1,3})){3}")
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -53,7 +58,19 @@ class ClusterConfig:
     auto_increment: bool
     """Whether a process whose port is taken tries the next ones."""
 
+    port_count: int = 100
+    """So many ports a process tries."""
+
+    public_address: Member | None = None
+    """How others reach the process that reads this file; ``None``: it finds out."""
+
+    interfaces: tuple[str, ...] = ()
+    """Addresses with ``*`` and ranges, one of which the process is to be reached by."""
+
     properties: Mapping[str, str]
+
+    attributes: Mapping[str, str] = field(factory=dict)
+    """``member-attributes``: the tags of the members that read this file."""
 
 
 @frozen(kw_only=True)
@@ -76,6 +93,34 @@ def members(written: Any) -> tuple[Member, ...]:
     return tuple(member for text in texts if text for member in _member(text))
 
 
+def addresses(listed: Iterable[Member], port: int = DEFAULT_PORT, *, auto_increment: bool = True) -> tuple[str, ...]:
+    """Return where processes may listen, as ``host:port``: of each member its port, else the first one of all hosts.
+
+    Those without a port may also have taken one of the next ones, with ``auto_increment``; these come last.
+    """
+    listed = tuple(listed)
+    found = [f"{each.host}:{each.port or port}" for each in listed]
+    more = range(1, PORTS_TRIED if auto_increment else 1)
+    found += [f"{each.host}:{port + step}" for step in more for each in listed if each.port is None]
+    return tuple(dict.fromkeys(found))
+
+
+def _one_member(written: Any) -> Member:
+    found = members(str(written))
+    if len(found) != 1:
+        raise ValueError(f"expected one host or host:port, found {written!r}")
+    return found[0]
+
+
+def _interfaces(written: Any) -> tuple[str, ...]:
+    parts = written if isinstance(written, list | tuple) else str(written).split(",")
+    texts = tuple(str(part).strip() for part in parts if part is not None)
+    for text in texts:
+        if not _INTERFACE.fullmatch(text):
+            raise ValueError(f"expected addresses such as 10.3.10.*, or 10.3.10.4-18, found {text!r}")
+    return texts
+
+
 def _member(text: str) -> Iterator[Member]:
     host, colon, port = text, "", ""
     if not text.endswith("]"):
@@ -96,16 +141,50 @@ def _member(text: str) -> Iterator[Member]:
 
 _MEMBERS = OptionType(name="list of addresses", parse=members, textual=True)
 
+
+def _attributes(written: Any) -> dict[str, str]:
+    """Return attributes by name, of a block of ``name: {type, value}`` as Hazelcast has it, or of ``name: value``."""
+    found: dict[str, str] = {}
+    for key, value in MAP.parse(written).items():
+        name, _, part = key.rpartition(".")
+        if not name or part not in ("type", "value"):
+            found[key] = value
+        elif part == "value":
+            found[name] = value
+    return found
+
+
+_ATTRIBUTES = OptionType(name="block of attributes", parse=_attributes, textual=True, nested=True)
+
 NAME = Option("cluster-name", STRING, default="seatunnel", doc="Processes of another name are not of this cluster.")
 TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="Whether members are found by their list.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")
 MEMBERS = Option("network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one text with commas.")
 PORT = Option("network.port.port", _PORT, default=5801, doc="The port of each process.")
 AUTO_INCREMENT = Option("network.port.auto-increment", BOOLEAN, default=True, doc="Whether the next ports are tried.")
+PORT_COUNT = Option("network.port.port-count", within(1, 10_000), default=100, doc="How many ports are tried.")
+PUBLIC_ADDRESS = Option(
+    "network.public-address",
+    OptionType(name="address", parse=_one_member, textual=True),
+    doc="How others reach this process.",
+)
+USES_INTERFACES = Option(
+    "network.interfaces.enabled", BOOLEAN, default=False, doc="Whether the list below chooses the process's address."
+)
+INTERFACES = Option(
+    "network.interfaces.interfaces",
+    OptionType(name="list of addresses", parse=_interfaces, textual=True),
+    default=(),
+    doc="Addresses of this machine, with `*` and ranges; the first one that it has is how others reach this process.",
+)
 PROPERTIES = Option("properties", MAP, doc="What Hazelcast itself is told; this engine does without it.")
+ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="The tags of the members, by which jobs may choose them.")
 CLUSTER_MEMBERS = Option("network.cluster-members", _MEMBERS, default=(), doc="The processes that a client may ask.")
 
-CLUSTER_OPTIONS: tuple[Option[Any], ...] = (NAME, TCP_IP, MEMBER_LIST, MEMBERS, PORT, AUTO_INCREMENT, PROPERTIES)
+CLUSTER_OPTIONS: tuple[Option[Any], ...] = (
+    *(NAME, TCP_IP, MEMBER_LIST, MEMBERS, PORT, AUTO_INCREMENT, PORT_COUNT, PUBLIC_ADDRESS),
+    *(USES_INTERFACES, INTERFACES, ATTRIBUTES, PROPERTIES),
+)
 CLIENT_OPTIONS: tuple[Option[Any], ...] = (NAME, CLUSTER_MEMBERS, PROPERTIES)
 
 
@@ -113,13 +192,21 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
     """Return the cluster that a ``hazelcast`` block describes."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
     options = validate(own, CLUSTER_OPTIONS, BlockRules(what=CLUSTER, unknown=Unknown.LENIENT), problems).options
+    listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
+    if listed and not options[TCP_IP]:
+        problems.warn("the member-list has no effect, for tcp-ip.enabled is not true", block.position)
+        listed = ()
     return ClusterConfig(
         name=options[NAME],
         tcp_ip=options[TCP_IP],
-        members=tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS]))),
+        members=listed,
         port=options[PORT],
         auto_increment=options[AUTO_INCREMENT],
+        port_count=options[PORT_COUNT],
+        public_address=options[PUBLIC_ADDRESS],
+        interfaces=options[INTERFACES] if options[USES_INTERFACES] else (),
         properties=options[PROPERTIES] or {},
+        attributes=options[ATTRIBUTES] or {},
     )
 
 
@@ -131,17 +218,14 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
     )
 
 
-def note_cluster(entry: Entry, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Read the block of a cluster, and warn that it has no effect in this file."""
-    if not isinstance(entry.value, Block):
-        problems.error(f"{entry.key!r} takes a block", entry.position)
-        return None
+def note_cluster(entry: Entry, problems: Problems) -> None:
+    """Read the block of a cluster where it does not belong, and warn that it has no effect there."""
     problems.warn(
         f"{entry.key!r} describes a cluster, whose nodes and clients read it from {entry.key}.yaml; here it has no "
         "effect: a job runs in the process that starts it",
         entry.position,
     )
-    return read_cluster(entry.value, problems) if entry.key == CLUSTER else read_client(entry.value, problems)
+    _read(entry, problems)
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
@@ -151,4 +235,11 @@ def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConf
         ConfigError: the file cannot be read.
     """
     entries = [entry for entry in load(path, Variables(by_argument=False), problems) if entry.key in (CLUSTER, CLIENT)]
-    return note_cluster(entries[0], problems) if entries else None
+    return _read(entries[0], problems) if entries else None
+
+
+def _read(entry: Entry, problems: Problems) -> ClusterConfig | ClientConfig | None:
+    if not isinstance(entry.value, Block):
+        problems.error(f"{entry.key!r} takes a block", entry.position)
+        return None
+    return read_cluster(entry.value, problems) if entry.key == CLUSTER else read_client(entry.value, problems)

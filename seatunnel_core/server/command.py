@@ -24,10 +24,10 @@ from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node import run_node
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
+from seatunnel_core.server.member_role import MemberRole
 from seatunnel_storage_api.errors import CheckpointStorageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
-ROLES = ("master_and_worker", "master", "worker")
 
 _READY_S = 60.0
 _STOP_S = 60.0
@@ -69,10 +69,10 @@ def node_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add(
-        "-d", "--daemon", action="store_true", help="run in the background; the log is logs/seatunnel-engine-server.log"
-    )
-    add("-r", "--role", choices=ROLES, default=ROLES[0], help="what the node does; this version has master_and_worker")
+    add("-d", "--daemon", action="store_true",
+        help="run in the background, with a log in logs/seatunnel-engine-server.log (-master, -worker)")  # fmt: skip
+    add("-r", "--role", type=_role, metavar="ROLE",
+        help="what the node does: master, worker or master_and_worker; this version has master_and_worker")  # fmt: skip
     add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
@@ -84,27 +84,48 @@ def node_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _start(argv: Sequence[str]) -> int:
-    values = node_parser().parse_args(argv)
-    if values.role != ROLES[0]:
+def _role(text: str) -> MemberRole:
+    try:
+        return MemberRole.of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _require_available(role: MemberRole) -> None:
+    """Refuse the roles that this version only knows by name.
+
+    Raises:
+        UsageError: it is one of them.
+    """
+    if role is not MemberRole.MASTER_AND_WORKER:
         raise UsageError(
-            f"the role {values.role} is not available in this version: each node is a master with a host of its own. "
+            f"the role {role.value} is not available in this version: each node is a master with a host of its own. "
             "Leave -r out, or write -r master_and_worker"
         )
+
+
+def _start(argv: Sequence[str]) -> int:
+    values = node_parser().parse_args(argv)
     if values.make_secret:
         return _make_secret(values.engine_config)
+    if not (values.member or values.daemon):
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        logging.getLogger("seatunnel").setLevel(logging.INFO)
     config = node_config(
-        engine_file=values.engine_config, cluster=values.cluster, port=values.port, http_port=values.http_port
+        role=values.role,
+        engine_file=values.engine_config,
+        cluster=values.cluster,
+        port=values.port,
+        http_port=values.http_port,
     )
     if values.jvm_option:
         os.environ["JAVA_OPTS"] = f"{os.environ.get('JAVA_OPTS', '')} {values.jvm_option}".strip()
     if values.member:
         return _list_members(config)
+    _require_available(config.role)
     if values.daemon:
         return _daemon([argument for argument in argv if argument not in ("-d", "--daemon")], config)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("seatunnel").setLevel(logging.INFO)
-    logger.info("mode: cluster %r", config.cluster)
+    logger.info("mode: cluster %r, as a %s", config.cluster, config.role.value)
     with contextlib.ExitStack() as resources:
         run_node(config, on_ready=lambda address: resources.enter_context(_noted(config, address)))
     return DONE
@@ -157,7 +178,7 @@ def _is_node(pid: int) -> bool:
 
 def _daemon(argv: Sequence[str], config: NodeConfig) -> int:
     config.logs.mkdir(parents=True, exist_ok=True)
-    path = config.logs / "seatunnel-engine-server.log"
+    path = config.logs / config.role.log_file
     with path.open("ab") as log:
         node = subprocess.Popen(
             [sys.executable, "-m", "seatunnel_core.server", *argv],

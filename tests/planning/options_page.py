@@ -7,6 +7,7 @@ from typing import Any
 
 from seatunnel_core.config.engine_options import ENGINE, STORAGE
 from seatunnel_core.config.env import ENV
+from seatunnel_core.config.kylin_properties import KYLIN
 from seatunnel_core.config.option import Option
 from seatunnel_core.job.node import COMMON
 from seatunnel_core.registry import lookup
@@ -30,6 +31,7 @@ def page() -> str:
         _HEAD,
         _section("`seatunnel.yaml`, under `seatunnel.engine`", ENGINE),
         _section("`seatunnel.yaml`, under `seatunnel.engine.checkpoint.storage`", STORAGE),
+        _section("`kylin.properties`, read by the nodes of a cluster", KYLIN),
         _section("`env` of a job", ENV),
     ]
     for kind, options in COMMON.items():

@@ -163,4 +163,6 @@ def test_members_on_other_machines_need_a_secret(tmp_path: Path) -> None:
     secret = tmp_path / "config/cluster.secret"
     secret.write_text("s" * 64)
     secret.chmod(0o600)
-    assert config_of(tmp_path).members == ("192.0.2.1:5801", "192.0.2.2:5801")
+    assert config_of(tmp_path).members == tuple(
+        f"192.0.2.{last}:{port}" for port in (5801, 5802, 5803) for last in (1, 2)
+    )

@@ -16,9 +16,6 @@ from seatunnel_core.server.state.location import open_store
 
 logger = logging.getLogger("seatunnel.cluster")
 
-MOST_PORTS = 100
-"""So many ports are tried with ``auto-increment``."""
-
 
 def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
     """Return a socket that listens on the first free port.
@@ -27,17 +24,12 @@ def listening(host: str, port: int, *, tries: int = 1) -> socket.socket:
         UsageError: none of them is free.
     """
     problem: OSError | None = None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in range(port, port + tries):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind((host, number))
-            found.listen(128)
+            return socket.create_server((host, number), family=family, backlog=128, dualstack_ipv6=host == "::")
         except OSError as error:
-            found.close()
             problem = error
-        else:
-            return found
     raise UsageError(f"no port from {port} to {port + tries - 1} of {host} is free: {problem}")
 
 
@@ -60,12 +52,11 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
             f"a node of a cluster needs more ({error}): pip install 'seatunnel-core[cluster]'"
         ) from error
     with contextlib.ExitStack() as resources:
-        tries = MOST_PORTS if config.auto_increment else 1
-        member = resources.enter_context(listening(config.bind, config.port, tries=tries))
-        address = f"{config.host}:{member.getsockname()[1]}"
+        member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))
+        address = f"{config.host}:{config.public_port or member.getsockname()[1]}"
         rest: socket.socket | None = None
         if config.http_port is not None:
-            rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=tries))
+            rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=config.port_count))
             logger.info("REST v2 listens on 127.0.0.1:%d", rest.getsockname()[1])
         store = open_store(config.engine, config.hazelcast_file, config.cluster)
         logger.info("the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe())

@@ -1,30 +1,35 @@
-"""What a node of a cluster is told: by ``seatunnel.yaml``, ``hazelcast.yaml`` and the command line."""
+"""What a node of a cluster is told: by ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command."""
 
+import logging
 import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
 
+from seatunnel_core.config import cluster_options
 from seatunnel_core.config.engine import EngineConfig, find_engine_file, load_engine
 from seatunnel_core.config.engine_options import DYNAMIC_SLOT, HISTORY_EXPIRE, SLOT_NUM
-from seatunnel_core.config.hazelcast import ClusterConfig, load_hazelcast
-from seatunnel_core.config.option import Options
+from seatunnel_core.config.hazelcast import ClusterConfig, addresses, load_hazelcast
+from seatunnel_core.config.kylin_properties import kylin_folder, read_kylin
+from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.signing import SECRET_FILE, Secret, read_secret
 from seatunnel_core.errors import UsageError
+from seatunnel_core.server.discovery.own_address import is_loopback, own_host
 from seatunnel_core.server.election import Timing
+from seatunnel_core.server.member_role import MemberRole
 from seatunnel_core.spark.starting.log_folder import log_folder
 
-DEFAULT_PORT = 5801
-LOOPBACK = ("localhost", "127.", "::1", "[::1]")
+logger = logging.getLogger("seatunnel.cluster")
 
 
 @frozen(kw_only=True)
 class NodeConfig:
     """The configuration of one node."""
 
+    role: MemberRole = MemberRole.MASTER_AND_WORKER
     cluster: str
     engine: EngineConfig
     engine_file: Path | None
@@ -35,9 +40,20 @@ class NodeConfig:
     port: int
     """The first port that is tried."""
 
-    auto_increment: bool
+    port_count: int = 1
+    """So many ports are tried; with ``auto-increment`` more than one."""
+
+    public_port: int | None = None
+    """By which other members reach this node, if that is another one than it listens on."""
+
     members: tuple[str, ...]
-    """Where other members may be, as ``host:port``."""
+    """Where other members may be, as ``host:port``; may have this node in it."""
+
+    zookeeper: str | None = None
+    """Where the members write their addresses; ``None``: nowhere."""
+
+    alone: bool = False
+    """Whether no other node of this cluster may lead: it then refuses to start beside one."""
 
     secret: Secret | None = field(repr=False)
     http_login: tuple[str, str] | None = field(repr=False)
@@ -50,20 +66,23 @@ class NodeConfig:
     slots: int
     timing: Timing = field(factory=Timing)
     history_s: float = 86_400.0
+    attributes: Mapping[str, str] = field(factory=dict)
+    """``member-attributes``: the tags by which jobs may choose members."""
+
+    worker_grace_s: float = 60.0
+    """A worker that has found no master for so long ends."""
 
     @property
     def bind(self) -> str:
         """The address on which the node listens: loopback, unless all requests are signed."""
-        return "0.0.0.0" if self.secret is not None and not is_loopback(self.host) else "127.0.0.1"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address is of this machine alone."""
-    return host.startswith(LOOPBACK)
+        if self.secret is None or is_loopback(self.host):
+            return "::1" if self.host == "[::1]" else "127.0.0.1"
+        return "::" if self.host.startswith("[") else "0.0.0.0"
 
 
 def node_config(
     *,
+    role: MemberRole | None = None,
     engine_file: Path | None = None,
     cluster: str | None = None,
     port: int | None = None,
@@ -73,69 +92,140 @@ def node_config(
 ) -> NodeConfig:
     """Read the files and return what they say of this node.
 
+    What stands in them and has no effect is logged, once for each key.
+
+    Args:
+        role: of the node; ``None``: as ``cluster.server-mode`` says.
+        engine_file: instead of the one that is found.
+        cluster: the name, instead of that of ``hazelcast.yaml``.
+        port: the member port, instead of that of ``hazelcast.yaml``.
+        http_port: the port of REST v2, whether ``http.enable-http`` is set or not.
+        environment: instead of the process's.
+        folder: where ``./config`` is looked for.
+
     Raises:
         ConfigError: a file has problems.
-        UsageError: members on other machines are configured, and no secret is.
+        UsageError: what the files say does not go together; the message names the keys.
     """
     working = folder or Path()
     path = find_engine_file(engine_file, environment, working)
-    engine = load_engine(engine_file, environment=environment, folder=working)
+    engine = load_engine(engine_file, environment=environment, folder=working, of_node=True)
     config = path.parent if path is not None else working / "config"
-    hazelcast_file = config / "hazelcast.yaml"
-    found = _cluster_of(hazelcast_file)
+    problems = Problems()
+    told = _Told(engine.options, read_kylin(kylin_folder(environment, config), problems))
+    role = role or _role(told)
+    hazelcast_file = _hazelcast_file(config, role)
+    found = None if hazelcast_file is None else _cluster_of(hazelcast_file, problems)
+    problems.raise_errors()
+    for warning in (*engine.warnings, *problems.warnings):
+        logger.warning("%s", warning)
+    first = port or (role.default_port if found is None else found.port)
+    increments = found is None or found.auto_increment
+    members = () if found is None else addresses(found.members, found.port, auto_increment=increments)
     secret = read_secret(config / SECRET_FILE)
-    first = port or (DEFAULT_PORT if found is None else found.port)
-    members = () if found is None else tuple(_with_port(str(each), each.port, first) for each in found.members)
-    host = _own_host(members)
-    away = [each for each in members if not is_loopback(each)]
-    if away and secret is None:
-        raise UsageError(
-            f"the members {', '.join(away)} are on other machines, and there is no {config / SECRET_FILE}: without a "
-            "secret this node listens on loopback only. Write one with `seatunnel-cluster --make-secret`, and copy it "
-            "to all nodes and clients"
-        )
+    zookeeper = told[cluster_options.ZOOKEEPER]
+    host = own_host(
+        found, members, instance_host=told[cluster_options.INSTANCE_HOST], others=_servers_of(zookeeper or "")
+    )
+    _require_secret(secret, (host, *members), config / SECRET_FILE)
     return NodeConfig(
+        role=role,
         cluster=cluster or ("seatunnel" if found is None else found.name),
         engine=engine,
         engine_file=path,
-        hazelcast_file=hazelcast_file if hazelcast_file.is_file() else None,
+        hazelcast_file=hazelcast_file,
         host=host,
         port=first,
-        auto_increment=port is None and (found is None or found.auto_increment),
+        port_count=(100 if found is None else found.port_count) if port is None and increments else 1,
+        public_port=None if found is None or found.public_address is None else found.public_address.port,
         members=members,
+        zookeeper=zookeeper,
+        alone=not told[cluster_options.LEADER_RACE],
         secret=secret,
         http_login=_http_login(engine.options, secret),
         http_port=http_port or _http_port(engine.options),
         logs=log_folder(environment),
         slots=_slots(engine.options),
+        timing=_timing(told),
         history_s=60.0 * engine.options[HISTORY_EXPIRE],
+        attributes={} if found is None else found.attributes,
+        worker_grace_s=told[cluster_options.WORKER_GRACE],
     )
 
 
-def _cluster_of(path: Path) -> ClusterConfig | None:
-    if not path.is_file():
+@frozen
+class _Told:
+    """The options of a node: of ``seatunnel.yaml``, else of ``kylin.properties``, else their defaults."""
+
+    engine: Options
+    kylin: Mapping[str, Any]
+
+    def __getitem__(self, option: Option[Any]) -> Any:
+        return self.engine[option] if self.engine.is_set(option) else self.kylin.get(option.key, option.default)
+
+
+def _role(told: _Told) -> MemberRole:
+    """Return the role that ``cluster.server-mode`` says.
+
+    Raises:
+        UsageError: this version has none like it.
+    """
+    if told[cluster_options.SERVER_MODE] == "query":
+        raise UsageError("cluster.server-mode (kylin.server.mode) query is not available in this version: write all")
+    return MemberRole.MASTER_AND_WORKER
+
+
+def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
+    """Return the file that describes the cluster to a role: its own, else ``hazelcast.yaml``; ``None`` without both."""
+    own = folder / role.hazelcast_file
+    shared = folder / MemberRole.MASTER_AND_WORKER.hazelcast_file
+    if own.is_file():
+        return own
+    if not shared.is_file():
         return None
-    problems = Problems()
+    logger.info("there is no %s, so this %s reads %s", own, role.value, shared)
+    return shared
+
+
+def _cluster_of(path: Path, problems: Problems) -> ClusterConfig | None:
     found = load_hazelcast(path, problems)
-    problems.raise_errors()
     return found if isinstance(found, ClusterConfig) else None
 
 
-def _with_port(text: str, port: int | None, default: int) -> str:
-    return text if port is not None else f"{text}:{default}"
+def _servers_of(zookeeper: str) -> list[str]:
+    """Return ZooKeeper's servers, as ``host:port``."""
+    servers = [server.strip() for server in zookeeper.partition("/")[0].split(",")]
+    return [server if ":" in server else f"{server}:2181" for server in servers if server]
 
 
-def _own_host(members: tuple[str, ...]) -> str:
-    """Return the host of the member that is this machine; loopback when none is."""
-    for member in members:
-        host = member.rpartition(":")[0]
-        try:
-            with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-                probe.bind((host, 0))  # possible for the addresses of this machine only
-        except OSError:
-            continue
-        return host
-    return "127.0.0.1"
+def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path) -> None:
+    away = [each for each in hosts if not is_loopback(each)]
+    if away and secret is None:
+        raise UsageError(
+            f"{', '.join(away)} can be reached from other machines, and there is no {path}: without a secret anybody "
+            "there could run jobs as this user. Write one with `seatunnel-cluster --make-secret`, and copy it to all "
+            "nodes and clients"
+        )
+
+
+def _timing(told: _Told) -> Timing:
+    """Return the times of the election.
+
+    A leader acts for half the timeout after it sent a beat, so several beats have to fit into that.
+
+    Raises:
+        UsageError: the timeout is not longer than the interval.
+    """
+    interval_s, timeout_s = told[cluster_options.HEART_BEAT_INTERVAL], told[cluster_options.HEART_BEAT_TIMEOUT]
+    if timeout_s <= interval_s:
+        raise UsageError(
+            f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader would "
+            "be replaced before its next beat. Write a timeout that is at least twice as long"
+        )
+    beat_s = min(float(interval_s), timeout_s / 5)
+    if beat_s < interval_s:
+        logger.info("beats are sent each %.1f s: a leader without a beat for half the timeout acts no more", beat_s)
+    return Timing(beat_s=beat_s, timeout_s=float(timeout_s), look_s=beat_s / 2)
 
 
 def _http_port(options: Options) -> int | None:

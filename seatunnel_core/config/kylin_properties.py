@@ -1,0 +1,123 @@
+"""``kylin.properties``: the keys that Apache Kylin's page on clusters has, each the same as an option of a node.
+
+They are read from ``$KYLIN_HOME/conf``, else beside ``seatunnel.yaml``; ``kylin.properties.override`` there wins.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.config.cluster_options import (
+    HEART_BEAT_INTERVAL,
+    HEART_BEAT_TIMEOUT,
+    INSTANCE_HOST,
+    LEADER_RACE,
+    SERVER_MODE,
+    ZOOKEEPER,
+)
+from seatunnel_core.config.document import Block, Entry, Position, Scalar
+from seatunnel_core.config.file import read_text
+from seatunnel_core.config.option import Option
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.validation import BlockRules, validate
+
+FILES = ("kylin.properties", "kylin.properties.override")
+
+_SAME: Mapping[str, Option[Any]] = {
+    "kylin.env.zookeeper-connect-string": ZOOKEEPER,
+    "spring.cloud.zookeeper.discovery.instance-host": INSTANCE_HOST,
+    "kylin.server.mode": SERVER_MODE,
+    "kylin.server.leader-race.enabled": LEADER_RACE,
+    "kylin.server.leader-race.heart-beat-interval": HEART_BEAT_INTERVAL,
+    "kylin.server.leader-race.heart-beat-timeout": HEART_BEAT_TIMEOUT,
+}
+KYLIN: tuple[Option[Any], ...] = tuple(
+    evolve(option, key=key, doc=f"The same as `{option.key}` in `seatunnel.yaml`, which wins.")
+    for key, option in _SAME.items()
+)
+"""The keys that are read."""
+
+_NOTED = (
+    ("kylin.job.ssh-", "no node logs in to another one: they speak HTTP, signed with cluster.secret"),
+    ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
+    ("spring.session.", "nodes keep no sessions: each request carries its user and password, so any node takes it"),
+)
+"""Parts of keys that concern what this engine has not, each with the explanation for one warning."""
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+
+
+def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
+    """Return what the files of a folder say, by the keys of ``seatunnel.yaml``; nothing where there are none.
+
+    Raises:
+        ConfigError: a file cannot be read.
+    """
+    entries: dict[str, Entry] = {}
+    for name in FILES:
+        if (folder / name).is_file():
+            entries |= {entry.key: entry for entry in _entries(folder / name)}
+    known = _without_noted(entries.values(), problems)
+    block = Block(tuple(known), Position(str(folder / FILES[0])))
+    options = validate(block, KYLIN, BlockRules(what="kylin.properties"), problems).options
+    return {same.key: options[key] for key, same in _SAME.items() if options.is_set(key)}
+
+
+def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
+    """Return the folder whose ``kylin.properties`` are read: that of ``KYLIN_HOME``, else that of the engine's file."""
+    home = environment.get("KYLIN_HOME")
+    return Path(home, "conf") if home else config
+
+
+def _without_noted(entries: Any, problems: Problems) -> Iterator[Entry]:
+    """Yield the entries that this engine has a use for, and warn of the others: once for each kind of them."""
+    noted: set[str] = set()
+    others = []
+    for entry in entries:
+        note = next((why for part, why in _NOTED if part in entry.key), None)
+        if entry.key in _SAME:
+            yield entry
+        elif note is None:
+            others.append(entry)
+        elif note not in noted:
+            noted.add(note)
+            problems.warn(f"{entry.key!r} has no effect: {note}", entry.position)
+    if others:
+        names = ", ".join(entry.key for entry in others[:3]) + (", …" if len(others) > 3 else "")
+        known = ", ".join(_SAME)
+        problems.warn(f"{names}: keys of Kylin that have no effect here", others[0].position, f"Read are {known}")
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    for line, text in _logical_lines(read_text(path)):
+        found = _ENTRY.fullmatch(text)
+        assert found is not None  # any text is an entry
+        position = Position(str(path), line, 1)
+        value = _unescaped(found[2]).strip()
+        yield Entry(_unescaped(found[1]), Scalar(value or None, value, position), position)
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the entries with their first lines' numbers, without comments; a backslash at the end goes on below."""
+    collected, began, goes_on = "", 0, False
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        part = line.lstrip(" \t\f")
+        if not goes_on and (not part or part[0] in "#!"):
+            continue
+        if not goes_on:
+            collected, began = "", number
+        goes_on = (len(part) - len(part.rstrip("\\"))) % 2 == 1
+        collected += part[:-1] if goes_on else part
+        if not goes_on:
+            yield began, collected
+    if goes_on:
+        yield began, collected
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[2], found[2]), text)
