@@ -142,7 +142,7 @@ class UnitDispatcher:
         with self._changed:
             self._closed = True
             self._waiting.clear()
-            tags = [packet.tag for packet in self._running]
+            tags = [packet.tag for packet in self._running if packet.left()]
             for packet in self._running:
                 packet.dropped.update(unit.pipeline for unit in packet.units)
             self._changed.notify_all()
@@ -441,8 +441,13 @@ class UnitDispatcher:
         self._changed.notify(len(units))
 
     def _again(self, packet: RunningPacket, lost: PacketLostError) -> None:
-        """Queue the units without a result again; a unit that was alone in its packet has failed."""
+        """Queue the units without a result again; a unit that was alone in its packet has failed.
+
+        Nothing is lost with a packet whose units are all over: only the end of its task was not waited for.
+        """
         with self._changed:
+            if not packet.left():
+                return
             self.lost_packets += 1
             if len(packet.units) > 1:
                 self._requeue(packet, packet.left(), f"was lost: {lost}")

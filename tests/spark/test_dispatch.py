@@ -486,6 +486,40 @@ class Counting(SparkPlane):
         )
 
 
+class Lingering(Counting):
+    """One whose tasks report their units' results, and go on until they are cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__(cores=1, slots=1)
+        self._over = threading.Event()
+
+    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+        hearing.reached()
+        for number, work in enumerate(packet.works):
+            assert isinstance(work, UnitWork)
+            hearing.begins(number)
+            hearing.ended(number, self._result(work))
+        self._over.wait(1.0)
+        if tag in self._cancelled:
+            raise PacketLostError("it was cancelled")
+        return []
+
+    def cancel(self, tag: str) -> None:
+        super().cancel(tag)
+        self._over.set()
+
+
+def test_a_task_whose_units_all_have_results_is_not_lost_at_the_end(tmp_path: Path) -> None:
+    """It was cancelled and counted as lost, so that each job waited a second for the end of Spark."""
+    plane, inbox = Lingering(), Inbox()
+    dispatcher = UnitDispatcher(plane)
+    dispatcher.submit(numbers_program(tmp_path), first_attempt(numbers_unit(1, sleep_s=0)), inbox)
+    (result,) = inbox.wait(1).values()
+    dispatcher.close()
+    assert result.failure is None
+    assert (dispatcher.lost_packets, plane._cancelled) == (0, set())
+
+
 def counted(plane: Counting, works: list[tuple[Program, WorkUnit]]) -> float:
     """Run them, and say how many seconds it took."""
     dispatcher, inbox, began = UnitDispatcher(plane), Inbox(), time.monotonic()
