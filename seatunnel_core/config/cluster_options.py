@@ -27,6 +27,12 @@ WORKER_GRACE = Option(
     unit="s",
     doc="A worker of a cluster (`seatunnel-cluster -r worker`) that has found no master for so long ends.",
 )
+SPARK_MASTER = Option(
+    "cluster.spark-master",
+    STRING,
+    doc="A Spark cluster that is there already, as `spark://HOST:PORT`, on which the jobs of a cluster's nodes run. "
+    "Nodes then start no Spark of their own, and need no workers. `yarn` and `k8s://…` are handed on to Spark.",
+)
 INSTANCE_HOST = Option(
     "cluster.instance-host", STRING, doc="By which host or address others reach this node; it finds out by itself."
 )
@@ -54,6 +60,6 @@ HEART_BEAT_TIMEOUT = Option(
 )
 
 CLUSTER: tuple[Option[Any], ...] = (
-    *(MODE, SERVER_MODE, WORKER_GRACE, INSTANCE_HOST, ZOOKEEPER),
+    *(MODE, SERVER_MODE, WORKER_GRACE, SPARK_MASTER, INSTANCE_HOST, ZOOKEEPER),
     *(LEADER_RACE, HEART_BEAT_INTERVAL, HEART_BEAT_TIMEOUT),
 )

@@ -72,7 +72,7 @@ def node_parser() -> argparse.ArgumentParser:
     add("-d", "--daemon", action="store_true",
         help="run in the background, with a log in logs/seatunnel-engine-server.log (-master, -worker)")  # fmt: skip
     add("-r", "--role", type=_role, metavar="ROLE",
-        help="what the node does: master, worker or master_and_worker; this version has master_and_worker")  # fmt: skip
+        help="what the node does: master, worker or master_and_worker")  # fmt: skip
     add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")
@@ -89,19 +89,6 @@ def _role(text: str) -> MemberRole:
         return MemberRole.of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _require_available(role: MemberRole) -> None:
-    """Refuse the roles that this version only knows by name.
-
-    Raises:
-        UsageError: it is one of them.
-    """
-    if role is not MemberRole.MASTER_AND_WORKER:
-        raise UsageError(
-            f"the role {role.value} is not available in this version: each node is a master with a host of its own. "
-            "Leave -r out, or write -r master_and_worker"
-        )
 
 
 def _start(argv: Sequence[str]) -> int:
@@ -122,7 +109,6 @@ def _start(argv: Sequence[str]) -> int:
         os.environ["JAVA_OPTS"] = f"{os.environ.get('JAVA_OPTS', '')} {values.jvm_option}".strip()
     if values.member:
         return _list_members(config)
-    _require_available(config.role)
     if values.daemon:
         return _daemon([argument for argument in argv if argument not in ("-d", "--daemon")], config)
     logger.info("mode: cluster %r, as a %s", config.cluster, config.role.value)
@@ -211,6 +197,8 @@ def _list_members(config: NodeConfig) -> int:
     for address in found["members"]:
         role = "ACTIVE MASTER" if address == found["leader"] else "MASTER"
         print(f"{address:<24}{role:<16}{found['version']}")
+    for address in found["workers"]:
+        print(f"{address:<24}{'WORKER':<16}{found['version']}")
     return DONE
 
 

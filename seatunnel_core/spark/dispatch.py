@@ -65,10 +65,8 @@ class UnitDispatcher:
         self._plane = plane
         self._mode = share_mode
         self._longest_ms = longest_ms
-        self._slots = min(slots or plane.slots, plane.slots)
         self._most_units = slots
         """How many units are read at once at most; ``None`` when only the sources bound that."""
-        self._most_jobs = min(slots or 2 * plane.slots, 2 * plane.slots)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: dict[RunningPacket, None] = {}
@@ -83,6 +81,16 @@ class UnitDispatcher:
         self._closed = False
         self.lost_packets = 0
         """How many packets were lost; their tasks may have run on for a while, and staged rows."""
+
+    @property
+    def _slots(self) -> int:
+        """How many packets keep all slots busy. Executors of a cluster come and go, and the plane's slots with them."""
+        return min(self._most_units or self._plane.slots, self._plane.slots)
+
+    @property
+    def _most_jobs(self) -> int:
+        """How many Spark jobs there are at once at most."""
+        return min(self._most_units or 2 * self._plane.slots, 2 * self._plane.slots)
 
     def submit(
         self,

@@ -28,7 +28,15 @@ from seatunnel_core.spark.frame_task import FrameWork
 from seatunnel_core.spark.line import Exchange, Hearing
 from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.program import FramePlan, Program
-from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment
+from seatunnel_core.spark.shipping import (
+    OWN_PACKAGE,
+    TASK_MODULES,
+    Shipment,
+    cores,
+    executors,
+    modules_in,
+    shipment,
+)
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.session import LOOPBACK, SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
@@ -151,6 +159,34 @@ class SparkPlane:
     def slots(self) -> int:
         """How many tasks run at the same time."""
         return self._slots
+
+    def count_slots(self) -> int:
+        """Count the slots again, of a cluster whose executors come and go, and return them; jobs follow."""
+        self._slots = max(1, cores(self.context))
+        return self._slots
+
+    @property
+    def application(self) -> str:
+        """The id of the application at the master of a cluster; empty without a cluster, and while Spark starts."""
+        running = self._running
+        if running is None or str(running.context.master).startswith("local"):
+            return ""
+        return str(running.context.applicationId)
+
+    def executors(self) -> frozenset[str]:
+        """Return the addresses of the executors of a cluster; none beside the driver itself."""
+        return frozenset() if self.shares_disk else executors(self.context)
+
+    def warm(self) -> None:
+        """Have all Python processes that tasks will use import what was shipped, so that no work unit waits for that.
+
+        Raises:
+            PlatformError: an executor lacks a module; the message names node, module and pip line.
+        """
+        if self._shipment is None:
+            self.context.parallelize(range(self._slots), self._slots).count()
+        else:
+            self._shipment.probe_again(self.context)
 
     @property
     def shares_disk(self) -> bool:

@@ -150,6 +150,16 @@ class Shipment:
                 probe_executors(context, executors, sorted(required), declared, new)
                 self._required |= required
 
+    def probe_again(self, context: "SparkContext") -> None:
+        """Probe the executors that there are now, which may have joined since, and have them import what was covered.
+
+        Raises:
+            PlatformError: an executor lacks a module; the message names node, module and pip line.
+        """
+        with self._lock:
+            required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
+        probe_executors(context, len(executors(context)), required, declared, covered)
+
     def _ship(self, context: "SparkContext", found: Imports) -> None:
         fresh = {n: path for n, path in found.pure.items() if n not in self._shipped and n not in self._installed}
         if fresh:
@@ -242,7 +252,7 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event, settl
     while (waited := time.monotonic() - begun) < seconds:
         if context._jsc.sc().isStopped():
             raise PlatformError(f"the cluster at {context.master} ended the application. {_WHY_NO_EXECUTOR}")
-        now = _executors(context)
+        now = len(executors(context))
         if now != known:
             known, since = now, time.monotonic()
         if known and time.monotonic() - since >= settled_s:
@@ -303,6 +313,11 @@ def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Map
     )
 
 
-def _executors(context: "SparkContext") -> int:
-    """Return how many executors there are, not counting the driver."""
-    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
+def executors(context: "SparkContext") -> frozenset[str]:
+    """Return the ids of the executors of a cluster, which no other one of the application ever had."""
+    return frozenset(filter(None, context._jsc.sc().getExecutorIds().mkString(" ").split()))
+
+
+def cores(context: "SparkContext") -> int:
+    """Return how many cores the executors of a cluster have now."""
+    return int(context._jsc.sc().schedulerBackend().totalCoreCount())

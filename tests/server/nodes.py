@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,6 +18,10 @@ from typing import Any
 
 from attrs import define, field
 
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.signing import Secret, read_secret
+from seatunnel_core.errors import PlatformError
+
 WAIT_S = 150
 """On a machine that has no time for anything."""
 
@@ -29,6 +34,18 @@ ENGINE = """seatunnel:
           storage.type: local
           namespace: {folder}/checkpoints/
 """
+
+MEMBERS = """hazelcast:
+  cluster-name: seatunnel
+  network:
+    join:
+      tcp-ip:
+        enabled: true
+        member-list: {members}
+"""
+
+NODE = "SEATUNNEL_TEST_NODE"
+"""The variable by which all processes of a node are found, those of Spark too."""
 
 
 def free_port() -> int:
@@ -55,6 +72,7 @@ class Node:
 
     cluster: "Nodes"
     port: int
+    role: str = "master_and_worker"
     agent: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -64,16 +82,28 @@ class Node:
 
     def start(self, *more: str) -> None:
         """Start the agent's process, and return at once."""
-        command = [sys.executable, "-m", "seatunnel_core.server", "--port", str(self.port), *more]
+        command = [sys.executable, "-m", "seatunnel_core.server", "--port", str(self.port), "-r", self.role, *more]
         with (self.cluster.folder / f"agent-{self.port}.log").open("ab") as log:
             self.agent = subprocess.Popen(
                 [*command, "--engine-config", str(self.cluster.folder / "config/seatunnel.yaml")],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=self.cluster.environment,
+                env={**self.cluster.environment, NODE: self.address},
                 start_new_session=True,
             )
+
+    def processes(self) -> dict[int, str]:
+        """Return the command lines of all processes of the node, by process id."""
+        mark = f"{NODE}={self.address}\0".encode()
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        found = {pid: _command(pid).replace(b"\0", b" ").decode("utf-8", "replace") for pid in pids
+                 if mark in _environment(pid) + b"\0"}  # fmt: skip
+        return {pid: command for pid, command in found.items() if command}
+
+    def pids(self, text: str) -> list[int]:
+        """Return the processes of the node whose command line has a text."""
+        return [pid for pid, command in self.processes().items() if text in command]
 
     def kill_agent(self) -> None:
         """Kill the agent, and leave its host."""
@@ -108,6 +138,8 @@ class Node:
             time.sleep(0.1)
 
     def _ask_once(self, method: str, target: str, body: Any) -> tuple[int, Any]:
+        if self.cluster.secret is not None:
+            return self._ask_signed(method, target, body)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             encoded = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
@@ -116,6 +148,15 @@ class Node:
             return response.status, json.loads(response.read())
         finally:
             connection.close()
+
+    def _ask_signed(self, method: str, target: str, body: Any) -> tuple[int, Any]:
+        encoded = "" if body is None else body if isinstance(body, str) else json.dumps(body)
+        client = ClusterClient([self.address], "seatunnel", self.cluster.secret, answer_s=30)
+        try:
+            answer = client.exchange(method, target, encoded.encode(), "application/json")
+        except PlatformError as error:
+            raise ConnectionError(error) from error
+        return answer.status, json.loads(answer.body)
 
     def members(self) -> dict[str, Any]:
         """Return what the node says of the cluster; empty while it does not answer."""
@@ -187,6 +228,7 @@ class Nodes:
 
     folder: Path
     run: Path
+    secret: Secret | None = None
     nodes: list[Node] = field(factory=list)
 
     @property
@@ -200,9 +242,9 @@ class Nodes:
             "SPARK_LOCAL_DIRS": str(self.folder / "spark"),
         }
 
-    def node(self) -> Node:
+    def node(self, role: str = "master_and_worker") -> Node:
         """Return one more member, not started."""
-        self.nodes.append(Node(self, free_port()))
+        self.nodes.append(Node(self, free_port(), role))
         return self.nodes[-1]
 
     def leader(self) -> Node:
@@ -213,12 +255,33 @@ class Nodes:
 @contextmanager
 def some_nodes(folder: Path, count: int = 1) -> Iterator[list[Node]]:
     """Give so many nodes of one cluster, not started; in the end everything that they started is killed."""
+    with a_cluster(folder) as cluster:
+        yield [cluster.node() for _ in range(count)]
+
+
+@contextmanager
+def masters_and_workers(folder: Path, masters: int, workers: int) -> Iterator[tuple[list[Node], list[Node]]]:
+    """Give so many nodes of each role, of one cluster with a secret and a list of its masters, not started."""
+    with a_cluster(folder) as cluster:
+        leading = [cluster.node("master") for _ in range(masters)]
+        working = [cluster.node("worker") for _ in range(workers)]
+        (folder / "config/hazelcast.yaml").write_text(MEMBERS.format(members=[node.address for node in leading]))
+        secret = folder / "config/cluster.secret"
+        secret.write_text(secrets.token_hex(32))
+        secret.chmod(0o600)
+        cluster.secret = read_secret(secret)
+        yield leading, working
+
+
+@contextmanager
+def a_cluster(folder: Path) -> Iterator[Nodes]:
+    """Give a cluster without nodes; in the end everything that its nodes started is killed."""
     (folder / "config").mkdir(parents=True)
     (folder / "config/seatunnel.yaml").write_text(ENGINE.format(folder=folder))
     with tempfile.TemporaryDirectory(prefix="stc-", dir="/tmp") as run:
         cluster = Nodes(folder, Path(run))
         try:
-            yield [cluster.node() for _ in range(count)]
+            yield cluster
         finally:
             for node in cluster.nodes:
                 if node.agent is not None:

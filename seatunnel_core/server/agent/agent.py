@@ -24,7 +24,9 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server import scheduling
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.host_process import HostProcess
+from seatunnel_core.server.agent.host_spark import host_spark
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown
 from seatunnel_core.server.errors import ClusterError, DeposedError, HostError, RequestError, StateUnavailableError
 from seatunnel_core.server.host.protocol import HostStatus
@@ -66,9 +68,14 @@ class Agent:
         self.host_status: HostStatus | None = None
         self._store = store
         self._tenure: Tenure | None = None
-        self._host = HostProcess(config, address)
+        self._spark = host_spark(config, address)
+        self._host = HostProcess(config, address, spark=self._spark.arguments)
+        self.workers = Workers()
         self._members: dict[str, float] = {}
         """By address: when this leader last heard of it."""
+
+        self._working_members: set[str] = set()
+        """Masters on which rows move, too."""
 
         self._stopping_since: dict[str, float] = {}
         self._started_at: dict[str, float] = {}
@@ -109,6 +116,7 @@ class Agent:
             await self._in(self._hosting, self._host.leave, self._seen_term(), LEAVE_S)
         else:
             self._host.let_go()
+        self._spark.end()
         if self._tenure is not None:
             await self._in(self._changing, self._tenure.release)
         for pool in (self._looking, self._changing, self._hosting, self._asking):
@@ -228,9 +236,49 @@ class Agent:
         now = time.monotonic()
         return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
 
-    def joined(self, address: str) -> None:
-        """Take in that another master lives."""
+    def joined(self, address: str, *, works: bool) -> None:
+        """Take in that another master lives, and whether rows move there, too."""
         self._members[address] = time.monotonic()
+        (self._working_members.add if works else self._working_members.discard)(address)
+
+    def working(self) -> int:
+        """Return on how many nodes the rows of jobs move: workers, and masters that are workers, too."""
+        own = {self.address} if self.config.role.works else set()
+        return len(self.workers.living()) + len((self._working_members | own) & set(self.members()))
+
+    def welcome(self, address: str, slots: int) -> dict[str, Any]:
+        """Take in that a worker lives, and return what it has to know."""
+        self.workers.joined(address, slots)
+        known = dict.fromkeys((self.address, *self.members()))
+        return {
+            "leader": self.leader(),
+            "masters": list(known),
+            "workers": self.workers.living(),
+            "spark": self._spark.url(),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return what this node knows of the cluster."""
+        status = self.host_status
+        return {
+            "cluster": self.config.cluster,
+            "address": self.address,
+            "role": self.config.role.value,
+            "leader": self.leader(),
+            "leads": self.leads(),
+            "term": self.election.term or (self.election.seen.claimed if self.election.seen else 0),
+            "members": list(self.members()),
+            "workers": self.workers.living(),
+            "host": None
+            if status is None
+            else {
+                "pid": status.pid,
+                "ready": status.ready,
+                "slots": status.slots,
+                "executors": status.executors,
+            },
+            "version": answers.project_version(),
+        }
 
     def _seen_term(self) -> int:
         if self._tenure is not None:
@@ -264,8 +312,9 @@ class Agent:
             leader = self.leader()
             if self.election.role is Role.STANDBY and leader not in ("", self.address):
                 client = self.client_of(leader, answer_s=2.0)
+                request = {"address": self.address, "works": self.config.role.works}
                 try:
-                    await self._in(self._asking, client.ask, "POST", "/internal/v1/join", {"address": self.address})
+                    await self._in(self._asking, client.ask, "POST", "/internal/v1/join", request)
                 except SeaTunnelError as error:
                     logger.debug("the leader did not take note of this node: %s", error)
             await asyncio.sleep(JOIN_S)
@@ -277,9 +326,15 @@ class Agent:
     # -- host and jobs ----------------------------------------------------------------------------------------------
 
     async def _watch_host(self) -> None:
-        await self._in(self._hosting, self._host.adopt)
+        adopted = await self._in(self._hosting, self._host.adopt)
+        self._spark.prepare(goes_on=adopted)
         expired_at = time.monotonic()
         while True:
+            doubt = "" if self._spark.supervise() else "its Spark master is gone"
+            doubt = doubt or await self._in(self._asking, self._spark.doubt, self.host_status)
+            if doubt:
+                logger.warning("the host %d is killed, and its jobs go on in another one: %s", self._host.pid, doubt)
+                await self._in(self._hosting, self._host.kill)
             if not self._host.pid:
                 await self._in(self._hosting, self._host.start)
             self.host_status = await self._in(self._hosting, self._host.status, self._seen_term())

@@ -17,7 +17,7 @@ _INPUTS = ("plugin_input", "source_table_name")
 _OUTPUTS = ("plugin_output", "result_table_name")
 
 
-def overview(found: Snapshot, *, members: int) -> dict[str, str]:
+def overview(found: Snapshot, *, workers: int) -> dict[str, str]:
     """Return the numbers of the cluster, all as texts. Slots are "0", as SeaTunnel has it for dynamic slots."""
     ends = [each.state for each in found.history.values()]
     states = [each.state for each in found.jobs.values()]
@@ -27,8 +27,8 @@ def overview(found: Snapshot, *, members: int) -> dict[str, str]:
         "gitCommitAbbrev": "",
         "totalSlot": "0",
         "unassignedSlot": "0",
-        "workers": str(members),
-        "works": str(members),
+        "workers": str(workers),
+        "works": str(workers),
         "runningJobs": str(len(states) - pending),
         "pendingJobs": str(pending),
         "finishedJobs": str(ends.count(JobState.FINISHED)),

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,20 @@ class HostProcess:
     Args:
         config: of the node.
         address: of the member, by which its hosts are found again.
+        spark: what a host is told of the Spark that it runs on.
         clock: monotonic seconds.
     """
 
-    def __init__(self, config: NodeConfig, address: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        config: NodeConfig,
+        address: str,
+        *,
+        spark: Callable[[], Sequence[str]] = list,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._config = config
+        self._spark = spark
         self._address = address
         self._clock = clock
         self._child: subprocess.Popen[bytes] | None = None
@@ -78,6 +87,7 @@ class HostProcess:
         config.logs.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "seatunnel_core.server.host", "--cluster", config.cluster]
         command += ["--address", self._address, "--slots", str(config.slots), "--logs", str(config.logs)]
+        command += self._spark()
         if config.engine_file is not None:
             command += ["--engine-config", str(config.engine_file)]
         with (config.logs / "seatunnel-engine-host.log").open("ab") as log:

@@ -12,6 +12,7 @@ from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.rest import application
+from seatunnel_core.server.agent.worker import WorkerAgent
 from seatunnel_core.server.state.location import open_store
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -58,22 +59,28 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         if config.http_port is not None:
             rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=config.port_count))
             logger.info("REST v2 listens on 127.0.0.1:%d", rest.getsockname()[1])
-        store = open_store(config.engine, config.hazelcast_file, config.cluster)
-        logger.info("the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe())
-        asyncio.run(_serve(config, Agent, store, address, member, rest, uvicorn, on_ready))
+        asyncio.run(_serve(_maker(config, address), address, member, rest, uvicorn, on_ready))
+
+
+def _maker(config: NodeConfig, address: str) -> Callable[[], Any]:
+    """Return what makes the agent of a node, inside of its event loop."""
+    if not config.role.leads:
+        logger.info("the worker %s of the cluster %r keeps no state", address, config.cluster)
+        return lambda: WorkerAgent(config, address)
+    store = open_store(config.engine, config.hazelcast_file, config.cluster)
+    logger.info("the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe())
+    return lambda: Agent(config, store, address)
 
 
 async def _serve(
-    config: NodeConfig,
-    make_agent: type[Agent],
-    store: Any,
+    make_agent: Callable[[], Any],
     address: str,
     member: socket.socket,
     rest: socket.socket | None,
     uvicorn: Any,
     on_ready: Callable[[str], None],
 ) -> None:
-    agent = make_agent(config, store, address)
+    agent = make_agent()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
@@ -91,7 +98,7 @@ async def _serve(
         await agent.close(with_host=True)
 
 
-def _settings(uvicorn: Any, agent: Agent, *, signed: bool) -> Any:
+def _settings(uvicorn: Any, agent: Any, *, signed: bool) -> Any:
     return uvicorn.Config(
         application(agent, signed=signed),
         log_config=None,

@@ -127,7 +127,7 @@ def node_config(
     host = own_host(
         found, members, instance_host=told[cluster_options.INSTANCE_HOST], others=_servers_of(zookeeper or "")
     )
-    _require_secret(secret, (host, *members), config / SECRET_FILE)
+    _require_secret(secret, (host, *members), config / SECRET_FILE, role)
     return NodeConfig(
         role=role,
         cluster=cluster or ("seatunnel" if found is None else found.name),
@@ -198,7 +198,12 @@ def _servers_of(zookeeper: str) -> list[str]:
     return [server if ":" in server else f"{server}:2181" for server in servers if server]
 
 
-def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path) -> None:
+def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, role: MemberRole) -> None:
+    if role is not MemberRole.MASTER_AND_WORKER and secret is None:
+        raise UsageError(
+            f"a node of the role {role.value} needs {path}: Spark's processes on it let in only who knows the secret. "
+            "Write one with `seatunnel-cluster --make-secret`, and copy it to all nodes and clients"
+        )
     away = [each for each in hosts if not is_loopback(each)]
     if away and secret is None:
         raise UsageError(

@@ -138,7 +138,7 @@ async def _forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, 
 
 
 async def _overview(agent: Agent, _request: Request, _body: bytes) -> Any:
-    return answers.overview(agent.require_state().snapshot(), members=len(agent.members()))
+    return answers.overview(agent.require_state().snapshot(), workers=agent.working())
 
 
 async def _running_jobs(agent: Agent, _request: Request, _body: bytes) -> Any:
@@ -245,22 +245,19 @@ _ROUTES: tuple[tuple[str, str, Handler, bool], ...] = (
 
 
 async def _members(agent: Agent, _request: Request, _body: bytes) -> Any:
-    return {
-        "cluster": agent.config.cluster,
-        "address": agent.address,
-        "leader": agent.leader(),
-        "leads": agent.leads(),
-        "term": agent.election.term or (agent.election.seen.claimed if agent.election.seen else 0),
-        "members": list(agent.members()),
-        "host": None if agent.host_status is None else {"pid": agent.host_status.pid, "ready": agent.host_status.ready},
-        "version": answers.project_version(),
-    }
+    return agent.describe()
 
 
 async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
-    agent.joined(stored.text(stored.parse(body), "address"))
+    block = stored.parse(body)
+    agent.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
     return {"term": agent.election.term}
+
+
+async def _join_as_worker(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = stored.parse(body)
+    return agent.welcome(stored.text(block, "address"), stored.number(block, "slots"))
 
 
 async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
@@ -280,5 +277,6 @@ async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
 _INTERNAL: tuple[tuple[str, str, Handler, bool], ...] = (
     ("GET", "/internal/v1/members", _members, False),
     ("POST", "/internal/v1/join", _join, False),
+    ("POST", "/internal/v1/workers", _join_as_worker, False),
     ("POST", "/internal/v1/submit", _submit, True),
 )

@@ -18,10 +18,9 @@ from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.job_logs import JobLogs
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.host.protocol import host_socket
+from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
 from seatunnel_core.server.state.records import Wanted
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.shipping import TASK_MODULES
-from seatunnel_core.spark.starting.session import SparkSettings, java_options
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
 """32 MiB: an order carries a whole job."""
@@ -61,6 +60,8 @@ def main() -> int:
     parser.add_argument("--engine-config", type=Path)
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--logs", type=Path, required=True)
+    parser.add_argument("--spark-master", default="")
+    parser.add_argument("--spark-properties", type=Path)
     parser.add_argument("--orphan-after", type=float, default=60.0)
     values = parser.parse_args()
     logs = JobLogs(values.logs)
@@ -70,17 +71,17 @@ def main() -> int:
     root.handlers, root.propagate = [own, logs], False
     root.setLevel(logging.INFO)
     engine = load_engine(values.engine_config)
-    plane = SparkPlane(
-        SparkSettings(
-            app_name=f"seatunnel {values.cluster}",
-            parallelism=values.slots,
-            java_options=java_options(os.environ),
-            preloads=TASK_MODULES,
-            log_file=values.logs / f"spark-{os.getpid()}.log",
-            adopt=False,
-        )
+    settings = host_settings(
+        cluster=values.cluster,
+        slots=values.slots,
+        log_file=values.logs / f"spark-{os.getpid()}.log",
+        master=values.spark_master,
+        address=values.address.rpartition(":")[0],
+        properties=values.spark_properties,
     )
-    host = Host(os.getpid(), values.slots, lambda record: JobThread(record, engine, plane), forget_log=logs.forget)
+    plane = SparkPlane(settings)
+    spark = WarmSpark(plane, values.slots)
+    host = Host(os.getpid(), lambda record: JobThread(record, engine, plane), forget_log=logs.forget)
     signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     path = host_socket(values.cluster, values.address, os.getpid())
@@ -90,21 +91,19 @@ def main() -> int:
     path.chmod(0o600)
     threading.Thread(target=server.serve_forever, name="orders", daemon=True).start()
     try:
-        plane.start()
-        plane.context.parallelize(range(values.slots), values.slots).count()  # its processes are there before a job
-        host.ready = True
-        logger.info("the host %d is ready, with %d slots", os.getpid(), values.slots)
+        spark.start()
         while not host.leaving.wait(0.25):
-            if not plane.is_alive():
-                logger.error("Spark is gone: this host ends, and its jobs go on in another one")
+            if spark.failure or spark.is_gone():
+                logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
                 os._exit(1)
+            host.spark = spark.look()
             if host.silence_s > values.orphan_after:
                 logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
                 host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
                 break
         else:
-            host.ready = False
             host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
+        spark.give_up()
     finally:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -10,6 +10,7 @@ from seatunnel_core import stored
 from seatunnel_core.control.server import Verb
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
+from seatunnel_core.server.host.warm_spark import SparkStanding
 from seatunnel_core.server.state.records import JobRecord, Wanted
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -38,7 +39,6 @@ class Host:
 
     Args:
         pid: of this process.
-        slots: how many tasks its Spark runs at once.
         make_job: makes the job of a record; it is started here.
         forget_log: called with the id of a job that is forgotten.
         clock: monotonic seconds.
@@ -47,14 +47,12 @@ class Host:
     def __init__(
         self,
         pid: int,
-        slots: int,
         make_job: Callable[[JobRecord], RunningJob],
         *,
         forget_log: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pid = pid
-        self._slots = slots
         self._make_job = make_job
         self._forget_log = forget_log
         self._clock = clock
@@ -62,7 +60,7 @@ class Host:
         self._jobs: dict[str, RunningJob] = {}
         self._term = 0
         self._heard_at = clock()
-        self.ready = False
+        self.spark = SparkStanding()
         self.leaving = threading.Event()
 
     @property
@@ -103,7 +101,16 @@ class Host:
             self._require_term(request)
             jobs = tuple(self._jobs.values())
         found = tuple(job.status() for job in jobs)
-        status = HostStatus(pid=self._pid, term=self._term, ready=self.ready, slots=self._slots, jobs=found)
+        spark = self.spark
+        status = HostStatus(
+            pid=self._pid,
+            term=self._term,
+            ready=spark.slots > 0 and not self.leaving.is_set(),
+            slots=spark.slots,
+            jobs=found,
+            application=spark.application,
+            executors=spark.executors,
+        )
         return status.record()
 
     def _start(self, request: Mapping[str, Any]) -> Any:

@@ -74,10 +74,17 @@ class HostStatus:
     """The highest term that it has seen."""
 
     ready: bool
-    """Whether its Spark runs."""
+    """Whether its Spark runs, and has executors."""
 
     slots: int
+    """How many tasks its Spark runs at once now."""
+
     jobs: tuple[HostedJob, ...]
+    application: str = ""
+    """The id of its Spark at the master of a cluster; empty for Spark in its own process."""
+
+    executors: int = 0
+    """How many it has there."""
 
     def job(self, job_id: str) -> HostedJob | None:
         """Return a job of the host, or ``None``."""
@@ -91,6 +98,8 @@ class HostStatus:
             "ready": self.ready,
             "slots": self.slots,
             "jobs": [job.record() for job in self.jobs],
+            "application": self.application,
+            "executors": self.executors,
         }
 
     @classmethod
@@ -106,6 +115,8 @@ class HostStatus:
             ready=stored.flag(block, "ready"),
             slots=stored.number(block, "slots"),
             jobs=tuple(map(HostedJob.from_record, stored.items(block, "jobs"))),
+            application=stored.text(block, "application"),
+            executors=stored.number(block, "executors"),
         )
 
 

@@ -255,7 +255,7 @@ def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "Spa
     chosen["spark.master"] = with_task_failures(chosen["spark.master"])
     if chosen["spark.master"].startswith("local"):  # nobody else has to reach this Spark, which asks nobody who he is
         chosen = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, **chosen}
-    flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={_log4j_file(settings.cache).as_uri()}"]
+    flags = [*jvm_flags(settings, archive), f"-Dlog4j2.configurationFile={log4j_file(settings.cache).as_uri()}"]
     chosen["spark.driver.extraJavaOptions"] = " ".join(
         filter(None, [*map(_quoted, flags), settings.options.get("spark.driver.extraJavaOptions", "")])
     )
@@ -301,7 +301,8 @@ def _quoted(flag: str) -> str:
     return flag if not set(flag) & set(" \t\"'\\") else '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _log4j_file(cache: Path) -> Path:
+def log4j_file(cache: Path) -> Path:
+    """Return the file that has a JVM of Spark's log to its output; it is written when it is not there."""
     path = cache / "log4j2.properties"
     if not path.exists() or path.read_text() != _LOG4J:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,9 @@ def told(folder: Path, role: MemberRole = MemberRole.MASTER_AND_WORKER, **files:
     config.mkdir(exist_ok=True)
     for name, text in {"seatunnel": "seatunnel: {engine: {backup-count: 1}}", **files}.items():
         (config / f"{name.replace('_', '-')}.yaml").write_text(text)
+    if role is not MemberRole.MASTER_AND_WORKER:
+        (config / "cluster.secret").write_text("s" * 32)
+        (config / "cluster.secret").chmod(0o600)
     return node_config(role=role, environment={"SEATUNNEL_HOME": str(folder)}, folder=folder)
 
 
@@ -87,12 +90,14 @@ def test_roles_are_read_in_any_case_and_others_are_refused() -> None:
     assert [(role.leads, role.works) for role in MemberRole] == [(True, True), (True, False), (False, True)]
 
 
-def test_the_command_refuses_roles(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_refuses_roles_that_are_none_and_roles_without_a_secret(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["-r", "lead"]) == 2
     assert "expected one of master_and_worker, master, worker" in capsys.readouterr().err
     (tmp_path / "seatunnel.yaml").write_text("seatunnel: {engine: {backup-count: 1}}")
     assert main(["-r", "worker", "--engine-config", str(tmp_path / "seatunnel.yaml")]) == 2
-    assert "the role worker is not available in this version" in capsys.readouterr().err
+    assert f"a node of the role worker needs {tmp_path}/cluster.secret" in capsys.readouterr().err
 
 
 def test_members_elsewhere_need_a_secret(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def host(jobs: list[Job]) -> Host:
         jobs.append(Job(record))
         return jobs[-1]
 
-    return Host(42, 2, make, clock=lambda: 100.0)
+    return Host(42, make, clock=lambda: 100.0)
 
 
 def ask(host: Host, **request: Any) -> Any:

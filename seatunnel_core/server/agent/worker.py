@@ -1,0 +1,249 @@
+"""The agent of a worker: it joins all masters that it finds, and keeps a Spark worker for each.
+
+It takes no part in the election, keeps no state and holds no claim; what it is asked over HTTP it forwards to the
+leader. When no master can be reached for a while, it ends with its children.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn, TypeVar
+
+from attrs import define, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.signing import Doorkeeper
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.errors import ClusterError, RequestError
+from seatunnel_core.server.spark_children.spark_workers import SparkWorkers
+
+logger = logging.getLogger("seatunnel.cluster")
+
+JOIN_S = 1.0
+SEARCH_S = 10.0
+"""Between two searches of the configured members, once a master is known."""
+
+ANSWER_S = 3.0
+KEEP_S = 75.0
+"""So long a Spark worker outlives the last answer of its master. A killed agent's host goes on for a minute."""
+
+Value = TypeVar("Value")
+
+
+@frozen(kw_only=True)
+class Welcome:
+    """What a master answers to a worker that joins."""
+
+    leader: str
+    masters: tuple[str, ...]
+    workers: dict[str, int]
+    """Slots by address."""
+
+    spark: str
+    """Where Spark workers of this master register; empty when its hosts do without."""
+
+    @classmethod
+    def of(cls, block: Any) -> "Welcome":
+        """Return what an answer says.
+
+        Raises:
+            StoredValueError: it is none.
+        """
+        workers = stored.below(block, "workers")
+        return cls(
+            leader=stored.text(block, "leader"),
+            masters=tuple(stored.texts(block, "masters")),
+            workers={address: stored.number(workers, address) for address in workers},
+            spark=stored.text(block, "spark"),
+        )
+
+
+@define
+class _Master:
+    """A member that has answered as a master."""
+
+    welcome: Welcome
+    answered_at: float
+
+
+class Joined:
+    """Which masters a worker has found, and until when it may go on without them. No I/O.
+
+    Args:
+        address: of the worker.
+        members: where masters may be, as the configuration says.
+        grace_s: for so long the worker goes on when no master answers.
+        now: monotonic seconds.
+    """
+
+    def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
+        self._address = address
+        self._members = members
+        self._grace_s = grace_s
+        self._heard_at = now
+        self._masters: dict[str, _Master] = {}
+
+    def known(self) -> tuple[str, ...]:
+        """Return the masters that have answered, and those that they have named."""
+        named = (each for master in self._masters.values() for each in master.welcome.masters)
+        return tuple(each for each in dict.fromkeys((*self._masters, *named)) if each != self._address)
+
+    def others(self) -> tuple[str, ...]:
+        """Return the configured members that may be masters, too. There may be hundreds, most of them not there."""
+        known = self.known()
+        return tuple(each for each in self._members if each != self._address and each not in known)
+
+    def welcomed(self, member: str, welcome: Welcome, now: float) -> None:
+        """Take in the answer of a master."""
+        self._masters[member] = _Master(welcome, now)
+        self._heard_at = now
+
+    def forget(self, now: float) -> None:
+        """Forget masters that have not answered for so long that nothing of theirs can live."""
+        self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
+
+    def is_orphaned(self, now: float) -> bool:
+        """Return whether no master has answered for too long."""
+        return now - self._heard_at > self._grace_s
+
+    def spark_masters(self) -> dict[str, str]:
+        """Return the members by the URLs of their Spark masters."""
+        return {found.welcome.spark: each for each, found in self._masters.items() if found.welcome.spark}
+
+    def newest(self) -> Welcome | None:
+        """Return the answer that came last; ``None`` when there is none."""
+        return max(self._masters.values(), key=lambda each: each.answered_at).welcome if self._masters else None
+
+
+class WorkerAgent:
+    """One worker's agent.
+
+    Args:
+        config: of the node.
+        address: of this member, as ``host:port``.
+    """
+
+    state = None
+    """A worker has none: it forwards what it is asked."""
+
+    def __init__(self, config: NodeConfig, address: str) -> None:
+        self.config = config
+        self.address = address
+        self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
+        self._spark = SparkWorkers(config, address)
+        self._asking = ThreadPoolExecutor(8, "ask")
+        self._searching = ThreadPoolExecutor(8, "search")
+        self._clients: dict[str, ClusterClient] = {}
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve the masters until ``stop``.
+
+        Raises:
+            ClusterError: no master could be reached for too long.
+        """
+        self._spark.prepare()
+        search = asyncio.create_task(self._search())
+        try:
+            while not await self._stops_within(JOIN_S):
+                await asyncio.gather(*(self._join(each, self._asking) for each in self._joined.known()))
+                now = time.monotonic()
+                self._joined.forget(now)
+                if self._joined.is_orphaned(now):
+                    raise ClusterError(self._orphaned())
+                self._spark.supervise(self._joined.spark_masters())
+        finally:
+            search.cancel()
+
+    async def _stops_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _orphaned(self) -> str:
+        tried = ", ".join((*self._joined.known(), *self._joined.others())[:10]) or "no other member is configured"
+        return (
+            f"this worker ({self.address}) has reached no master of the cluster {self.config.cluster!r} for "
+            f"{self.config.worker_grace_s:.0f} s, and ends; it tried: {tried}"
+        )
+
+    async def _search(self) -> None:
+        """Ask configured members, which may hang, apart from the masters that are known to answer."""
+        while True:
+            await asyncio.gather(*(self._join(each, self._searching) for each in self._joined.others()))
+            await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
+
+    async def _join(self, member: str, pool: ThreadPoolExecutor) -> None:
+        request = {"address": self.address, "slots": self.config.slots}
+        client = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S))
+        try:
+            answer = await self._in(pool, client.ask, "POST", "/internal/v1/workers", request)
+            welcome = Welcome.of(answer)
+        except (SeaTunnelError, StoredValueError) as error:
+            logger.debug("%s is no master that this worker can join now: %s", member, error)
+        else:
+            self._joined.welcomed(member, welcome, time.monotonic())
+
+    def stop(self) -> None:
+        """End ``run``."""
+        self._stopping.set()
+
+    async def close(self, *, with_host: bool) -> None:
+        """End the children; a worker has no host that could be left."""
+        self._spark.end()
+        for pool in (self._asking, self._searching):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _in(self, pool: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+
+    # -- what HTTP asks ---------------------------------------------------------------------------------------------
+
+    def client_of(self, member: str, *, answer_s: float = 60.0) -> ClusterClient:
+        """Return a client of one member, which signs with the cluster's secret."""
+        return ClusterClient([member], self.config.cluster, self.config.secret, connect_s=2.0, answer_s=answer_s)
+
+    def leader(self) -> str:
+        """Return the address of the leader as the masters name it; empty when none does."""
+        newest = self._joined.newest()
+        return "" if newest is None else newest.leader
+
+    def describe(self) -> dict[str, Any]:
+        """Return what this node knows of the cluster."""
+        newest = self._joined.newest()
+        return {
+            "cluster": self.config.cluster,
+            "address": self.address,
+            "role": self.config.role.value,
+            "leader": self.leader(),
+            "leads": False,
+            "term": 0,
+            "members": [] if newest is None else list(newest.masters),
+            "workers": {} if newest is None else newest.workers,
+            "host": None,
+            "version": answers.project_version(),
+        }
+
+    def welcome(self, _address: str, _slots: int) -> NoReturn:
+        """Refuse a worker.
+
+        Raises:
+            RequestError: always.
+        """
+        self.require_state()
+
+    def require_state(self) -> NoReturn:
+        """Refuse what only a master can do.
+
+        Raises:
+            RequestError: always.
+        """
+        raise RequestError(f"{self.address} is a worker: ask a master", status=503)

@@ -1,0 +1,157 @@
+"""The Spark of a host: started beside everything else, kept warm, and followed as executors come and go."""
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from attrs import frozen
+
+from seatunnel_core.errors import PlatformError, SeaTunnelError
+from seatunnel_core.server.spark_children.spark_workers import DAEMON, PYTHON
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.shipping import TASK_MODULES, WAIT_OPTION
+from seatunnel_core.spark.starting.session import SparkSettings, java_options
+
+logger = logging.getLogger("seatunnel.cluster")
+
+LOST_AFTER_S = 20
+"""An executor that the driver has not heard of for so long is lost. It reports every two seconds."""
+
+_PROPERTIES = "PYSPARK_SUBMIT_ARGS"
+
+
+@frozen(kw_only=True)
+class SparkStanding:
+    """How a host's Spark stands."""
+
+    slots: int = 0
+    """How many tasks it runs at once; 0 while it starts or has no executor."""
+
+    executors: int = 0
+    """How many it has on a cluster."""
+
+    application: str = ""
+    """Its id at the master of a cluster."""
+
+
+def host_settings(
+    *, cluster: str, slots: int, log_file: Path, master: str = "", address: str = "", properties: Path | None = None
+) -> SparkSettings:
+    """Return how a host starts Spark, and set what PySpark reads from this process's environment.
+
+    Args:
+        cluster: its name.
+        slots: how many tasks run at once without a Spark cluster.
+        log_file: of Spark and Java.
+        master: of the Spark cluster; empty for none.
+        address: of this node, where executors find the driver; empty for Spark's own choice.
+        properties: the file with the secret of the cluster's own Spark master; ``None`` when it is another's.
+    """
+    options = {} if not master else _cluster_options(master, address, own=properties is not None)
+    if properties is not None:
+        os.environ[_PROPERTIES] = f"--properties-file {properties} pyspark-shell"
+        os.environ["PYSPARK_PYTHON"] = PYTHON
+    return SparkSettings(
+        app_name=f"seatunnel {cluster}",
+        parallelism=slots,
+        options=options,
+        java_options=java_options(os.environ),
+        preloads=TASK_MODULES,
+        log_file=log_file,
+        adopt=False,
+    )
+
+
+def _cluster_options(master: str, address: str, *, own: bool) -> dict[str, str]:
+    options = {
+        "spark.master": master,
+        WAIT_OPTION: "1000d",  # a cluster without workers waits for one
+        "spark.log.level": "WARN",
+    }
+    if not own:
+        return options
+    return {
+        **options,
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.heartbeatInterval": "2s",
+        "spark.storage.blockManagerHeartbeatTimeoutMs": str(1000 * LOST_AFTER_S),
+        "spark.network.timeoutInterval": "2s",
+        "spark.python.daemon.module": DAEMON,
+    }
+
+
+class WarmSpark:
+    """Starts the plane and looks after it. ``look`` never blocks for long.
+
+    Args:
+        plane: not started.
+        slots: of Spark without a cluster.
+    """
+
+    def __init__(self, plane: SparkPlane, slots: int) -> None:
+        self._plane = plane
+        self._slots = slots
+        self._warm: frozenset[str] = frozenset()
+        """The executors whose Python processes have imported what tasks need."""
+
+        self._started = False
+        self.failure = ""
+        """Why Spark did not start; empty while it may."""
+
+        self._warming: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, and return at once. On a cluster the start ends when there is an executor."""
+        threading.Thread(target=self._start, name="spark", daemon=True).start()
+
+    def _start(self) -> None:
+        try:
+            self._plane.start()
+            self._warm = self._plane.executors()
+            self._plane.warm()
+            self._started = True
+        except PlatformError as error:
+            self.failure = str(error)
+        except Exception as error:
+            logger.exception("a bug of ours: Spark did not start")
+            self.failure = repr(error)
+
+    def is_gone(self) -> bool:
+        """Return whether Spark has started and is there no more."""
+        return self._started and not self._plane.is_alive()
+
+    def look(self) -> SparkStanding:
+        """Return how Spark stands now."""
+        application = self._plane.application
+        if not self._started:
+            return SparkStanding(application=application)
+        if not application:
+            return SparkStanding(slots=self._slots)
+        executors = self._plane.executors()
+        if executors - self._warm:
+            self._follow(executors)
+        slots = self._plane.count_slots() if executors else 0
+        return SparkStanding(slots=slots, executors=len(executors), application=application)
+
+    def _follow(self, executors: frozenset[str]) -> None:
+        """Warm executors that have come since, once at a time."""
+        if self._warming is not None and self._warming.is_alive():
+            return
+
+        def warm() -> None:
+            try:
+                self._plane.warm()
+                self._warm = executors
+            except SeaTunnelError as error:
+                logger.error("new executors cannot run what jobs need: %s", error)
+                self._warm |= executors
+
+        self._warming = threading.Thread(target=warm, name="warming", daemon=True)
+        self._warming.start()
+
+    def give_up(self) -> None:
+        """End a start that still waits for executors."""
+        self._plane.give_up()

@@ -1,0 +1,152 @@
+"""One child of an agent: a JVM that is started, watched, started again when it dies, and ended."""
+
+import contextlib
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.session import cache_folder, log4j_file
+
+logger = logging.getLogger("seatunnel.cluster")
+
+LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+"""Between a child's death and its next start; it doubles with each death that follows quickly on a start."""
+
+STEADY_S = 60.0
+"""A child that has lived for so long begins with the shortest pause again."""
+
+_END_S = 5.0
+_MEMORY = "192m"
+_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""It moves no rows: a small heap, less compiling, and no collector threads."""
+
+_BOUND = str(Path(__file__).with_name("bound.py"))
+
+
+class Child:
+    """A supervised process of Spark's. Call ``supervise`` often, always from the same thread: the child dies with it.
+
+    Args:
+        name: for the log.
+        arguments: the class and its arguments, made anew at each start.
+        log: to which its output is appended.
+        environment: what it has besides that of this process.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Callable[[], Sequence[str]],
+        log: Path,
+        environment: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._arguments = arguments
+        self._log = log
+        self._environment = environment
+        self._clock = clock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+        self._start_at = 0.0
+        self._pause_s = LEAST_PAUSE_S
+        self.deaths = 0
+        """How often it has died quickly after its start, without a steady life since."""
+
+    @property
+    def pid(self) -> int:
+        """Of the process; 0 while there is none."""
+        return 0 if self._process is None else self._process.pid
+
+    def supervise(self) -> None:
+        """Start the child if there is none, unless it died a moment ago."""
+        now = self._clock()
+        if self._process is not None:
+            code = self._process.poll()
+            if code is None:
+                if self.deaths and now - self._started_at > STEADY_S:
+                    self.deaths, self._pause_s = 0, LEAST_PAUSE_S
+                return
+            logger.warning("%s (%d) ended with %d, and starts again in %.1f s; its log: %s", self._name, self.pid, code,
+                           self._pause_s, self._log)  # fmt: skip
+            self._process, self._start_at = None, now + self._pause_s
+            self._pause_s, self.deaths = min(2 * self._pause_s, LONGEST_PAUSE_S), self.deaths + 1
+        if now >= self._start_at:
+            self._start()
+
+    def _start(self) -> None:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-I", "-S", _BOUND, str(os.getpid()), *spark_class(), *self._arguments()]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=jvm_environment(self._environment),
+                start_new_session=True,
+            )
+        self._started_at = self._clock()
+        logger.info("started %s (%d)", self._name, self.pid)
+
+    def terminate(self) -> None:
+        """Ask the child to end; ``end`` waits for it."""
+        if self._process is not None:
+            self._process.terminate()
+
+    def end(self) -> None:
+        """End the child and wait for that; kill it when it takes too long."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_S)
+        process.kill()
+        process.wait()
+
+
+def spark_class() -> list[str]:
+    """Return the command that starts a class of Spark's from the wheel.
+
+    Raises:
+        PlatformError: PySpark is not installed.
+    """
+    return [str(spark_home() / "bin" / "spark-class")]
+
+
+def spark_home() -> Path:
+    """Return the folder of the pyspark wheel, without importing it.
+
+    Raises:
+        PlatformError: it is not installed.
+    """
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise PlatformError("Spark is not installed: pip install 'seatunnel-core[spark]'")
+    return Path(spec.origin).parent
+
+
+def jvm_environment(more: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a JVM of Spark's. Its web page listens on loopback."""
+    cache = cache_folder(environment)
+    flags = f"{_FLAGS} -Dlog4j2.configurationFile={log4j_file(cache).as_uri()}"
+    inherited = {key: value for key, value in environment.items() if key not in ("PYTHONPATH", "PYSPARK_SUBMIT_ARGS")}
+    return {
+        **inherited,
+        "JAVA_HOME": str(find_java(environment, cache).home),
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": _MEMORY,
+        "SPARK_DAEMON_JAVA_OPTS": flags,
+        **more,
+    }

@@ -1,0 +1,70 @@
+"""What Spark's processes need to trust each other, derived from the cluster's secret and kept in files of mode 600.
+
+All processes of a cluster derive the same, so nothing has to be handed around. Neither the cluster's secret nor another
+derived one can be found from it.
+"""
+
+import base64
+import hmac
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from attrs import field, frozen
+
+from seatunnel_core.control.signing import Secret
+
+_FILTER = "org.apache.spark.ui.JWSFilter"
+
+
+def _encoded(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+
+@frozen
+class Credentials:
+    """The keys of one cluster's Spark; never shown."""
+
+    rpc: str = field(repr=False)
+    """By which masters, workers, drivers and executors know each other."""
+
+    pages: bytes = field(repr=False)
+    """By which the token for a web page is signed."""
+
+    @classmethod
+    def of(cls, secret: Secret, cluster: str) -> "Credentials":
+        """Derive the keys of a cluster."""
+        return cls(_derived(secret, cluster, "spark rpc").hex(), _derived(secret, cluster, "spark pages"))
+
+    def properties(self) -> dict[str, str]:
+        """Return what every process of Spark is told: all that it says is authenticated and encrypted."""
+        return {
+            "spark.authenticate": "true",
+            "spark.authenticate.secret": self.rpc,
+            "spark.network.crypto.enabled": "true",
+            "spark.network.crypto.saslFallback": "false",
+        }
+
+    def page_properties(self) -> dict[str, str]:
+        """Return what a process with a web page is told: who shows no token is not let in."""
+        key = base64.urlsafe_b64encode(self.pages).decode()
+        return {"spark.ui.filters": _FILTER, f"spark.{_FILTER}.param.secretKey": key}
+
+    def token(self) -> str:
+        """Return the token that opens a web page."""
+        claims = _encoded(b'{"alg":"HS256","typ":"JWT"}') + "." + _encoded(b'{"sub":"seatunnel"}')
+        return f"{claims}.{_encoded(hmac.digest(self.pages, claims.encode(), 'sha256'))}"
+
+
+def _derived(secret: Secret, cluster: str, purpose: str) -> bytes:
+    return hmac.digest(secret.value, f"seatunnel {purpose}\n{cluster}".encode(), sha256)
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Write a file of Spark's properties that nobody else can read."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.writelines(f"{key} {value}\n" for key, value in properties.items())
+    draft.replace(path)

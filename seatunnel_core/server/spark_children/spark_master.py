@@ -1,0 +1,179 @@
+"""The Spark master of a node of the role ``master``: a child of its agent, which knows the node's hosts alone.
+
+A dead Spark master is started again at the same address, from what it has kept in a folder of this machine: workers and
+hosts register again, and their tasks do not notice. No two Spark masters ever share a folder, and none takes over from
+another: each node's hosts have their own.
+"""
+
+import http.client
+import json
+import logging
+import shutil
+import socket
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.errors import StoredValueError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.spark_children.child import Child
+from seatunnel_core.server.spark_children.credentials import Credentials, write_properties
+from seatunnel_core.server.spark_children.run_folder import run_folder
+
+logger = logging.getLogger("seatunnel.cluster")
+
+WORKER_TIMEOUT_S = 10
+"""A Spark worker that has been silent for so long is lost, with its executors. It reports four times in that time."""
+
+_MOST_QUICK_DEATHS = 3
+"""After so many the address may be somebody else's: another one is taken, and hosts start anew."""
+
+
+@frozen(kw_only=True)
+class MasterState:
+    """What a Spark master knows."""
+
+    workers: int
+    """Which are alive."""
+
+    free_cores: int
+    applications: tuple[str, ...]
+    """Ids of those that have not ended."""
+
+
+class SparkMaster:
+    """The Spark master of one node. ``supervise`` and ``end`` belong to one thread, ``state`` may block in another.
+
+    Args:
+        config: of the node, which has a secret.
+        address: of the member.
+    """
+
+    def __init__(self, config: NodeConfig, address: str) -> None:
+        assert config.secret is not None, "node_config refuses a master without a secret"
+        self._host = config.host
+        self._credentials = Credentials.of(config.secret, config.cluster)
+        self._folder = run_folder(config.cluster, address)
+        self._port = self._page_port = 0
+        self._listens = False
+        self.application_file = self._folder / "application.conf"
+        """The properties of drivers: with the secret, for nobody else to read."""
+
+        log = config.logs / "seatunnel-engine-spark-master.log"
+        self._child = Child("the Spark master", self._arguments, log, {})
+
+    @property
+    def url(self) -> str:
+        """Where workers and drivers find it."""
+        return f"spark://{self._host}:{self._port}"
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has listened, so that workers may come. One that comes too early tries again after ten seconds."""
+        return self._listens
+
+    def prepare(self, *, goes_on: bool) -> None:
+        """Lay out the folder.
+
+        Args:
+            goes_on: whether a host of an earlier agent lives, so that the Spark master has to be found where it was.
+        """
+        before = self._ports_before() if goes_on else None
+        if before is None:
+            self._begin_anew()
+        else:
+            self._port, self._page_port = before
+            self._listens = True  # workers that know it must not let go of its executors
+        write_properties(self.application_file, self._credentials.properties())
+
+    def _begin_anew(self) -> None:
+        self._listens = False
+        shutil.rmtree(self._folder / "recovery", ignore_errors=True)
+        self._port, self._page_port = free_port(self._host), free_port("127.0.0.1")
+        ports = {"port": self._port, "page": self._page_port}
+        (self._folder / "ports.json").write_text(json.dumps(ports), encoding="utf-8")
+
+    def _ports_before(self) -> tuple[int, int] | None:
+        try:
+            block = stored.parse((self._folder / "ports.json").read_bytes())
+            return stored.number(block, "port"), stored.number(block, "page")
+        except (OSError, StoredValueError):
+            return None
+
+    def supervise(self) -> bool:
+        """Keep the Spark master alive; return false when it has moved, so that no host knows it any more."""
+        moved = self._child.deaths >= _MOST_QUICK_DEATHS and not self._child.pid
+        if moved:
+            logger.warning("the Spark master does not stay alive at %s: it starts anew elsewhere", self.url)
+            self._begin_anew()
+            self._child.deaths = 0
+        self._child.supervise()
+        if not self._listens and self._child.pid:
+            self._listens = _takes_connections(self._host, self._port)
+        return not moved
+
+    def end(self) -> None:
+        """End it."""
+        self._child.end()
+
+    def _arguments(self) -> list[str]:
+        recovery = self._folder / "recovery"
+        recovery.mkdir(mode=0o700, exist_ok=True)
+        properties = {
+            **self._credentials.properties(),
+            **self._credentials.page_properties(),
+            "spark.master.rest.enabled": "false",  # anybody could start programs there
+            "spark.port.maxRetries": "0",
+            "spark.deploy.recoveryMode": "FILESYSTEM",
+            "spark.deploy.recoveryDirectory": str(recovery),
+            "spark.deploy.recoveryTimeout": str(WORKER_TIMEOUT_S),
+            "spark.worker.timeout": str(WORKER_TIMEOUT_S),
+            "spark.dead.worker.persistence": "0",
+            "spark.deploy.retainedApplications": "10",
+        }
+        write_properties(self._folder / "master.conf", properties)
+        return [
+            "org.apache.spark.deploy.master.Master",
+            *("--host", self._host, "--port", str(self._port), "--webui-port", str(self._page_port)),
+            *("--properties-file", str(self._folder / "master.conf")),
+        ]
+
+    def state(self) -> MasterState | None:
+        """Return what it knows; ``None`` when it does not answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._page_port, timeout=5)
+        try:
+            connection.request("GET", "/json/", headers={"Authorization": f"Bearer {self._credentials.token()}"})
+            response = connection.getresponse()
+            return _state(stored.parse(response.read())) if response.status == 200 else None
+        except (OSError, http.client.HTTPException, StoredValueError) as error:
+            logger.debug("the Spark master does not answer: %s", error)
+            return None
+        finally:
+            connection.close()
+
+
+def _state(block: Any) -> MasterState | None:
+    if stored.text(block, "status") != "ALIVE":
+        return None
+    return MasterState(
+        workers=stored.number(block, "aliveworkers"),
+        free_cores=stored.number(block, "cores") - stored.number(block, "coresused"),
+        applications=tuple(stored.text(each, "id") for each in stored.items(block, "activeapps")),
+    )
+
+
+def _takes_connections(host: str, port: int) -> bool:
+    """Return whether somebody listens at an address of this machine, which is known at once."""
+    try:
+        socket.create_connection((host, port), timeout=0.1).close()
+    except OSError:
+        return False
+    return True
+
+
+def free_port(host: str) -> int:
+    """Return a port of an address of this machine that is free now."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,80 @@
+"""What a worker knows of masters, and what a master knows of workers and of hosts without executors. No processes."""
+
+import pytest
+
+from seatunnel_core.server.agent.host_spark import FORGOTTEN_AFTER_S, UNKNOWN_AFTER_S, verdict
+from seatunnel_core.server.agent.worker import KEEP_S, Joined, Welcome
+from seatunnel_core.server.agent.workers import WORKER_S, Workers
+from seatunnel_core.server.spark_children.spark_master import MasterState
+
+
+def welcome(leader: str = "m1:1", *masters: str, spark: str = "spark://m1:7") -> Welcome:
+    return Welcome(leader=leader, masters=masters or (leader,), workers={}, spark=spark)
+
+
+def test_masters_are_found_by_those_that_answer() -> None:
+    joined = Joined("w:1", ("m1:1", "w:1", "w2:1"), 60, now=0)
+    assert (joined.known(), joined.others()) == ((), ("m1:1", "w2:1"))
+    joined.welcomed("m1:1", welcome("m2:1", "m1:1", "m2:1", "m3:1"), 1)
+    assert (joined.known(), joined.others()) == (("m1:1", "m2:1", "m3:1"), ("w2:1",))
+    assert joined.spark_masters() == {"spark://m1:7": "m1:1"}
+    assert joined.newest() == welcome("m2:1", "m1:1", "m2:1", "m3:1")
+
+
+def test_a_master_that_moved_has_one_spark_master_and_one_without_has_none() -> None:
+    joined = Joined("w:1", ("m1:1", "m2:1"), 60, now=0)
+    joined.welcomed("m1:1", welcome(spark="spark://m1:7"), 1)
+    joined.welcomed("m2:1", welcome(spark=""), 1)
+    joined.welcomed("m1:1", welcome(spark="spark://m1:8"), 2)
+    assert joined.spark_masters() == {"spark://m1:8": "m1:1"}
+
+
+def test_a_silent_master_is_kept_while_its_hosts_may_live() -> None:
+    joined = Joined("w:1", ("m1:1",), 600, now=0)
+    joined.welcomed("m1:1", welcome(), 1)
+    joined.forget(KEEP_S)
+    assert joined.spark_masters()
+    joined.forget(KEEP_S + 1)
+    assert not joined.spark_masters()
+    assert joined.newest() is None
+
+
+def test_a_worker_is_orphaned_when_no_master_answers_for_the_grace() -> None:
+    joined = Joined("w:1", ("m1:1", "m2:1"), 60, now=100)
+    assert not joined.is_orphaned(160)
+    assert joined.is_orphaned(160.1)
+    joined.welcomed("m2:1", welcome("m2:1"), 160.2)
+    assert not joined.is_orphaned(220)
+
+
+def test_workers_are_listed_while_they_are_heard_of() -> None:
+    now = [0.0]
+    workers = Workers(lambda: now[0])
+    workers.joined("w2:1", 4)
+    now[0] = WORKER_S - 0.1
+    workers.joined("w1:1", 2)
+    assert workers.living() == {"w1:1": 2, "w2:1": 4}
+    now[0] = WORKER_S
+    assert workers.living() == {"w1:1": 2}
+
+
+def state(*applications: str, workers: int = 1, free: int = 2) -> MasterState:
+    return MasterState(workers=workers, free_cores=free, applications=applications)
+
+
+@pytest.mark.parametrize(
+    ("bare_s", "found", "told"),
+    [
+        (UNKNOWN_AFTER_S, None, ""),
+        (UNKNOWN_AFTER_S, state("app-2", workers=0), ""),
+        (UNKNOWN_AFTER_S, state("app-1"), ""),
+        (UNKNOWN_AFTER_S, state("app-2"), "does not know app-1"),
+        (FORGOTTEN_AFTER_S, state("app-1"), "2 cores are free"),
+        (FORGOTTEN_AFTER_S, state("app-1", free=0), ""),
+    ],
+)
+def test_a_host_without_executors_is_replaced_when_it_would_wait_for_ever(
+    bare_s: float, found: MasterState | None, told: str
+) -> None:
+    assert told in verdict("app-1", bare_s, found)
+    assert bool(told) == bool(verdict("app-1", bare_s, found))
