@@ -64,6 +64,10 @@ class SinkContext:
     process: int = 0
     """Equal for all pipelines of one process, and larger than in every earlier process of the job."""
 
+    recognised_before: Sequence[Mapping[str, str]] = field(factory=tuple, eq=False, repr=False)
+    """For ``published``: what ``recognises_by`` returned in each process of the job since its options changed, the
+    newest last; empty in other calls."""
+
 
 @frozen(kw_only=True)
 class Staged:
@@ -333,9 +337,9 @@ class Sink(ABC):
     def published(self, context: SinkContext) -> Iterable[str]:
         """Return the ids of this pipeline's committables that the target itself shows to be published.
 
-        Return none if the target cannot tell. Called before a restored pipeline does anything else: an id that the
-        newest checkpoint does not know was published after a checkpoint that somebody has removed. Must create and
-        fence off nothing.
+        Recognise them also by what ``context.recognised_before`` has. Return none if the target cannot tell. Called
+        before a restored pipeline does anything else: an id that the newest checkpoint does not know was published
+        after a checkpoint that somebody has removed. Must create and fence off nothing.
 
         Raises:
             SinkError: the target cannot be read; ``retryable`` when trying again may help.

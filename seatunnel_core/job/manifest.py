@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core import stored
 from seatunnel_core.config.job_file import Kind
 from seatunnel_core.errors import JobError, StoredValueError, UsageError
-from seatunnel_core.job.binding import Binding, followed
+from seatunnel_core.job.binding import Binding, Terms, followed
 from seatunnel_core.job.columns import Columns
 from seatunnel_core.job.graph import Vertex
 from seatunnel_core.job.pipeline import PipelineShape
@@ -182,6 +182,11 @@ class Manifest:
             for name, each in bindings.items()
         }
         return evolve(self, seats={**self.seats, **seats})
+
+    @property
+    def tracks(self) -> Mapping[str, tuple[Terms, ...]]:
+        """By what else each sink found what it had published, in each of its bindings."""
+        return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
         """Return the savepoint of that name; ``job_id`` is for the message.

@@ -168,6 +168,7 @@ class JobThreads:
                 shares_disk=self._shares_disk,
                 settled_below=self._claim.job.manifest.settled_below,
                 requires_known=self._restored and self._request(planned).rewind is Rewind.REFUSED,
+                recognised_before=self._claim.job.manifest.tracks,
                 save_modes=save_modes,
             )
             self._runs.append(

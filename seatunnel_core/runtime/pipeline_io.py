@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.errors import StateFormatError
@@ -61,6 +61,9 @@ class PipelineIO:
     requires_known: bool = False
     """Whether to look in the targets for what the newest checkpoint does not know: the job was restored, and the user
     did not decide what becomes of that."""
+
+    recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
+    """By sink: as in ``SinkContext``."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
     """The save modes of all pipelines of the job."""
@@ -161,7 +164,8 @@ class PipelineIO:
         epoch, base_epoch = restore_point.epoch, 0 if base is None else base.epoch
         known = retractions(states, topology_of(self.planned), epoch=epoch, base_epoch=base_epoch)
         for sink in self.planned.sinks:
-            found = sink.sink.published(self._context(sink, epoch))
+            before = self.recognised_before.get(sink.name, ())
+            found = sink.sink.published(evolve(self._context(sink, epoch), recognised_before=before))
             missed = sorted({each for each in found if known[sink.name].misses(each)})
             if missed:
                 raise UsageError(_missed(self.job_id, sink.name, missed, base))

@@ -131,8 +131,11 @@ def remove_newest(ground: Ground, but: int) -> list[CheckpointRef]:
 
 @pytest.mark.parametrize("target", ["files", "sqlite"])
 @pytest.mark.parametrize("left", [1, 0])
-def test_checkpoints_that_somebody_removed_are_missed(ground: Ground, target: str, left: int) -> None:
+def test_checkpoints_that_somebody_removed_are_missed(
+    ground: Ground, target: str, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The job went on from what was left, and published again what it had published since, with exit code 0."""
+    retaining(50, monkeypatch)  # or, on a busy machine, nothing was published since
     text = ground.tables("a") if target == "files" else into_sqlite(ground)
     ground.work.mkdir()
     begin_and_kill(ground, text, ROWS // 5)
@@ -154,6 +157,54 @@ def test_checkpoints_that_somebody_removed_are_missed(ground: Ground, target: st
         assert ground.rows("a") == ALL
     else:
         assert sorted(rows_of(ground)) == ALL
+
+
+NAMED = ", custom_filename = true, file_name_expression = "
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        (NAMED + '"part-${transactionId}"', ""),
+        ("", NAMED + '"${transactionId}-part"'),
+        (NAMED + '"x${now}-${transactionId}"', NAMED + '"x${now}-${transactionId}", filename_time_format = "yyyy.MM"'),
+    ],
+)
+def test_they_are_missed_although_files_are_named_otherwise_since(
+    ground: Ground, then: str, now: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was published was looked for by the names of today, and came twice."""
+    retaining(50, monkeypatch)
+    text = ground.tables("a")
+    ground.work.mkdir()
+    begin_and_kill(ground, text.replace("parquet", f"parquet{then}"), ROWS // 5)
+    remove_newest(ground, 1)
+    for _ in range(2):
+        report, _ = run_through(ground.run(text.replace("parquet", f"parquet{now}"), restore=Restore()))
+        assert report.outcome is JobOutcome.FAILED, f"{len(ground.rows('a'))} rows of {ROWS}"
+        assert "somebody removed them" in report.pipelines[0].failure
+
+
+def test_they_are_missed_although_the_sink_does_not_stage_any_more(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base in which nothing waits fits to ``is_exactly_once = false``, and the table of commits was not asked."""
+    retaining(50, monkeypatch)
+    text = into_sqlite(ground)
+    ground.work.mkdir()
+    begin_and_kill(ground, text, ROWS // 5)
+    with storage(ground) as stored:
+        infos = stored.list_checkpoints(OLD, 1)
+        first = stored.load(infos[0])
+        assert first is not None
+        states = codec.decode(first.states)
+        emptied = evolve(first, states=codec.encode(states.without_staged()))
+        stored.delete_checkpoints(OLD, 1, [info.ref for info in infos])
+        stored.store_checkpoint(emptied)
+    at_once = text.replace("is_exactly_once = true", "is_exactly_once = false")
+    report, _ = run_through(ground.run(at_once, restore=Restore()))
+    assert report.outcome is JobOutcome.FAILED, f"{rows_of(ground).total()} rows of {ROWS}"
+    assert "somebody removed them" in report.pipelines[0].failure
 
 
 def test_a_restart_in_the_same_process_misses_what_it_has_stored_itself(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Save modes act once for a job and a target, and never behind the back of the engine that goes on (R4, R6)."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,15 +125,49 @@ def test_one_that_was_killed_in_the_midst_is_followed_by_one_that_empties_the_re
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipeline_that_starts_again_shuts_out_none_of_its_own_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("process", [1, 2])
+def test_a_pipeline_that_starts_again_shuts_out_none_of_its_own_process(tmp_path: Path, process: int) -> None:
     """Its epoch is larger than those of the pipelines beside it, which go on."""
     (tmp_path / "old").touch()
     beside, again = files(tmp_path), files(tmp_path)
-    here = evolve(sink_place(place(pipeline_id=2, epoch=100_000)), process=1)
+    here = evolve(sink_place(place(pipeline_id=2, epoch=process * 100_000)), process=process)
     beside.prepare(here)
-    again.prepare(evolve(sink_place(place(epoch=100_001)), process=1))
+    again.prepare(evolve(sink_place(place(epoch=process * 100_000 + 1)), process=process))
     beside.apply_save_mode(here)
     assert there(tmp_path) == []
+
+
+def test_what_lies_on_another_disk_is_not_removed_behind_the_fence_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be moved out of the target first: it is removed where it lies, as long as the job is its own."""
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "old").touch()
+    asleep, awake = files(tmp_path), files(tmp_path)
+    asleep.prepare(sink_place(place()))
+
+    def other_disk(old: str, new: str) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), old)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", other_disk)
+        begun(awake, place(epoch=2))
+        assert there(tmp_path) == []
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "new").touch()
+    require = Fence._require
+    asked: list[Fence] = []
+
+    def asleep_after_the_first(self: Fence) -> None:
+        if asked:
+            require(self)
+        asked.append(self)
+
+    monkeypatch.setattr(os, "rename", other_disk)
+    monkeypatch.setattr(Fence, "_require", asleep_after_the_first)
+    with pytest.raises(SinkError, match="another engine goes on with this job"):
+        asleep.apply_save_mode(sink_place(place()))
+    assert there(tmp_path) == ["mounted/new"]
 
 
 def test_own_files_are_told_by_the_whole_id_of_their_job(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.torture import power_cut_of_state
 from tests.torture.power_cut import SYNCS
 
 pytestmark = pytest.mark.skipif(
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.skipif(
 RUNS = int(os.environ.get("SEATUNNEL_RUNS", "30"))
 
 
-def cut(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.torture.power_cut", *arguments]
+def cut(*arguments: str, what: str = "power_cut") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", f"tests.torture.{what}", *arguments]
     return subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
 
 
@@ -30,6 +31,21 @@ def test_a_job_whose_machine_lost_its_power_has_every_row_once() -> None:
     done = cut("--runs", "3", "--seed", "4")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("every row once") == 3
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("torture")
+def test_a_cluster_whose_machine_lost_its_power_knows_all_that_it_acknowledged() -> None:
+    done = cut("--runs", "12", what="power_cut_of_state")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("all that was acknowledged") == 12
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+def test_many_clusters_whose_machine_lost_its_power_know_all_that_they_acknowledged() -> None:
+    done = cut("--runs", str(20 * RUNS), what="power_cut_of_state")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.torture
@@ -47,3 +63,15 @@ def test_a_sync_that_is_left_out_is_missed(what: str, record_property: Callable[
     assert done.returncode == 1, f"nobody missed it:\n{done.stdout}{done.stderr}"
     runs = sum(": " in line for line in done.stdout.splitlines())
     record_property("mutant", ("R8", f"no sync of {what}", "cuts of the power", f"{runs} runs"))
+
+
+@pytest.mark.mutants
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("what", power_cut_of_state.SYNCS)
+def test_a_sync_of_the_state_that_is_left_out_is_missed(
+    what: str, record_property: Callable[[str, object], None]
+) -> None:
+    done = cut("--runs", "60", "--without", what, what="power_cut_of_state")
+    assert done.returncode == 1, f"nobody missed it:\n{done.stdout}{done.stderr}"
+    runs = sum(": " in line for line in done.stdout.splitlines())
+    record_property("mutant", ("cluster", f"no sync of {what}", "cuts of the power", f"{runs} runs"))

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.sink import Guarantee, SaveMode, Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
 from seatunnel_core.connectors.staging.naming import folder_parts, split_path
-from seatunnel_core.connectors.staging.published import published, retract
+from seatunnel_core.connectors.staging.published import NamePattern, published, retract
 from seatunnel_core.connectors.staging.table_names import (
     any_folders,
     checked_name,
@@ -227,12 +227,19 @@ class FileSink(Sink):
     def retract(self, context: SinkContext, retraction: Retraction) -> int:
         if not self.retracts:
             return super().retract(context, retraction)
-        return retract(self.target(context), self.expression, self.options[opt.TIME_FORMAT], retraction)
+        return retract(self.target(context), self._pattern(self.recognises_by), retraction)
 
     def published(self, context: SinkContext) -> Iterable[str]:
         if not self.retracts:
             return ()
-        return published(self.target(context), self.expression, self.options[opt.TIME_FORMAT])
+        told = (*context.recognised_before, self.recognises_by)
+        return published(self.target(context), [self._pattern(each) for each in told])
+
+    @staticmethod
+    def _pattern(told: Mapping[str, str]) -> NamePattern:
+        """Return the pattern of file names that ``recognises_by`` describes."""
+        expression = told.get(opt.FILE_NAME.key, "${transactionId}")
+        return NamePattern(expression, told.get(opt.TIME_FORMAT.key, str(opt.TIME_FORMAT.default)))
 
     def clear(self, context: SinkContext) -> None:
         target = self.target(context)

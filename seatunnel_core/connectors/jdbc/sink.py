@@ -275,8 +275,7 @@ class JdbcSink(Sink):
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        if not self._stages:
-            return ()
+        """Ask also where rows are written at once now: former processes of the job may have staged them."""
         with self._errors_wrapped(context, "the database cannot be asked what was committed"):
             return self._publishing(context).committed()
 
@@ -307,7 +306,9 @@ class JdbcSink(Sink):
         except SinkError as error:
             if str(error).startswith("pipeline "):
                 raise
-            raise type(error)(f"{who}: {error}") from error
+            named = type(error)(f"{who}: {error}")
+            named.retryable = error.retryable
+            raise named from error
         except ConnectorError as error:
             found = kind(f"{who}: {what}: {error}")
             found.retryable = error.retryable

@@ -5,46 +5,58 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from attrs import frozen
+
 from seatunnel_core.connectors.filesystems.staged_name import OWNER, STAGING, committable_id
 from seatunnel_core.connectors.staging.naming import own_beginning
 from seatunnel_core.connectors.staging.target import Target
 from seatunnel_core.work.retraction import Retraction
 
 
-def retract(target: Target, expression: str, time_format: str, retraction: Retraction) -> int:
+@frozen
+class NamePattern:
+    """The options that name a sink's files."""
+
+    expression: str
+    """With ``${transactionId}`` or without."""
+
+    time_format: str
+    """The format of ``${now}`` in it."""
+
+
+def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
     """Remove the files that ``retraction`` selects, durably, and return how many were removed.
 
     Args:
         target: the folder of the sink.
-        expression: the pattern of the sink's file names, with ``${transactionId}`` or without.
-        time_format: the format of ``${now}`` in it.
+        pattern: the names of its files.
         retraction: which units to remove.
 
     Raises:
         SinkError: the message names the folder and the obstacle.
     """
     try:
-        found = _found(target, expression, time_format)
+        found = _found(target, [pattern])
         return sum(_retract_in(target, folder, files, retraction) for folder, files in found)
     except OSError as error:
         raise target.failed("cannot be taken back", error, target.root) from error
 
 
-def published(target: Target, expression: str, time_format: str) -> Iterator[str]:
-    """Yield the ids of the committables whose files lie in the target.
+def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
+    """Yield the ids of the committables whose files lie in the target, under a name of any of the patterns.
 
-    The arguments and errors are those of ``retract``.
+    The errors are those of ``retract``.
     """
     try:
-        for _, files in _found(target, expression, time_format):
+        for _, files in _found(target, patterns):
             yield from map(committable_id, files)
     except OSError as error:
         raise target.failed("cannot be listed", error, target.root) from error
 
 
-def _found(target: Target, expression: str, time_format: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
+def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[str, list[re.Match[str]]]]:
     """Yield each folder with the matches of the files that this sink published for this pipeline."""
-    own = _own_name(target, expression, time_format)
+    own = _own_name(target, patterns)
     for folder, files in target.files.folders(target.root, without=STAGING):
         yield folder, [found for found in (own.match(file.name) for file in files) if found is not None]
 
@@ -64,9 +76,10 @@ def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retr
     return removed
 
 
-def _own_name(target: Target, expression: str, time_format: str) -> re.Pattern[str]:
+def _own_name(target: Target, patterns: Sequence[NamePattern]) -> re.Pattern[str]:
     """Return a regular expression for the beginning of each file that this sink published for this pipeline."""
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )
-    return re.compile(own_beginning(expression, time_format) + re.escape(target.job_id) + ours)
+    beginnings = "|".join({own_beginning(each.expression, each.time_format): None for each in patterns})
+    return re.compile(f"(?:{beginnings}){re.escape(target.job_id)}{ours}")

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connectors.jdbc import staging
+from seatunnel_core.connectors.jdbc import publishing, staging
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.sink import Guarantee, Sink
@@ -20,6 +20,7 @@ from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_p
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
+from seatunnel_core.work.committable import Committable
 
 NEW, BEFORE, AFTER, GONE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -182,6 +183,47 @@ def test_ids_are_kept_until_no_checkpoint_names_them_and_until_the_job_has_ended
     assert len(ask(file, f"SELECT * FROM {staging.COMMITS}")) == 1
     of.clear(later)
     assert ask(file, f"SELECT * FROM {staging.COMMITS}") == ask(file, f"SELECT * FROM {staging.PIPELINES}") == []
+
+
+def test_a_start_forgets_no_commit_of_its_own(file: Path) -> None:
+    of = sink(file, table="people", **EXACT)
+    write(of, batch((NEW, 1, "a")), unit=1)
+    of.sweep(sink_place(place()), frozenset(), final=False)
+    assert ask(file, f"SELECT committable FROM {staging.COMMITS}") == [("0-1-1",)]
+
+
+def test_each_of_many_committables_is_known_as_committed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are asked for in several statements."""
+    monkeypatch.setattr(publishing, "_IDS", 2)
+    of, here = sink(file, table="people", **EXACT), place()
+    of.prepare(sink_place(here))
+    units = [stage(of, SCHEMA, [batch((NEW, unit, "a")).rows], place(unit=unit)) for unit in range(1, 6)]
+    commit(of, units, here)
+    commit(of, units, here, again=True)
+    assert ask(file, "SELECT id FROM people ORDER BY id") == [(unit,) for unit in range(1, 6)]
+    later = sink_place(place(epoch=2))
+    of.prepare(later)
+    of.sweep(later, frozenset({"0-1-5"}), final=False)
+    assert ask(file, f"SELECT committable FROM {staging.COMMITS}") == [("0-1-5",)]
+
+
+def test_a_commit_whose_answer_was_lost_is_not_made_twice(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database had committed when the connection broke: the sink tries again by itself."""
+    of, here = sink(file, table="people", **EXACT), place()
+    of.prepare(sink_place(here))
+    committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
+    made, calls = publishing.Publishing.commit, []
+
+    def lost(self: publishing.Publishing, committables: Sequence[Committable], *, again: bool) -> None:
+        made(self, committables, again=again)
+        calls.append(again)
+        if len(calls) == 1:
+            raise CommitError("the connection was lost", retryable=True)  # as the pool of connections says it
+
+    monkeypatch.setattr(publishing.Publishing, "commit", lost)
+    commit(of, [committable], here)
+    assert calls == [False, True]
+    assert ask(file, "SELECT * FROM people") == [(1, "a")]
 
 
 KEYED = {"table": "people", "primary_keys": ["id"]}
