@@ -163,7 +163,7 @@ def constraint(kind: str, *columns: str) -> dict[str, Any]:
 
 HOLDING = [
     field("name", {"rule_type": "NOT_NULL"}, {"rule_type": "MIN_LENGTH", "rule_value": 3}, field_type="string"),
-    field("age", {"rule_type": "MIN", "rule_value": 36}, {"rule_type": "MAX", "rule_value": "36"}),
+    field("name", {"rule_type": "MAX_LENGTH", "rule_value": 12}, {"rule_type": "MIN_LENGTH", "rule_value": 0}),
     field("pay", {"rule_type": "NULL"}, field_type="decimal(10, 2)"),
     field("pay", {"equals_to": None}),
     {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 2}, {"rule_type": "MAX_ROW", "rule_value": 2}]},
@@ -259,7 +259,7 @@ def test_rules_that_do_not_hold(rules: dict[str, Any], message: str) -> None:
 )
 def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule: str, number: Any, holds: bool) -> None:
     columns = pa.schema([("n", arrow_type(kind))])
-    rows = pa.RecordBatch.from_pylist([{"n": plain(value, columns[0].type)}, {"n": None}], columns)
+    rows = pa.RecordBatch.from_pylist([{"n": plain(value, columns[0].type)}], columns)
     rules = field("n", {"rule_type": rule, "rule_value": number})
     with nullcontext() if holds else pytest.raises(RuleError, match=f"expected {rule} "):
         asserted(rules, rows, TableSchema(table="t", columns=columns))
@@ -268,7 +268,7 @@ def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule:
 @pytest.mark.parametrize(
     ("name", "rule", "message"),
     [
-        ("age", {"rule_type": "MIN_LENGTH", "rule_value": 1}, "MIN_LENGTH counts characters or bytes, .* type int$"),
+        ("nothing", {"rule_type": "MIN_LENGTH", "rule_value": 1}, "MIN_LENGTH counts characters .* type null$"),
         ("tags", {"rule_type": "MAX_LENGTH", "rule_value": 1}, "MAX_LENGTH counts characters or bytes, .* type map"),
         ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, and it is of type string$"),
         ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type date$"),
@@ -289,6 +289,76 @@ def test_a_rule_that_does_not_go_with_its_column_is_refused_before_there_are_row
     sink = AssertSink(options_of(AssertSink, {"rules": field(name, rule)}))
     with pytest.raises(RuleError, match=f"column {name!r} of table people: .*{message}"):
         sink.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("rule", "number", "kind", "holds"),
+    [
+        ("MIN", -5, "int", False),
+        ("MAX", 5, "decimal(4, 1)", False),
+        ("MIN_LENGTH", 1, "string", False),
+        ("MIN_LENGTH", 0, "string", True),
+        ("MAX_LENGTH", 0, "bytes", True),
+        ("MIN_LENGTH", 1, "int", False),
+    ],
+)
+def test_null_is_no_number_and_has_no_characters(rule: str, number: int, kind: str, holds: bool) -> None:
+    """As in SeaTunnel. A column of nulls passed whatever limits there were."""
+    columns = pa.schema([("n", arrow_type(kind))])
+    rows = pa.RecordBatch.from_pylist([{"n": None}], columns)
+    with nullcontext() if holds else pytest.raises(RuleError, match=f"found null, expected {rule} {number}"):
+        asserted(field("n", {"rule_type": rule, "rule_value": number}), rows, TableSchema(table="t", columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "length"),
+    [
+        ("int", -12345, 6),
+        ("boolean", True, 4),
+        ("date", "2024-02-29", 10),
+        ("time", "07:15:00", 5),
+        ("timestamp", "2024-02-29T07:15:30", 19),
+        ("timestamp", "2024-02-29T07:15:00", 16),
+        ("decimal(12, 2)", "100.50", 6),
+        ("decimal(30, 10)", "0", 12),
+        ("double", 1e10, 6),
+        ("float", 1.5, 3),
+    ],
+)
+def test_lengths_of_what_is_no_text_are_those_of_its_text(kind: str, value: Any, length: int) -> None:
+    """As SeaTunnel's, which counts the characters that Java writes. They were refused."""
+    columns = pa.schema([("n", arrow_type(kind))])
+    rows = pa.RecordBatch.from_pylist([{"n": plain(value, columns[0].type)}], columns)
+    schema = TableSchema(table="t", columns=columns)
+    both = [{"rule_type": each, "rule_value": length} for each in ("MIN_LENGTH", "MAX_LENGTH")]
+    asserted(field("n", *both), rows, schema)
+    with pytest.raises(RuleError, match="expected MAX_LENGTH"):
+        asserted(field("n", {"rule_type": "MAX_LENGTH", "rule_value": length - 1}), rows, schema)
+
+
+def test_rows_are_counted_for_each_table_of_a_source_and_over_all_sources() -> None:
+    """As in SeaTunnel. The rows of all tables of a source were counted together."""
+    tables = [TableSchema(table=name, columns=ROWS.schema) for name in ("a", "b")]
+    rules = {"row_rules": [{"rule_type": kind, "rule_value": 2} for kind in ("MIN_ROW", "MAX_ROW")]}
+
+    def sink() -> AssertSink:
+        return AssertSink(options_of(AssertSink, {"rules": rules}))
+
+    together, apart = sink(), sink()
+    together.create_tables(tables, sink_place(place()))
+    together.conclude(4, {"a": 2, "b": 2})
+    with pytest.raises(RuleError, match="3 rows of table b, expected MAX_ROW 2"):
+        together.conclude(5, {"a": 2, "b": 3})
+    with pytest.raises(RuleError, match="0 rows of table a, expected MIN_ROW 2"):
+        together.conclude(2, {"b": 2})
+    with pytest.raises(RuleError, match="4 rows, expected MAX_ROW 2"):
+        together.conclude(4, {})  # an older checkpoint counted no tables
+    for table in tables:
+        apart.create_tables([table], sink_place(place()))
+    with pytest.raises(RuleError, match="4 rows, expected MAX_ROW 2"):
+        apart.conclude(4, {"a": 2, "b": 2})
+    staged = stage(sink(), tables[0], [ROWS], place())
+    assert sum(staged.table_rows.values()) == 2
 
 
 def test_a_table_without_rows_has_come() -> None:

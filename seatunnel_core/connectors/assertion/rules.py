@@ -14,6 +14,7 @@ from seatunnel_core.connectors.assertion.expected import expected_name, expected
 from seatunnel_core.connectors.assertion.limits import above, below, count, limit
 from seatunnel_core.errors import RuleError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.java_text import java_texts
 from seatunnel_core.rows.types import is_text, type_name
 from seatunnel_core.rows.value_text import cut, json_text
 from seatunnel_core.rows.values import plain
@@ -44,7 +45,7 @@ class ValueRule:
         """Raise ``ValueError`` for a type to whose values the rule cannot apply."""
         if self.kind in _OF_NUMBERS and not _is_number(kind):
             raise ValueError(f"{self.kind} compares numbers, and it is of type {type_name(kind)}")
-        if self.kind in _OF_LENGTHS and not (is_text(kind) or _is_bytes(kind)):
+        if self.kind in _OF_LENGTHS and _lengths(pa.array([], kind)) is None:
             raise ValueError(f"{self.kind} counts characters or bytes, and it is of type {type_name(kind)}")
         if self.compares:
             try:
@@ -206,15 +207,15 @@ def _row_rule(rule: Mapping[str, Any]) -> RowRule:
 _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
     "NOT_NULL": lambda values, _: pc.is_null(values),
     "NULL": lambda values, _: pc.is_valid(values),
-    "MIN": lambda values, limit: below(values, limit),
-    "MAX": lambda values, limit: above(values, limit),
+    "MIN": lambda values, limit: pc.fill_null(below(values, limit), True),
+    "MAX": lambda values, limit: pc.fill_null(above(values, limit), True),
     "MIN_LENGTH": lambda values, limit: below(_lengths(values), limit),
     "MAX_LENGTH": lambda values, limit: above(_lengths(values), limit),
 }
 
 
 def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
-    """Return a mask of the values that break a rule; nulls only break ``NOT_NULL``."""
+    """Return a mask of the values that break a rule. As in SeaTunnel, null is no number, and as long as no text."""
     assert rule.kind is not None
     return _BROKEN[rule.kind](values, rule.limit)
 
@@ -223,12 +224,15 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+def _lengths(values: pa.Array) -> pa.Array | None:
+    """Return the characters of texts and of what is written as one, and the bytes of bytes; ``None`` for no such type.
 
-
-def _lengths(values: pa.Array) -> pa.Array:
-    return pc.utf8_length(values) if is_text(values.type) else pc.binary_length(values)
+    Null has none, as in SeaTunnel.
+    """
+    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        return pc.fill_null(pc.binary_length(values), 0)
+    texts = values if is_text(values.type) else java_texts(values)
+    return None if texts is None else pc.fill_null(pc.utf8_length(texts), 0)
 
 
 def _different(values: pa.Array, expected: Any) -> pa.Array:

@@ -47,7 +47,7 @@ class AssertSink(Sink):
             self.remarks = ("catalog_name of a table_identifier_rule is not compared: tables here are in no catalog",)
         names: Any = options[RULES].get("table-names") or options[RULES].get("table_names") or ()
         self._tables: tuple[str, ...] = LIST(STRING).parse(names)
-        self._came: set[str] = set()
+        self._came: list[frozenset[str]] = []
 
     @property
     def bound_to(self) -> Mapping[str, str]:
@@ -59,8 +59,8 @@ class AssertSink(Sink):
                 rules.check_schema(schema)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Note the tables: ``conclude`` has to know those without rows, too."""
-        self._came.update(schema.table for schema in schemas)
+        """Note the tables of a source: ``conclude`` has to know those without rows, too."""
+        self._came.append(frozenset(schema.table for schema in schemas))
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":
         return AssertWriter(self.rules, self._tables)
@@ -72,16 +72,29 @@ class AssertSink(Sink):
         absent = [table for table in self._tables if table not in table_rows]
         if absent:
             raise RuleError(f"Assert: no row of table {', '.join(absent)} came; expected are {', '.join(self._tables)}")
-        came = self._came.union(table_rows)
+        came = {*table_rows, *(table for tables in self._came for table in tables)}
         for rules in self.rules:
             if rules.wants_table and rules.table not in came:
                 raise RuleError(
                     f"Assert: the table {rules.table}, for which rules.tables_configs has rules, did not come; "
                     f"{', '.join(sorted(came)) or 'none'} came"
                 )
-            rows = committed_rows if rules.table is None else table_rows.get(rules.table, 0)
-            for rule in rules.rows:
-                rule.check(rows, rules.table)
+            for table, rows in self._counted(rules, committed_rows, table_rows).items():
+                for rule in rules.rows:
+                    rule.check(rows, table)
+
+    def _counted(self, rules: TableRules, rows: int, table_rows: Mapping[str, int]) -> Mapping[str | None, int]:
+        """Return the rows that rules are about, by table; ``None`` is for all tables together.
+
+        As in SeaTunnel, rules without a table are about each of the tables that one source gives, and about all rows
+        where several sources come together.
+        """
+        if rules.table is not None:
+            return {rules.table: table_rows.get(rules.table, 0)}
+        several = self._came[0] if len(self._came) == 1 else ()
+        if len(several) < 2 or sum(table_rows.values()) < rows:  # an older checkpoint counted no tables
+            return {None: rows}
+        return {table: table_rows.get(table, 0) for table in sorted(several)}
 
 
 class AssertWriter(SinkWriter):
@@ -104,7 +117,7 @@ class AssertWriter(SinkWriter):
         self._bytes += batch.rows.nbytes
 
     def finish(self) -> Staged:
-        counted = self._rows if self._tables or any(rules.table for rules in self._rules) else {}
+        counted = self._rows if self._tables or any(rules.table or rules.rows for rules in self._rules) else {}
         return Staged(body={}, rows=sum(self._rows.values()), bytes=self._bytes, table_rows=counted)
 
     def abort(self) -> None:

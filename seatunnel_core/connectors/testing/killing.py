@@ -86,7 +86,11 @@ def _leaves_with(frame: FrameType) -> bool:
 @cache
 def _lines_of_with(file: str) -> frozenset[int]:
     tree = ast.parse(Path(file).read_bytes())
-    return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.With))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.With)]
+    # Python 3.13 leaves each of several items at the item's own line.
+    return frozenset(
+        line for node in found for line in (node.lineno, *(each.context_expr.lineno for each in node.items))
+    )
 
 
 _OWN = str(Path(__file__).parent)

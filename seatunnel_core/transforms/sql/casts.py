@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.rows.java_text import java_moments, java_text
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.transforms.sql.engine_function import (
     ArrowFunction,
@@ -175,34 +176,6 @@ def _to_text(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
     if given == TIME:
         return java_moments
     return _arrow(STRING) if given in (DATE, BOOLEAN, BYTES) or is_number(given) else None
-
-
-def java_moments(moments: Any) -> pa.Array:
-    """Return moments as Java's ``toString`` writes them: 07:15, 2024-02-29T07:15:30, 07:15:30.500."""
-    if pa.types.is_timestamp(moments.type):
-        moments = pc.cast(moments, TIMESTAMP)
-    texts = pc.replace_substring(pc.cast(moments, STRING), pattern=" ", replacement="T")
-    return pc.replace_substring_regex(texts, pattern=r":00\.000000$|\.000000$|(\.\d{3})000$", replacement=r"\1")
-
-
-def java_text(number: float, *, single: bool = False) -> str:
-    """Return a number as Java's ``Double.toString`` writes it; with ``single``, one of 32 bits."""
-    if number != number or number in (float("inf"), float("-inf")):
-        return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
-    text = pa.scalar(number, pa.float32()).cast(STRING).as_py() if single else repr(number)
-    sign, figures, exponent = decimal.Decimal(text).as_tuple()
-    assert isinstance(exponent, int)
-    written = "".join(map(str, figures)).rstrip("0") or "0"
-    point = len(figures) + exponent
-    minus = "-" if sign else ""
-    if written == "0":
-        return f"{minus}0.0"
-    if -3 < point <= 7:
-        if point <= 0:
-            return f"{minus}0.{'0' * -point}{written}"
-        written = written.ljust(point, "0")
-        return f"{minus}{written[:point]}.{written[point:] or '0'}"
-    return f"{minus}{written[0]}.{written[1:] or '0'}E{point - 1}"
 
 
 def _to_boolean(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:

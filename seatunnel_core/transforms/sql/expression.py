@@ -22,6 +22,7 @@ from seatunnel_core.transforms.sql.value import (
     BIGINT,
     BOOLEAN,
     STRING,
+    TIMESTAMP,
     SqlError,
     Value,
     among,
@@ -269,12 +270,29 @@ def _case(own: Expressions, node: exp.Expression) -> Value:
 
 def _cast(own: Expressions, node: exp.Expression) -> Value:
     tolerant = isinstance(node, exp.TryCast)
+    if _written_moment(node):
+        _refuse_inside(node, "TIMESTAMPTZ")
     value, kind = own.value(node.this), cast_type(node.args["to"], place(node))
     return cast(own.functions, value, kind, _what(node), tolerant=tolerant)
 
 
 def _extract(own: Expressions, node: exp.Expression) -> Value:
-    return own.call("EXTRACT", node, (constant(pa.scalar(node.this.name)), own.value(node.expression)))
+    """Compile EXTRACT; of a moment that the statement writes with a zone, the clock of that zone is asked."""
+    field, inner = node.this.name, node.expression
+    if _written_moment(inner):
+        kind = cast_type(inner.args["to"], place(inner)) if field.upper() == "EPOCH" else TIMESTAMP
+        value = cast(own.functions, own.value(inner.this), kind, _what(inner), tolerant=False)
+    else:
+        value = own.value(inner)
+    return own.call("EXTRACT", node, (constant(pa.scalar(field)), value))
+
+
+def _written_moment(node: exp.Expression) -> bool:
+    """Return whether a node is a moment that the statement writes with its zone: ``TIMESTAMPTZ '…'``."""
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+        return False
+    kind = cast_type(node.args["to"], place(node))
+    return bool(pa.types.is_timestamp(kind) and kind.tz)
 
 
 _LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
@@ -288,13 +306,18 @@ _LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
 )
 
 
-def _at_time_zone(own: Expressions, node: exp.Expression) -> Value:
+def _refuse_inside(node: exp.Expression, what: str) -> None:
+    """Raise ``SqlError`` for a moment with a zone inside of what would look at it in UTC."""
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(
             f"Sql: {place(node)}: {shown(around)} is not possible: a timestamp_tz is a moment without a zone of its "
-            "own, so it would be seen in UTC; AT TIME ZONE gives a column of the result, or stands beside = < >"
+            f"own, so it would be seen in UTC; {what} gives a column of the result, or stands beside = < >"
         )
+
+
+def _at_time_zone(own: Expressions, node: exp.Expression) -> Value:
+    _refuse_inside(node, "AT TIME ZONE")
     args = own.value(node.this), own.value(node.args["zone"])
     return at_time_zone(Call(name="AT TIME ZONE", at=place(node), args=args, functions=own.functions))
 

@@ -40,6 +40,7 @@ _CASTS = {
     "TIMESTAMP": TIMESTAMP,
     "DATETIME": TIMESTAMP,
     "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
+    "TIMESTAMP_TZ": pa.timestamp("us", tz="UTC"),
     "BINARY": BYTES,
     "VARBINARY": BYTES,
     "BLOB": BYTES,
@@ -64,7 +65,7 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
     if name not in _CASTS:
         raise SqlError(
             f"Sql: {at}: {name} is not a type of CAST; there are STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, "
-            "FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME, TIMESTAMP and BYTES"
+            "FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME, TIMESTAMP, TIMESTAMP_TZ and BYTES"
         )
     return _CASTS[name]
 

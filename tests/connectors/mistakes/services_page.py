@@ -156,7 +156,7 @@ def _serve(service: HttpService) -> None:
         "/busy": lambda asked: "" if asked.method == "HEAD" else Said(status=429, body="100 per hour"),
         "/broken": lambda _: Said(status=500, body="Internal error 7"),
         "/moved": lambda _: Said(status=301, headers={"Location": "https://other.example/people"}),
-        "/picky": lambda asked: Said(status=422, body="name is too short") if "Kin" in asked.body else "",
+        "/picky": lambda asked: Said(status=409, body="name is taken") if "Kin" in asked.body else "",
         "/hook": lambda _: {"errcode": 93000, "errmsg": "invalid webhook url"},
         "/chat": known(lambda _: Said(status=404, body={"error": {"message": "The model does not exist"}})),
         "/talks": lambda _: {"choices": [{"message": {"content": "I would say 7, or 8"}}]},

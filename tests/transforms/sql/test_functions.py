@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from seatunnel_core.errors import TransformError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.rows.java_text import java_text
 from seatunnel_core.transforms.sql.call import MANY
-from seatunnel_core.transforms.sql.casts import java_text
 from seatunnel_core.transforms.sql.dialect import read, shown
 from seatunnel_core.transforms.sql.expression import Expressions
 from seatunnel_core.transforms.sql.functions.catalog import FUNCTIONS

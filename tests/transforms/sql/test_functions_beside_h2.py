@@ -120,9 +120,32 @@ def test_a_timestamp_is_a_moment_in_a_zone() -> None:
     assert len(selected(f"{query} WHERE a AT TIME ZONE 'Europe/Berlin' < b", rows=rows, schema=schema, kinds=None)) == 3
 
 
+def test_a_moment_that_the_statement_writes_shows_the_clock_of_its_zone() -> None:
+    """``EXTRACT(HOUR …)`` of it was the hour in UTC; the example is one of SeaTunnel's pages."""
+    query = (
+        "SELECT EXTRACT(HOUR FROM TIMESTAMPTZ '2025-05-21T17:57:40+08:00') AS a, "
+        "EXTRACT(DAY FROM TIMESTAMPTZ '2025-05-21T01:00:00-03:30') AS b, "
+        "EXTRACT(EPOCH FROM TIMESTAMPTZ '1970-01-01T08:00:01+08:00') AS c, "
+        "EXTRACT(HOUR FROM CAST('2025-05-21T17:57:40Z' AS TIMESTAMP_TZ)) AS d, "
+        "TIMESTAMPTZ '2025-05-21T17:57:40+08:00' AS e FROM t"
+    )
+    moment = dt.datetime(2025, 5, 21, 9, 57, 40, tzinfo=dt.UTC)
+    assert selected(query)[0] == (17, 21, 1, 17, moment)
+
+
+def test_a_moment_with_a_zone_is_a_type_of_cast() -> None:
+    """``TIMESTAMP_TZ``, as SeaTunnel's page writes it, was unknown."""
+    schema = TableSchema(table="t", columns=pa.schema([("s", pa.string())]))
+    rows = [("2025-05-21T17:57:40+08:00",), ("x",), (None,)]
+    found = selected("SELECT TRY_CAST(s AS TIMESTAMP_TZ) AS a FROM t", rows=rows, schema=schema, kinds=None)
+    assert found == [(dt.datetime(2025, 5, 21, 9, 57, 40, tzinfo=dt.UTC),), (None,), (None,)]
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        ("HOUR(TIMESTAMPTZ '2025-05-21T17:57:40+08:00')", "it would be seen in UTC; TIMESTAMPTZ gives a column"),
+        ("CAST(TIMESTAMPTZ '2025-05-21T17:57:40+08:00' AS STRING)", "it would be seen in UTC"),
         ("MAP('a')", "takes at least 2"),
         ("MAP('a', 1, 'b')", "the key 3 has no value"),
         ("MAP(NULL, 1)", "a key is never null"),

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from seatunnel_core.rows.java_text import java_text
 from seatunnel_core.transforms.sql.call import Call, function
-from seatunnel_core.transforms.sql.casts import java_text
 from seatunnel_core.transforms.sql.engine_function import by_row
 from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 

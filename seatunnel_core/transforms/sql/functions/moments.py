@@ -121,9 +121,9 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
             raise ValueError("the result is no date")
         days = values.astype("datetime64[D]")
         month = days.astype("datetime64[M]")
-        target = month + steps * months
+        target = month + (steps * months).astype("timedelta64[M]")
         start = target.astype("datetime64[D]")
-        length = (target + 1).astype("datetime64[D]") - start
+        length = (target + np.timedelta64(1, "M")).astype("datetime64[D]") - start
         moved = start + np.minimum(days - month.astype("datetime64[D]"), length - np.timedelta64(1, "D"))
         found = (moved.astype("datetime64[us]") + (values - days)).astype("int64")
         return pc.if_else(known, _of_micros(pa.array(found), kind), pa.scalar(None, kind))
