@@ -79,6 +79,9 @@ class StorageConfig:
     origin: str
     """Where this was said: a file and line, or ``built-in defaults``."""
 
+    typed: bool = True
+    """Whether the type was written, and is not the default of a file."""
+
     idle: frozenset[str] = frozenset()
     """Keys of ``plugin_config`` that have no effect, each of which was reported with its line."""
 
@@ -147,7 +150,7 @@ def load_engine(
     tree = load(path, Variables({}, known, by_argument=False), problems)
     config = read_engine(tree, path, problems, ENGINE_OF_NODES if of_node else ENGINE)
     problems.raise_errors()
-    return evolve(config, warnings=problems.warnings)
+    return evolve(config, storage=_own_place(config.storage, known), warnings=problems.warnings)
 
 
 def read_engine(
@@ -163,14 +166,28 @@ def read_engine(
 
 def default_storage(environment: Mapping[str, str]) -> StorageConfig:
     """Return the storage without an engine's file: local files in the user's state directory, with no need of root."""
-    state = environment.get("XDG_STATE_HOME", "")
-    base = Path(state) if os.path.isabs(state) else Path(environment.get("HOME") or Path.home(), ".local", "state")
     return StorageConfig(
         type="hdfs",
         max_retained=MAX_RETAINED.default or 3,
-        plugin_config={"storage.type": "local", "namespace": f"{base}/seatunnel/checkpoint/"},
+        plugin_config={"storage.type": "local", "namespace": _state_folder(environment)},
         origin="built-in defaults",
     )
+
+
+def _state_folder(environment: Mapping[str, str]) -> str:
+    state = environment.get("XDG_STATE_HOME", "")
+    base = Path(state) if os.path.isabs(state) else Path(environment.get("HOME") or Path.home(), ".local", "state")
+    return f"{base}/seatunnel/checkpoint/"
+
+
+def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
+    """Return the storage of a file; one that says neither type nor place has the place of the built-in defaults.
+
+    The plugin's own default, ``/seatunnel/checkpoint/``, is one that only root may make.
+    """
+    if storage.typed or "namespace" in storage.plugin_config:
+        return storage
+    return evolve(storage, plugin_config={**storage.plugin_config, "namespace": _state_folder(environment)})
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
@@ -188,6 +205,7 @@ def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None
         max_retained=options[MAX_RETAINED] if base is None or options.is_set(MAX_RETAINED) else base.max_retained,
         plugin_config=config,
         origin=str(block.position),
+        typed=base is not None or options.is_set(STORAGE_TYPE),
         idle=idle,
     )
 

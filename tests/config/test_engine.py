@@ -86,6 +86,23 @@ def test_a_file_without_a_type_means_localfile(tmp_path: Path) -> None:
     assert (storage.type, storage.max_retained) == ("localfile", 3)
 
 
+@pytest.mark.parametrize(
+    ("written", "namespace"),
+    [
+        ("max-retained: 4", "/home/me/.local/state/seatunnel/checkpoint/"),
+        ("plugin-config: {namespace: /data/checkpoint/}", "/data/checkpoint/"),
+        ("type: localfile", None),
+        ("type: hdfs", None),
+    ],
+)
+def test_a_file_that_says_no_place_needs_no_root(tmp_path: Path, written: str, namespace: str | None) -> None:
+    """Checkpoints of such a file went to /seatunnel, which only root may make."""
+    file = tmp_path / "seatunnel.yaml"
+    file.write_text(f"seatunnel: {{engine: {{checkpoint: {{storage: {{{written}}}}}}}}}")
+    storage = load_engine(file, environment={"HOME": "/home/me"}).storage
+    assert storage.plugin_config.get("namespace") == namespace
+
+
 def test_the_file_is_looked_for_in_order(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "folder"
     places = [home / "config" / "seatunnel.yaml", folder / "config" / "seatunnel.yaml", folder / "seatunnel.yaml"]
