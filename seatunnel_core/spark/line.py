@@ -14,7 +14,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from attrs import asdict, define, frozen
@@ -30,6 +30,9 @@ logger = logging.getLogger("seatunnel.spark")
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
 """How many bytes of the first line are read; a line with a key is shorter."""
+
+_MOST_ANSWERS = 64
+"""How many answers are received at once; each is one byte."""
 
 _PATIENCE_S = 20.0
 """How long a task tries to reach the driver."""
@@ -164,7 +167,12 @@ class Line:
         was attempted before (``again``) or the line broke: another task may have them. If the driver no longer knows
         the packet, none begins.
         """
-        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._receiving = threading.Lock()
+        self._sent = 0
+        self._answers: list[bytes] = []
+        """The driver's answers so far, in the order of the messages."""
+
         self._socket: socket.socket | None = None
         self._may_go_on = not (once and again)
         if address is not None and (reached := _reached(address)) is not None:
@@ -175,7 +183,7 @@ class Line:
 
     def close(self) -> None:
         """Close the connection to the driver, if there is one."""
-        with self._lock:
+        with self._sending, self._receiving:
             self._hang_up()
 
     def may_begin(self, number: int) -> bool:
@@ -188,19 +196,33 @@ class Line:
         return self._ask({"end": number, "result": _result_json(result)}) == _YES
 
     def _ask(self, said: Mapping[str, Any]) -> bytes | None:
-        """Send a message, and return the driver's answer; ``None`` when there is no connection any more."""
+        """Send a message, and return the driver's answer; ``None`` when there is no connection any more.
+
+        A thread does not wait for the answers to others before it sends: a unit begins while the result of the one
+        before it is under way.
+        """
         text = json.dumps(said).encode() + b"\n"
-        with self._lock:
-            if self._socket is None:
+        with self._sending:
+            connection = self._socket
+            if connection is None:
                 return None
-            try:
-                self._socket.sendall(text)
-                answer = self._socket.recv(1)
-            except OSError:
-                answer = b""
-            if not answer:
-                self._hang_up()
-            return answer or None
+            with suppress(OSError):  # noticed where the answer does not come
+                connection.sendall(text)
+            number = self._sent
+            self._sent += 1
+        with self._receiving:
+            while self._socket is not None and len(self._answers) <= number:
+                self._receive(self._socket)
+            return self._answers[number] if number < len(self._answers) else None
+
+    def _receive(self, connection: socket.socket) -> None:
+        try:
+            received = connection.recv(_MOST_ANSWERS)
+        except OSError:
+            received = b""
+        self._answers += [received[at : at + 1] for at in range(len(received))]
+        if not received:
+            self._hang_up()
 
     def _hang_up(self) -> None:
         if self._socket is not None:

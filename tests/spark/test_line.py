@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from attrs import evolve
@@ -68,6 +69,16 @@ def test_a_task_asks_before_it_begins_and_tells_what_became_of_it(exchange: Exch
         while not exchange.is_silent(address):
             threading.Event().wait(0.01)
     assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED)]
+
+
+def test_threads_that_ask_at_once_get_their_own_answers(exchange: Exchange) -> None:
+    """They do not wait for each other's answers before they send."""
+    with exchange.listening(Heard(*range(1, 2000, 2))) as address:
+        line = Line(address)
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(line.may_begin, range(2000)))
+        line.close()
+    assert answers == [number % 2 == 0 for number in range(2000)]
 
 
 @pytest.mark.parametrize("once", [True, False])
