@@ -32,6 +32,7 @@ hookimpl = pluggy.HookimplMarker("seatunnel")
 
 _OURS = {
     "hdfs": "seatunnel-storage-hdfs",
+    "jdbc": "seatunnel-storage-jdbc",
     "localfile": "seatunnel-storage-localfile",
     "map-store": "seatunnel-storage-mapstore",
 }

@@ -181,7 +181,7 @@ def with_keys(kind: str, keys: str) -> str:
     return f"seatunnel: {{engine: {{checkpoint: {{storage: {{type: {kind}, plugin-config: {{{keys}}}}}}}}}}}"
 
 
-@pytest.mark.parametrize("kind", ["hdfs", "localfile", "map-store"])
+@pytest.mark.parametrize("kind", ["hdfs", "jdbc", "localfile", "map-store"])
 def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind: str, tmp_path: Path) -> None:
     told = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
     assert "seatunnel.yaml:1:" in told

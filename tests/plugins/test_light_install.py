@@ -65,7 +65,7 @@ def required(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["hdfs", "localfile", "mapstore"])
+@pytest.mark.parametrize("name", ["hdfs", "jdbc", "localfile", "mapstore"])
 def test_no_plugin_requires_anything_heavy(name: str) -> None:
     brought = required(f"seatunnel-storage-{name}")
     assert {"seatunnel-core", "attrs"} <= brought

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the checkpoint storage localfile
 MEMORY = {"storage.type": "memory", "single-writer": "true"}
 KINDS = {
     "hdfs": ("hdfs", {}),
+    "jdbc": ("jdbc", {"url": "jdbc:sqlite:HERE.db"}),
     "localfile": ("localfile", {}),
     "map-store": ("map-store", {}),
     "fsspec": ("hdfs", MEMORY),
@@ -28,8 +29,10 @@ def everything(folder: Path) -> dict[str, float]:
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, str]]]:
-    yield KINDS[request.param]
+def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """``HERE`` stands for a file of the test."""
+    identifier, more = KINDS[request.param]
+    yield identifier, {key: value.replace("HERE", f"{tmp_path}/state") for key, value in more.items()}
     MemoryFileSystem.store.clear()
 
 

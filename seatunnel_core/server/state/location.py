@@ -2,27 +2,32 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 from seatunnel_storage_mapstore.map_config import MapConfig, parse
-from seatunnel_storage_mapstore.maps import CLUSTER_NAME, storage_configuration
+from seatunnel_storage_mapstore.maps import CLUSTER_NAME, TYPE, storage_configuration
 
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.file import read_text
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.state.logged_store import MAP, LoggedStore
+from seatunnel_core.server.state.store import ClusterStore
+from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api import secret
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.discovery import load_factory, open_storage
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.layout import require_job_id
+from seatunnel_storage_api.storage import CheckpointStorage
+
+JDBC = "jdbc"
+"""The type of the storage, and of a ``map-store``, by which the state lies in the tables of a database."""
 
 FOLDER = "cluster"
 """Below the checkpoint namespace, where no ``map:`` block names another place."""
 
 
-def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str) -> LoggedStore:
+def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str) -> ClusterStore:
     """Open the store of a cluster's state; nothing is claimed yet.
 
     Raises:
@@ -31,18 +36,42 @@ def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: 
     """
     config = None if hazelcast_file is None else _map_config(hazelcast_file)
     if config is not None and config.enabled:
-        properties = {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
-        made: Any = load_factory("hdfs").create(storage_configuration(properties))
-        prefix = ""
-    else:
-        _require_folder_name(cluster_name)
-        made = open_storage(engine.storage.type, engine.storage.effective)
-        prefix = f"{FOLDER}/{cluster_name}/"
+        return _of_map({CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)})
+    _require_folder_name(cluster_name)
+    if engine.storage.type == JDBC:
+        configuration = secret.resolved(engine.storage.effective)
+        return _in_database(configuration, f"{shared.namespace(configuration)}{FOLDER}/{cluster_name}")
+    made = open_storage(engine.storage.type, engine.storage.effective)
+    return _logged(made, engine.storage.type, f"{FOLDER}/{cluster_name}/")
+
+
+def _of_map(properties: dict[str, str]) -> ClusterStore:
+    if properties.get(TYPE) != JDBC:
+        return _logged(load_factory("hdfs").create(storage_configuration(properties)), "hdfs", "")
+    beneath = storage_configuration({**properties, TYPE: ""})  # sorts out what the namespace and the name mean
+    return _in_database(beneath, beneath[shared.NAMESPACE].removesuffix("/"))
+
+
+def _in_database(configuration: Mapping[str, str], name: str) -> ClusterStore:
+    shared.warn(load_factory(JDBC).idle_keys(configuration).values())
+    from seatunnel_storage_jdbc.factory import open_database, table_prefix
+
+    database = open_database(configuration)
+    from seatunnel_core.server.state.sql_store import SqlStore  # SQLAlchemy, which only this needs
+
+    try:
+        return SqlStore(database, table_prefix(configuration), name)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _logged(made: CheckpointStorage, kind: str, prefix: str) -> ClusterStore:
     if not isinstance(made, BlobStorage):
         made.close()
         raise UsageError(
-            f"the checkpoint storage of type {engine.storage.type!r} keeps no named bytes, so the state of a cluster "
-            "cannot lie there: write type: hdfs, or a map-store block for engine* in hazelcast.yaml"
+            f"the checkpoint storage of type {kind!r} keeps no named bytes, so the state of a cluster cannot lie "
+            "there: write type: hdfs or jdbc, or a map-store block for engine* in hazelcast.yaml"
         )
     return LoggedStore(made, prefix)
 

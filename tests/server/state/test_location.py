@@ -53,6 +53,31 @@ def test_the_map_block_of_the_seed_says_where(tmp_path: Path) -> None:
     assert "/state/" in open_store(engine(tmp_path), file, "prod").describe()
 
 
+def test_beside_checkpoints_in_a_database_it_lies_in_tables(tmp_path: Path) -> None:
+    keys = {"url": f"jdbc:sqlite:{tmp_path}/state.db", "namespace": "/checkpoints/", "table-prefix": "ours"}
+    config = engine(tmp_path)
+    config = evolve(config, storage=evolve(config.storage, type="jdbc", plugin_config=keys))
+    store = open_store(config, None, "prod")
+    store.claim().commit({"job/1": b"x"})
+    assert store.describe() == f"/checkpoints/cluster/prod in ours_clusters of sqlite {tmp_path}/state.db"
+    assert open_store(config, None, "prod").read() == {"job/1": b"x"}
+    assert open_store(config, None, "other").read() == {}
+    elsewhere = evolve(config, storage=evolve(config.storage, plugin_config={**keys, "namespace": "/more/"}))
+    assert open_store(elsewhere, None, "prod").read() == {}
+
+
+def test_a_map_block_may_name_a_database(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "hazelcast.yaml"
+    block = MAPS.format(enabled="true", folder=tmp_path).replace("type: hdfs", f"type: jdbc\n{'':11}url: URL")
+    file.write_text(block.replace("URL", f"jdbc:sqlite:{tmp_path}/maps.db"))
+    store = open_store(engine(tmp_path), file, "prod")
+    store.claim().commit({"job/1": b"x"})
+    assert store.describe() == f"{tmp_path}/imap/seatunnel-cluster in seatunnel_clusters of sqlite {tmp_path}/maps.db"
+    assert "'fs.defaultFS' in plugin-config is not known" in caplog.text
+    assert not (tmp_path / "imap").exists()
+    assert open_store(engine(tmp_path), None, "prod").read() == {}
+
+
 def test_clusters_of_different_names_never_meet(tmp_path: Path) -> None:
     open_store(engine(tmp_path), None, "a").claim().commit({"job/1": b"x"})
     assert open_store(engine(tmp_path), None, "b").read() == {}

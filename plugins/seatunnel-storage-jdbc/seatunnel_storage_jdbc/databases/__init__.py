@@ -1,0 +1,1 @@
+"""What differs between the databases: a ``Dialect`` for each."""

@@ -1,0 +1,120 @@
+"""MySQL and MariaDB, with PyMySQL."""
+
+import ssl
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_jdbc.address import Address
+from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, STATEMENT_S, Dialect
+
+_OF_JAVA = frozenset(
+    {"useUnicode", "characterEncoding", "rewriteBatchedStatements", "allowPublicKeyRetrieval", "autoReconnect"}
+    | {"useCursorFetch", "defaultFetchSize", "cachePrepStmts", "useServerPrepStmts", "prepStmtCacheSize"}
+    | {"prepStmtCacheSqlLimit", "allowMultiQueries", "useCompression", "serverTimezone", "connectionTimeZone"}
+    | {"tcpKeepAlive", "socketTimeout", "zeroDateTimeBehavior", "failOverReadOnly", "useLegacyDatetimeCode"}
+)
+"""Properties that only Java drivers need; they are ignored."""
+
+_TLS = frozenset({"sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"})
+_VERIFIED = {"VERIFY_CA": ssl.CERT_REQUIRED, "VERIFY_IDENTITY": ssl.CERT_REQUIRED, "REQUIRED": ssl.CERT_NONE}
+
+_SESSION = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), "
+    f"innodb_lock_wait_timeout = {LOCK_S}, lock_wait_timeout = {LOCK_S}",
+)
+_IDLE_IN_TRANSACTION = {True: "idle_transaction_timeout", False: "wait_timeout"}
+"""By whether it is MariaDB. MySQL has none for transactions: there the connection ends, and the pool opens another."""
+
+_PASSING = frozenset(
+    {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}
+    | {2002, 2003, 2006, 2013, 2014, 3024, 3058, 4031}
+)
+"""Errors that may pass: connection lost or refused, too many connections, shutdown, disk full, deadlock, timeouts."""
+
+
+class MySQL(Dialect):
+    """MySQL 8.0 or newer, or MariaDB 10.3 or newer."""
+
+    driver: ClassVar[str] = "pymysql"
+    extra: ClassVar[str] = "mysql"
+
+    shows_before_durable: ClassVar[bool] = True
+    """InnoDB shows a commit to others before it syncs its log, unless there is a binary log."""
+
+    def url(self, address: Address) -> sa.URL:
+        return sa.URL.create("mysql+pymysql")  # SQLAlchemy adds that an UPDATE counts the rows that it finds
+
+    def arguments(self, address: Address) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "host": address.host,
+            "port": address.port,
+            "database": address.database,
+            "user": address.user,
+            "password": address.password or "",
+            "charset": "utf8mb4",
+            "connect_timeout": CONNECT_S,
+            "read_timeout": STATEMENT_S,
+            "write_timeout": STATEMENT_S,
+        }
+        for name, value in address.properties:
+            if name == "connectTimeout":
+                found["connect_timeout"] = max(1, int(value) // 1000)
+            elif name not in _OF_JAVA | _TLS:
+                raise StorageConfigurationError(f"the property {name} in url is not known for MySQL: leave it out")
+        context = _secured({name: value for name, value in address.properties if name in _TLS})
+        return found if context is None else {**found, "ssl": context}
+
+    def begin_session(self, connection: Any) -> None:
+        idle = _IDLE_IN_TRANSACTION["MariaDB" in connection.get_server_info()]
+        with connection.cursor() as cursor:
+            for statement in (*_SESSION, f"SET SESSION {idle} = {IDLE_S}"):
+                cursor.execute(statement)
+        connection.commit()
+
+    def weaknesses(self, connection: sa.Connection) -> tuple[str, ...]:
+        found = []
+        flush, log, sync = connection.exec_driver_sql(
+            "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin, @@sync_binlog"
+        ).one()
+        if flush != 1:
+            found.append(f"innodb_flush_log_at_trx_commit is {flush}")
+        if log and sync != 1:
+            found.append(f"sync_binlog is {sync}")
+        return tuple(
+            f"{each} on this server: its crash may lose what it acknowledged. Set it to 1 in the server's configuration"
+            for each in found
+        )
+
+    def may_pass(self, error: BaseException) -> bool:
+        import pymysql
+
+        if isinstance(error, OSError | pymysql.err.InterfaceError):
+            return True
+        return bool(error.args) and error.args[0] in _PASSING
+
+    def message(self, error: BaseException) -> str:
+        return f"{error.args[1]} (error {error.args[0]})" if len(error.args) > 1 else super().message(error)
+
+
+def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
+    """Return the TLS context of JDBC's properties; ``None`` without encryption."""
+    mode = written.get("sslMode", "").upper().replace("-", "_")
+    if not mode:
+        wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}
+        mode = "VERIFY_CA" if "ssl_ca" in written else "REQUIRED" if "true" in wanted else "DISABLED"
+    if mode in ("DISABLED", "PREFERRED"):
+        return None
+    if mode not in _VERIFIED:
+        raise StorageConfigurationError(
+            f"sslMode in url is {mode}: write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
+        )
+    context = ssl.create_default_context(cafile=written.get("ssl_ca"))
+    context.check_hostname = mode == "VERIFY_IDENTITY"
+    context.verify_mode = _VERIFIED[mode]
+    if "ssl_cert" in written:
+        context.load_cert_chain(written["ssl_cert"], written.get("ssl_key"))
+    return context

@@ -1,0 +1,97 @@
+"""PostgreSQL, with psycopg."""
+
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+
+from seatunnel_storage_jdbc.address import Address
+from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, STATEMENT_S, Dialect
+
+_LIBPQ = {
+    "ApplicationName": "application_name",
+    "connectTimeout": "connect_timeout",
+    "loginTimeout": "connect_timeout",
+    "gssEncMode": "gssencmode",
+    "kerberosServerName": "krbsrvname",
+}
+"""Properties of the JDBC driver, and their names in libpq."""
+
+_OF_JAVA = frozenset(
+    {"socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"}
+    | {"binaryTransfer", "preparedStatementCacheQueries", "autosave", "tcpKeepAlive", "sslfactory", "useUnicode"}
+    | {"characterEncoding", "serverTimezone", "useSSL"}
+)
+"""Properties that only Java drivers need; they are ignored."""
+
+_KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""So that a server that is gone is noticed within about 15 s."""
+
+_PASSING = ("08", "53", "57P", "40", "25P0", "55P03", "57014", "58")
+"""Starts of SQLSTATE that may pass: connection lost, too few resources, shutdown or start of the server, deadlock,
+a transaction that stood still, lock timeout, statement timeout, system error."""
+
+_REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
+"""What a server says at the start of a connection, which has no SQLSTATE, when it will say it again."""
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL 12 or newer."""
+
+    driver: ClassVar[str] = "psycopg"
+    extra: ClassVar[str] = "postgresql"
+
+    def url(self, address: Address) -> sa.URL:
+        return sa.URL.create("postgresql+psycopg")
+
+    def arguments(self, address: Address) -> dict[str, Any]:
+        settings = [
+            f"-c idle_in_transaction_session_timeout={IDLE_S}s",
+            f"-c lock_timeout={LOCK_S}s",
+            f"-c statement_timeout={STATEMENT_S}s",
+        ]
+        found: dict[str, Any] = {
+            "host": address.host,
+            "port": address.port,
+            "dbname": address.database,
+            "connect_timeout": CONNECT_S,
+            "application_name": "seatunnel",
+            **_KEEPALIVES,
+        }
+        for name, value in address.properties:
+            if name == "currentSchema":
+                settings.append("-c search_path=" + value.replace(" ", ""))
+            elif name == "options":
+                settings.append(value)
+            elif name == "ssl":
+                found.setdefault("sslmode", "verify-full" if value.lower() in ("", "true") else "prefer")
+            elif name not in _OF_JAVA:
+                found[_LIBPQ.get(name, name)] = value
+        login = {"user": address.user, "password": address.password}
+        return {
+            **found,
+            "options": " ".join(settings),
+            **{key: text for key, text in login.items() if text is not None},
+        }
+
+    def begin_session(self, connection: Any) -> None:
+        with connection.cursor() as cursor:  # what a role or a database may have switched off
+            cursor.execute(
+                "SELECT set_config('synchronous_commit', 'on', false) "
+                "WHERE current_setting('synchronous_commit') = 'off'"
+            )
+        connection.commit()
+
+    def weaknesses(self, connection: sa.Connection) -> tuple[str, ...]:
+        if connection.exec_driver_sql("SHOW fsync").scalar() == "on":
+            return ()
+        return (
+            "fsync is off on this PostgreSQL: a crash of its machine may lose what it acknowledged. Set fsync = on",
+        )
+
+    def may_pass(self, error: BaseException) -> bool:
+        import psycopg
+
+        state = getattr(error, "sqlstate", None)
+        if state is None:
+            return isinstance(error, psycopg.OperationalError) and not any(each in str(error) for each in _REFUSED)
+        return state.startswith(_PASSING) or "could not extend file" in str(error)  # a quota has no state of its own

@@ -1,0 +1,36 @@
+"""SQLite, with Python's own driver: one file, for the processes of one machine."""
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from seatunnel_storage_jdbc.address import Address
+from seatunnel_storage_jdbc.databases.dialect import Dialect
+
+_WAIT_S = 30.0
+"""How long to wait for the lock of another connection."""
+
+_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
+
+
+class SQLite(Dialect):
+    """A file with a rollback journal. It creates no file beside it, except while it writes."""
+
+    def url(self, address: Address) -> sa.URL:
+        return sa.URL.create("sqlite", database=address.database)
+
+    def arguments(self, address: Address) -> dict[str, Any]:
+        return {"timeout": _WAIT_S, "check_same_thread": False, "isolation_level": None}
+
+    def begin_session(self, connection: Any) -> None:
+        connection.execute("PRAGMA synchronous = EXTRA")  # with less, a power cut just after a commit can undo it
+
+    def begin(self, connection: sa.Connection, *, writes: bool) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    def exists(self, address: Address) -> bool:
+        return Path(address.database).exists()
+
+    def may_pass(self, error: BaseException) -> bool:
+        return str(getattr(error, "sqlite_errorname", "")).startswith(_PASSING)

@@ -1,0 +1,251 @@
+"""The cluster's state in the tables of a database.
+
+::
+
+    <prefix>_clusters    a row for each cluster: its newest term, how often that term changed something, its last beat
+    <prefix>_entries     the entries of all clusters, a row for each MiB of a value
+
+Every change begins with an UPDATE of the cluster's row that finds it only while the term is the writer's own. That row
+stays locked until the commit, so a claim and a change never pass each other: the change is there before the claim reads
+the entries, or it is refused. A change also says which number it has in its term, so that one whose answer was lost can
+be sent again: it is found to be there, or made.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from seatunnel_storage_jdbc.database import PART_BYTES, Database, bytes_column, key_column, table
+from sqlalchemy.exc import IntegrityError
+
+from seatunnel_core.server.errors import DeposedError, StateUnavailableError
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_storage_api.errors import CheckpointStorageError
+from seatunnel_storage_api.retry import Backoff
+
+NAME_CHARACTERS = 500
+_KEY_CHARACTERS = 200
+_PATIENCE = Backoff(attempts=6)
+"""About 1.5 s: for a connection that was lost, a deadlock, and a server that is started again at once."""
+
+Answer = TypeVar("Answer")
+
+
+class SqlStore(ClusterStore):
+    """A cluster's state in a database.
+
+    Args:
+        database: holds the tables; closed with the store.
+        prefix: what the names of the tables begin with.
+        name: of the cluster, different from that of every other one in these tables.
+
+    Raises:
+        CheckpointStorageError: the tables cannot be used.
+    """
+
+    def __init__(self, database: Database, prefix: str, name: str) -> None:
+        self._database = database
+        self.name = name
+        self.clusters = _clusters(prefix)
+        self.entries = _entries(prefix)
+        _PATIENCE.call(lambda: database.require(self.clusters, self.entries))
+
+    def describe(self) -> str:
+        return f"{self.name} in {self.clusters.name} of {self._database}"
+
+    def claim(self) -> "SqlTenure":
+        claimant = secrets.token_hex(16)
+        before = self.attempt(self._claimed)
+        entries = self.attempt(lambda: self._take(before, claimant))
+        return SqlTenure(self, before + 1, entries)
+
+    def _claimed(self) -> int:
+        """Return the newest term; the first claim of a cluster makes its row."""
+        with self._database.transaction() as connection:
+            term: int | None = connection.execute(sa.select(self.clusters.c.term).where(self.mine)).scalar()
+        if term is None:
+            try:
+                with self.change() as connection:
+                    connection.execute(
+                        sa.insert(self.clusters).values(
+                            name=self.name, term=0, claimant="", changes=0, beat_term=0, beat=0, body=b""
+                        )
+                    )
+            except IntegrityError:
+                return self._claimed()  # another node was faster
+        return term or 0
+
+    def _take(self, before: int, claimant: str) -> dict[str, bytes]:
+        """Take the term behind ``before``, and return the entries."""
+        columns = self.clusters.c
+        with self.change() as connection:
+            take = sa.update(self.clusters).where(self.mine, columns.term == before)
+            if connection.execute(take.values(term=before + 1, claimant=claimant, changes=0)).rowcount == 0:
+                row = connection.execute(sa.select(columns.term, columns.claimant).where(self.mine)).one_or_none()
+                if row is None or (row.term, row.claimant) != (before + 1, claimant):  # else an answer was lost
+                    raise DeposedError(f"another node was faster to claim term {before + 1} of {self.describe()}")
+            return self.read_with(connection)
+
+    def look(self) -> Sighting:
+        columns = self.clusters.c
+        wanted = sa.select(columns.term, columns.beat_term, columns.beat, columns.body).where(self.mine)
+
+        def ask() -> Sighting:
+            with self._database.transaction() as connection:
+                row = connection.execute(wanted).one_or_none()
+            if row is None:
+                return Sighting(claimed=0, term=0, number=0, body=b"")
+            return Sighting(claimed=row.term, term=row.beat_term, number=row.beat, body=bytes(row.body))
+
+        return self.attempt(ask)
+
+    def read(self) -> dict[str, bytes]:
+        def ask() -> dict[str, bytes]:
+            with self._database.transaction() as connection:
+                return self.read_with(connection)
+
+        return self.attempt(ask)
+
+    def read_with(self, connection: sa.Connection) -> dict[str, bytes]:
+        """Return the entries by one statement, which sees one state."""
+        columns = self.entries.c
+        wanted = sa.select(columns.entry, columns.value).where(columns.cluster == self.name)
+        parts: dict[str, list[bytes]] = {}
+        for entry, value in connection.execute(wanted.order_by(columns.entry, columns.number)):
+            parts.setdefault(entry, []).append(value)
+        return {entry: b"".join(values) for entry, values in parts.items()}
+
+    def close(self) -> None:
+        self._database.close()
+
+    @property
+    def mine(self) -> sa.ColumnElement[bool]:
+        """The condition of this cluster's row."""
+        return self.clusters.c.name == self.name
+
+    @contextmanager
+    def change(self) -> Iterator[sa.Connection]:
+        """Give a connection in a transaction that changes something."""
+        with self._database.transaction(writes=True) as connection:
+            yield connection
+
+    def attempt(self, action: Callable[[], Answer]) -> Answer:
+        """Return the result of an action that may be repeated.
+
+        Raises:
+            StateUnavailableError: the database failed each time.
+        """
+        try:
+            return _PATIENCE.call(action)
+        except (CheckpointStorageError, IntegrityError, OSError) as error:
+            raise StateUnavailableError(f"the cluster's state is not available: {error}") from error
+
+
+class SqlTenure(Tenure):
+    """One term, and the entries as of its last change."""
+
+    def __init__(self, store: SqlStore, term: int, entries: dict[str, bytes]) -> None:
+        self._store = store
+        self._term = term
+        self._entries = entries
+        self._changes = 0
+        self._changing = threading.Lock()
+        self._over = ""
+        """Why nothing more is acknowledged; empty while it is."""
+
+    @property
+    def term(self) -> int:
+        return self._term
+
+    @property
+    def entries(self) -> Mapping[str, bytes]:
+        return MappingProxyType(self._entries)
+
+    def commit(self, changes: Mapping[str, bytes | None]) -> None:
+        with self._changing:
+            self._require_held()
+            try:
+                self._store.attempt(lambda: self._write(self._changes + 1, changes))
+            except (DeposedError, StateUnavailableError) as error:
+                self._over = str(error)
+                raise
+            self._changes += 1
+            for key, value in changes.items():
+                if value is None:
+                    self._entries.pop(key, None)
+                else:
+                    self._entries[key] = value
+
+    def _write(self, number: int, changes: Mapping[str, bytes | None]) -> None:
+        columns = self._store.clusters.c
+        with self._store.change() as connection:
+            if self._updated(connection, columns.changes == number - 1, changes=number):
+                _put(connection, self._store.entries, self._store.name, changes)
+                return
+            row = connection.execute(sa.select(columns.term, columns.changes).where(self._store.mine)).one_or_none()
+            if row is None or (row.term, row.changes) != (self._term, number):  # else an answer was lost
+                raise self._deposed(row)
+
+    def beat(self, number: int, body: bytes) -> None:
+        def write() -> None:
+            with self._store.change() as connection:
+                if not self._updated(connection, sa.true(), beat_term=self._term, beat=number, body=body):
+                    columns = self._store.clusters.c
+                    raise self._deposed(connection.execute(sa.select(columns.term).where(self._store.mine)).first())
+
+        self._require_held()
+        self._store.attempt(write)
+
+    def _updated(self, connection: sa.Connection, when: sa.ColumnElement[bool], **values: Any) -> bool:
+        """Change the cluster's row and return whether it still has this term; the row is locked until the commit."""
+        clusters = self._store.clusters
+        mine = sa.update(clusters).where(self._store.mine, clusters.c.term == self._term, when)
+        return connection.execute(mine.values(**values)).rowcount == 1
+
+    def _deposed(self, row: Any) -> DeposedError:
+        newest = "is not there any more" if row is None else f"has term {row.term}"
+        return DeposedError(f"another node leads: {self._store.describe()} {newest}, and this node had {self._term}")
+
+    def _require_held(self) -> None:
+        if self._over:
+            raise StateUnavailableError(f"term {self._term} is over, claim another one: {self._over}")
+
+    def release(self) -> None:
+        self._over = self._over or "it was released"
+
+
+def _put(connection: sa.Connection, entries: sa.Table, name: str, changes: Mapping[str, bytes | None]) -> None:
+    columns = entries.c
+    for key, value in sorted(changes.items()):
+        connection.execute(sa.delete(entries).where(columns.cluster == name, columns.entry == key))
+        for number, start in enumerate(range(0, max(1, len(value or b"")), PART_BYTES)):
+            if value is not None:
+                part = value[start : start + PART_BYTES]
+                connection.execute(sa.insert(entries).values(cluster=name, entry=key, number=number, value=part))
+
+
+def _clusters(prefix: str) -> sa.Table:
+    return table(
+        f"{prefix}_clusters",
+        key_column("name", NAME_CHARACTERS, primary_key=True),
+        sa.Column("term", sa.BigInteger, nullable=False),
+        key_column("claimant", 32),
+        sa.Column("changes", sa.BigInteger, nullable=False),
+        sa.Column("beat_term", sa.BigInteger, nullable=False),
+        sa.Column("beat", sa.BigInteger, nullable=False),
+        bytes_column("body"),
+    )
+
+
+def _entries(prefix: str) -> sa.Table:
+    return table(
+        f"{prefix}_entries",
+        key_column("cluster", NAME_CHARACTERS, primary_key=True),
+        key_column("entry", _KEY_CHARACTERS, primary_key=True),
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        bytes_column("value"),
+    )

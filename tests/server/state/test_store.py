@@ -1,0 +1,95 @@
+"""The store of a cluster's state, wherever it lies: what is acknowledged stays, terms fence, reading claims nothing."""
+
+import threading
+
+import pytest
+
+from seatunnel_core.server.errors import DeposedError, StateUnavailableError
+from tests.server.state.stores import Place
+
+
+def test_what_is_committed_is_there_for_the_next_leader(place: Place) -> None:
+    first = place.open().claim()
+    first.commit({"job/1": b"one", "job/2": b"two"})
+    first.commit({"job/1": None, "job/3": b"x" * 200_000})
+    second = place.open().claim()
+    assert second.term > first.term
+    assert dict(second.entries) == {"job/2": b"two", "job/3": b"x" * 200_000}
+
+
+def test_an_older_term_neither_commits_nor_beats(place: Place) -> None:
+    first = place.open().claim()
+    first.beat(0, b"first")
+    second = place.open().claim()
+    with pytest.raises(DeposedError):
+        first.beat(1, b"late")
+    with pytest.raises(DeposedError):
+        first.commit({"job/1": b"late"})
+    second.beat(0, b"second")
+    assert dict(second.entries) == {}
+    seen = place.open().look()
+    assert (seen.claimed, seen.term, seen.number, seen.body) == (second.term, second.term, 0, b"second")
+
+
+def test_a_look_shows_each_beat_and_claims_nothing(place: Place) -> None:
+    watching = place.open()
+    assert watching.look() == watching.look()
+    assert watching.look().term == 0
+    leader = place.open().claim()
+    assert watching.look().claimed == leader.term
+    for number in range(5):
+        leader.beat(number, b"%d" % number)
+        seen = watching.look()
+        assert (seen.term, seen.number, seen.body) == (leader.term, number, b"%d" % number)
+    leader.commit({"job/1": b"still the leader"})
+
+
+def test_a_reader_beside_a_change_of_leaders_sees_what_both_had_acknowledged(place: Place) -> None:
+    store = place.open()
+    for number in range(5):
+        place.open().claim().commit({f"job/{number}": b"here"})
+        assert store.read() == {f"job/{each}": b"here" for each in range(number + 1)}
+
+
+def test_of_many_that_claim_at_once_one_leads(place: Place) -> None:
+    leading, deposed = [], []
+
+    def claim() -> None:
+        try:
+            tenure = place.open().claim()
+            tenure.commit({"leader": b"%d" % tenure.term})
+            leading.append(tenure)
+        except DeposedError:
+            deposed.append(1)
+
+    threads = [threading.Thread(target=claim) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(leading) + len(deposed) == 6
+    last = max(leading, key=lambda tenure: tenure.term)
+    last.commit({"leader": b"still"})
+    for tenure in leading:
+        if tenure is not last:
+            with pytest.raises(DeposedError):
+                tenure.commit({"leader": b"late"})
+
+
+def test_after_release_nothing_is_acknowledged(place: Place) -> None:
+    tenure = place.open().claim()
+    tenure.release()
+    tenure.release()
+    with pytest.raises(StateUnavailableError):
+        tenure.commit({"job/1": b"late"})
+
+
+def test_the_state_is_as_large_as_what_lives_in_it(place: Place) -> None:
+    """Three hundred jobs that come and go leave a log of a few segments, not 300 records."""
+    tenure = place.open().claim()
+    for number in range(300):
+        tenure.commit({f"job/{number}": b"x" * 500})
+        tenure.commit({f"job/{number}": None})
+        tenure.beat(number, b"alive")
+    tenure.release()
+    assert place.size_bytes() < 200_000
