@@ -1,8 +1,8 @@
 """Commands and notices of the checkpoint protocol.
 
 The runtime carries a command out and reports the outcome as the event that the command names. Failures are
-``StorageFailed`` for a command to the checkpoint storage, and ``PlaceFailed`` when preparing, sweeping, retracting or
-enumerating fails. Commands are values: the state machines do no I/O, start no thread and read no clock.
+``StorageFailed`` for a command to the checkpoint storage, and ``ConnectorFailed`` when preparing, sweeping, retracting
+or enumerating fails. Commands are values: the state machines do no I/O, start no thread and read no clock.
 """
 
 import enum

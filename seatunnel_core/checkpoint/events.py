@@ -197,7 +197,7 @@ class Retracted:
 
 
 @frozen(kw_only=True)
-class PlaceFailed:
+class ConnectorFailed:
     """Preparing, sweeping, retracting or enumerating failed for good."""
 
     now_ms: int
@@ -258,7 +258,7 @@ Event = (
     | CommitFailed
     | Swept
     | Retracted
-    | PlaceFailed
+    | ConnectorFailed
     | TriggerRequested
     | SavepointRequested
     | StopRequested

@@ -151,7 +151,7 @@ class PipelineProtocol:
             events.SinksPrepared: coordinator.start.sinks_prepared,
             events.Swept: coordinator.swept,
             events.Retracted: coordinator.start.retracted,
-            events.PlaceFailed: coordinator.start.place_failed,
+            events.ConnectorFailed: coordinator.start.connector_failed,
             events.TriggerRequested: coordinator.trigger_requested,
             events.SavepointRequested: coordinator.savepoint_requested,
             events.StopRequested: coordinator.stop_requested,

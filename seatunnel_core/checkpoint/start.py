@@ -159,9 +159,9 @@ class Start:
         Raises:
             RestoreRefusedError: A sink has such units, and its options have changed since.
         """
-        for name, told in self._restore.told_otherwise.items():
+        for name, changed in self._restore.changed_bindings.items():
             for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
-                changes = [words for since, words in told if since <= each.epoch < (self._restore.since or 0)]
+                changes = [words for since, words in changed if since <= each.epoch < (self._restore.since or 0)]
                 if changes and changes[-1]:
                     raise RestoreRefusedError(staged_elsewhere(name, "units", changes[-1]))
 
@@ -274,7 +274,7 @@ class Start:
         self._restored = VertexStates()
         self._running()
 
-    def place_failed(self, event: events.PlaceFailed) -> None:
+    def connector_failed(self, event: events.ConnectorFailed) -> None:
         """End the pipeline: a source or a sink failed."""
         self._end(Outcome.FAILED, event.failure)
 

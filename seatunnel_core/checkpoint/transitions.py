@@ -101,7 +101,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     *_on(events.Swept, {_P.SWEEPING: (_P.RETRACTING, _P.ENUMERATING), _P.CLEANING: (_P.ENDED,)}),
     *_on(events.Retracted, {_P.RETRACTING: (_P.ENUMERATING, _P.CLEANING)}),
     *_on(events.Enumerated, {_P.ENUMERATING: (_P.ENUMERATING, _P.RUNNING, _P.STOPPING)}),
-    *_on(events.PlaceFailed, _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.CLEANING)),
+    *_on(events.ConnectorFailed, _end(_P.PREPARING, _P.SWEEPING, _P.RETRACTING, _P.ENUMERATING, _P.CLEANING)),
     # Checkpoints: the restore point, those of the run, and answers that come after their checkpoint was aborted.
     *_on(
         events.CheckpointStored,

@@ -21,7 +21,7 @@ class Findings:
     problems: list[str] = field(factory=list)
     """Why it is refused; all of them are reported at once."""
 
-    told: list[str] = field(factory=list)
+    notes: list[str] = field(factory=list)
     """What the user should know of it."""
 
 
@@ -72,7 +72,7 @@ class AskedCheckpoints:
             if asked.ref in lineage.live(infos):
                 still[number] = asked
             elif not self._restore.goes_back:
-                self._findings.told.append(
+                self._findings.notes.append(
                     f"{self._pipelines[number].heading} does not go back to {asked.ref}, which an "
                     "earlier start was asked for and did not come to: that checkpoint is gone. It goes on from its "
                     "latest"
@@ -94,11 +94,11 @@ class AskedCheckpoints:
             return {}
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
-            self._findings.told.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
+            self._findings.notes.append(f"Not in the savepoint {name}, so it goes on where it is: {'; '.join(later)}")
         still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
         if still:
             titles = "; ".join(self._pipelines[number].title for number in still)
-            self._findings.told.append(
+            self._findings.notes.append(
                 f"Finished in the savepoint {name} and ever since, so it stays as it is: {titles}"
             )
         return {

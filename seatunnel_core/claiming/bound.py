@@ -25,16 +25,16 @@ class Bound:
 
     stored: Manifest
 
-    def is_told_otherwise(self, pipeline: PlannedPipeline) -> bool:
+    def has_changed(self, pipeline: PlannedPipeline) -> bool:
         """Whether a sink of the pipeline was ever told something else than it is now, as far as that is known."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
-    def told_otherwise(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
+    def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
         """By sink: from which epoch on it was told what else than now, as words; only where there was anything."""
-        told = {sink.name: tuple(self._told(sink)) for sink in pipeline.sinks}
-        return {name: each for name, each in told.items() if any(words for _, words in each)}
+        changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
+        return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
-    def _told(self, sink: PlannedSink) -> Iterator[tuple[int, str]]:
+    def _changes_since(self, sink: PlannedSink) -> Iterator[tuple[int, str]]:
         seat = self.stored.seats.get(sink.name)
         for since in (0, *(each.since for each in (() if seat is None else seat.bindings))):
             yield since, "; its ".join(self._changes(sink, since))

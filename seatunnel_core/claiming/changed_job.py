@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.binding import differences
-from seatunnel_core.job.columns import columns_told
+from seatunnel_core.job.columns import column_options
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning.plan import PlannedJob, PlannedSource
 
@@ -16,15 +16,15 @@ def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
         UsageError: The file does not name what the job had.
     """
     new = [name for name in job.vertices if name not in stored.seats]
-    told = [
+    differing = [
         *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
         *(["it lacks " + ", ".join(map(repr, job.dropped))] if job.dropped else []),
         *(_other_place(job, stored) if not new and not job.dropped else ()),
     ]
-    if told:
+    if differing:
         raise UsageError(
             f"the job {job_id} ({stored.job_name}) has ended, and this job file is not the one that it ended with: "
-            f"{'; '.join(told)}. Leave out -r to run it as a new job (restore in Python)"
+            f"{'; '.join(differing)}. Leave out -r to run it as a new job (restore in Python)"
         )
 
 
@@ -48,7 +48,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
     found: list[str] = []
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         seat = stored.seats.get(source.name)
-        now = columns_told(source.source.options)
+        now = column_options(source.source.options)
         if seat is not None and seat.columns not in (None, now):
             found.append(
                 f"the source {source.name!r} has other columns than when it was first read: its "

@@ -28,8 +28,8 @@ class Claim:
     restores: Mapping[int, RestoreRequest] = field(factory=dict, repr=False)
     """By pipeline: what it starts from; without one, from its latest checkpoint."""
 
-    told: tuple[str, ...] = ()
-    """What a person should know of it, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of it, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
         """Return the epoch to claim after so many restarts: of two processes on one job, one wins all pipelines."""
@@ -52,7 +52,7 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
     return put_first(storage, job_id, job)
 
 
-def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, told: tuple[str, ...] = ()) -> Claim:
+def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
     """Write a job's manifest for the first time.
 
     Its version is 1, or one whose epochs are above those that a deleted job of the same id has left behind.
@@ -72,7 +72,7 @@ def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, told: tu
         storage.put_manifest(job_id, version, job.manifest.to_bytes())
     except ManifestConflictError as error:
         raise exists from error
-    return Claim(version=version, job=job, told=told)
+    return Claim(version=version, job=job, notes=notes)
 
 
 def claim_again(
@@ -109,7 +109,7 @@ def claim_again(
         raise UsageError(
             f"another process has just started the job {job_id}: let it work, or stop it and try again"
         ) from error
-    return Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, told=found.told)
+    return Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
 
 
 def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:

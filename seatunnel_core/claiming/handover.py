@@ -2,7 +2,7 @@
 
 If the old job stopped with the savepoint and nothing came after it, the new job goes on with its work, and the old one
 is fenced off and never starts again. If it went on, both publish what comes after the savepoint: that is refused unless
-the targets differ, or a person accepts it.
+the targets differ, or the user accepts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -103,7 +103,7 @@ class _Moving:
         self._source = source
         self._old_id = begin_with.savepoint.job_id
         self._problems: list[str] = []
-        self._told: list[str] = []
+        self._notes: list[str] = []
 
     def claim(self) -> Claim:
         if self._storage.get_manifest(self._job_id) is not None:
@@ -126,7 +126,9 @@ class _Moving:
             self._carry(number, fitting)
         if stands == "":
             self._give_up_old(savepoint)
-        return put_first(self._storage, self._job_id, evolve(job, manifest=_only_present(job)), told=tuple(self._told))
+        return put_first(
+            self._storage, self._job_id, evolve(job, manifest=_only_present(job)), notes=tuple(self._notes)
+        )
 
     # -- the savepoint
 
@@ -163,8 +165,8 @@ class _Moving:
         """By the names of sources and sinks."""
         held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
         compared = Comparison.of(held, job.vertices)
-        self._told.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
-        self._told += other_inputs(job, old)
+        self._notes.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
+        self._notes += other_inputs(job, old)
         self._problems += other_columns(job, old)
         if not compared.matched:
             self._problems.append(
@@ -193,7 +195,7 @@ class _Moving:
     def _require_one_owner(self, job: PlannedJob, old: Manifest, stands: str) -> None:
         if stands == "" or self._begin_with.accept_duplicates:
             if stands:
-                self._told.append(f"{stands[:1].upper()}{stands[1:]}: what follows it may be published twice.")
+                self._notes.append(f"{stands[:1].upper()}{stands[1:]}: what follows it may be published twice.")
             return
         before = {folder for seat in old.seats.values() for folder in seat.targets}
         same = [
@@ -222,7 +224,7 @@ class _Moving:
                 if storage.get_manifest(self._old_id) is not None:
                     self._mark_moved(storage, savepoint)
             except StorageAccessError:  # an archive, or one that may only be read: it stays as it is
-                self._told.append(
+                self._notes.append(
                     f"{title(storage)} cannot be changed, so the job {self._old_id} is not marked there as moved: do "
                     "not resume it"
                 )
@@ -250,7 +252,7 @@ class _Moving:
         if stands:
             storage.put_manifest(self._old_id, version + 1, evolve(manifest, moved_to=None).to_bytes())
             raise UsageError(f"{stands}, just now: stop it with a new savepoint, and begin with that one")
-        self._told.append(
+        self._notes.append(
             f"The job {self._old_id} is marked as moved to {self._job_id}, and cannot be resumed any more."
         )
 

@@ -49,8 +49,8 @@ class Restoration:
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
     """By pipeline; without one a pipeline goes on from its latest checkpoint."""
 
-    told: tuple[str, ...] = ()
-    """For the person who started it, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """For the user, a sentence each."""
 
 
 def restoration(
@@ -99,7 +99,7 @@ class _Restoring:
         self._saved: dict[int, frozenset[str]] = {}
         """By pipeline: the sinks whose save modes have acted, whatever their bases say."""
 
-        self._problems, self._told = (findings := Findings()).problems, findings.told
+        self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
             job_id=job_id,
             stored=stored,
@@ -120,14 +120,14 @@ class _Restoring:
         for number, sinks in acted_before(self._job, self._stored, self._latest_states).items():
             self._saved[number] = self._saved.get(number, frozenset()) | sinks
         requests = {number: self._request(number, asked.get(number)) for number in self._pipelines}
-        return Restoration(manifest=self._manifest(asked), requests=requests, told=tuple(self._told))
+        return Restoration(manifest=self._manifest(asked), requests=requests, notes=tuple(self._notes))
 
     def _request(self, number: int, asked: Asked | None) -> RestoreRequest:
         request = RestoreRequest(
             allow_non_restored=self._may_drop(number),
             settled=number in self._settled,
             saved=self._saved.get(number, frozenset()),
-            told_otherwise=self._bound.told_otherwise(self._pipelines[number]),
+            changed_bindings=self._bound.changed_bindings(self._pipelines[number]),
         )
         return request if asked is None else evolve(request, ref=asked.ref, rewind=Rewind(asked.rewind))
 
@@ -154,7 +154,7 @@ class _Restoring:
     def _changed(self) -> set[int]:
         """Return the pipelines that have lost a source or a sink, or have a sink that is told something else."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
-        return lost.union(number for number, each in self._pipelines.items() if self._bound.is_told_otherwise(each))
+        return lost.union(number for number, each in self._pipelines.items() if self._bound.has_changed(each))
 
     def _latest(self, number: int) -> CheckpointInfo | None:
         return lineage.latest(self._listing(number).checkpoints)
@@ -191,7 +191,7 @@ class _Restoring:
         if asked is None:
             return
         if base.info is latest:
-            self._told.append(f"{pipeline.heading} starts from {base.ref}, its latest.")
+            self._notes.append(f"{pipeline.heading} starts from {base.ref}, its latest.")
             return
         newest = read[latest]
         known = {name for name, sink in states.sinks.items() if not sink.save_mode_pending}
@@ -210,7 +210,7 @@ class _Restoring:
             self._problems.append(f"{who}: {error}")
             return
         taken_back = "taken back and moved again" if rewind is Rewind.RETRACTED else "published a second time"
-        self._told.append(f"{who} goes back to {asked.ref}: {rows} are {taken_back}.")
+        self._notes.append(f"{who} goes back to {asked.ref}: {rows} are {taken_back}.")
 
     # -- vertices by name
 
@@ -221,8 +221,8 @@ class _Restoring:
             self._problems.append(f"{refused}; or run the job under a new id")
         compared = evolve(Comparison.of(self._stored.seats, self._job.vertices), dropped=dropped)
         if compared.new or dropped:
-            self._told.append(str(compared))
-        self._told += other_inputs(self._job, self._stored)
+            self._notes.append(str(compared))
+        self._notes += other_inputs(self._job, self._stored)
         self._problems += other_columns(self._job, self._stored)
 
     def _require_bound(
@@ -249,7 +249,7 @@ class _Restoring:
         if set(compared.dropped) <= set(self._job.dropped) and not self._may_drop(pipeline.id):
             compared = evolve(compared, dropped=())  # it is said already
         if (compared.new or compared.dropped) and not self._job.dropped:
-            self._told.append(f"{which}: {compared}")
+            self._notes.append(f"{which}: {compared}")
         if compared.dropped:
             try:
                 fitted(
@@ -274,7 +274,7 @@ class _Restoring:
                 continue
             states = self._states(latest)
             if isinstance(states, str):
-                self._told.append(f"What is stored of pipeline {number}, which is dropped, cannot be read: {states}")
+                self._notes.append(f"What is stored of pipeline {number}, which is dropped, cannot be read: {states}")
                 continue
             waiting = left_behind(self._job_id, number, states, self._stored)
             if waiting is not None:

@@ -59,7 +59,7 @@ def _run_and_watch(
     job_run = _job_run(arguments, request, job_id, on_begun=begun)
     try:
         job_run.start()
-        for sentence in job_run.told:
+        for sentence in job_run.notes:
             display.say(sentence)
         for warning in _warnings(job_run):
             display.say(f"warning: {warning}")

@@ -116,7 +116,7 @@ class SparkSink(FrameSink):
         self._columns: pa.Schema | None = None
         self.weakness = "writes a checkpoint's rows again when it was stopped before it could note that it had"
         if options[IDEMPOTENT]:
-            self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the person says of this one target
+            self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the user says of this one target
             self.weakness += "; that this changes nothing is what its option idempotent says"
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core import stored
 
 Terms = Mapping[str, str]
-"""Options, or what stands for some, with their values for a person. One that is left out has its default."""
+"""Options, or what stands for some, with their values for a user. One that is left out has its default."""
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,7 @@ Columns = Mapping[str, str]
 """Options with their values, as JSON in the order of the job file."""
 
 
-def columns_told(options: Options) -> Columns:
+def column_options(options: Options) -> Columns:
     """Return the options of a source that declare its columns, as far as they are set."""
     deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
     return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}

@@ -39,7 +39,7 @@ class Seat:
     """The folders below which a sink has staged, the newest last: where to look for what a dead job left."""
 
     dropped: bool = False
-    """Whether a person said that the job goes on without it; it keeps its place in case it comes back."""
+    """Whether the user said that the job goes on without it; it keeps its place in case it comes back."""
 
     reads: str | None = None
     """Where a source looked when it was planned first: its enumeration is frozen, whatever it is told later."""
@@ -167,7 +167,7 @@ class Manifest:
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
 
-    def told_columns(self, columns: Mapping[str, Columns]) -> "Manifest":
+    def declaring(self, columns: Mapping[str, Columns]) -> "Manifest":
         """With what sources are told of their columns, by vertex; what is known stays."""
         seats = {
             name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
@@ -279,8 +279,8 @@ def _asked(content: Any) -> dict[int, Asked]:
 
 
 def _columns(seat: Any) -> Columns:
-    told = stored.below(seat, "columns")
-    return {key: stored.text(told, key) for key in told}
+    columns = stored.below(seat, "columns")
+    return {key: stored.text(columns, key) for key in columns}
 
 
 def _seat(seat: Any) -> Seat:

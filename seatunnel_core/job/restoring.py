@@ -1,4 +1,4 @@
-"""What a person may ask of a restore, beside the job's id, and what of it a manifest keeps until it is done."""
+"""What a user may ask of a restore, beside the job's id, and what of it a manifest keeps until it is done."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10
 
 @frozen(kw_only=True)
 class ChosenCheckpoint:
-    """``[PIPELINE:][EPOCH-]ID``, as a person writes it."""
+    """``[PIPELINE:][EPOCH-]ID``, as a user writes it."""
 
     written: str
     pipeline: int | None

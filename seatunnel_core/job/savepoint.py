@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @frozen(kw_only=True)
 class JobSavepoint:
-    """What was asked for by a person, and is there."""
+    """What was asked for by a user, and is there."""
 
     name: str
     taken_at: float

@@ -307,7 +307,7 @@ def _pipeline(
     for source in pipeline.sources:
         yield f"source {source.name} ({source.source.identifier}), parallelism {source.parallelism}"
         yield from _columns(schemas[source.name], elsewhere)
-        yield from (f"  {told}" for told in source.source.planned_reading())
+        yield from (f"  {line}" for line in source.source.planned_reading())
     for transform in pipeline.transforms:
         yield f"transform {transform.name} ({transform.transform.identifier}) <- {', '.join(transform.inputs)}"
         yield from _columns(schemas[transform.name], elsewhere)

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.source import Source
 from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
-from seatunnel_core.job.columns import Columns, columns_told
+from seatunnel_core.job.columns import Columns, column_options
 from seatunnel_core.job.graph import Vertex, build_graph
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
@@ -130,7 +130,7 @@ def plan_job(
         pipelines=pipelines,
         manifest=seated.placed(_target_folders(pipelines))
         .reading(_read_paths(pipelines))
-        .told_columns(_columns(pipelines)),
+        .declaring(_columns(pipelines)),
         dropped=known.dropped(shapes),
         warnings=(*engine.warnings, *problems.warnings),
     )
@@ -180,7 +180,7 @@ def _target_folders(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _columns(pipelines: Sequence[PlannedPipeline]) -> dict[str, Columns]:
-    return {source.name: columns_told(source.source.options) for pipeline in pipelines for source in pipeline.sources}
+    return {source.name: column_options(source.source.options) for pipeline in pipelines for source in pipeline.sources}
 
 
 def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:

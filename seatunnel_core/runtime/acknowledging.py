@@ -36,10 +36,10 @@ class Acknowledgements:
         self._published = 0
         """The newest checkpoint whose rows are all published."""
 
-        self._told = 0
+        self._reported = 0
         """The last checkpoint that was reported, or is being reported."""
 
-        self._telling = False
+        self._reporting = False
 
     def __bool__(self) -> bool:
         return bool(self._sources)
@@ -67,22 +67,22 @@ class Acknowledgements:
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)
-            if self._telling:
+            if self._reporting:
                 return
-            self._telling = True
+            self._reporting = True
         while (newest := self._next()) is not None:
             try:
-                self._tell(newest)
+                self._report(newest)
             except Exception as error:
                 _log.warning("pipeline %d: %s", self._pipeline_id, error)
 
     def _next(self) -> int | None:
         with self._lock:
-            self._telling = self._told < self._published
-            self._told = self._published
-            return self._told if self._telling else None
+            self._reporting = self._reported < self._published
+            self._reported = self._published
+            return self._reported if self._reporting else None
 
-    def _tell(self, checkpoint_id: int) -> None:
+    def _report(self, checkpoint_id: int) -> None:
         with self._lock:
             states = self._states.get(checkpoint_id)
             self._states = {each: state for each, state in self._states.items() if each > checkpoint_id}

@@ -213,7 +213,7 @@ class EpochRun:
         """Let sources acknowledge upstream, in a thread of the pool: nothing waits for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
-            self._shared.place_pool.submit(self._work.upstream.published, command.checkpoint_id)
+            self._shared.connector_pool.submit(self._work.upstream.published, command.checkpoint_id)
 
     def _fenced_or_failed(self, now: int, error: Exception, ref: CheckpointRef | None = None) -> Event:
         if isinstance(error, StaleEpochError):
@@ -250,10 +250,10 @@ class EpochRun:
 
         prepare = partial(
             self._ask,
-            self._shared.place_pool,
+            self._shared.connector_pool,
             prepare_and_prove,
             lambda now, _none: events.SinksPrepared(now_ms=now),
-            self._place_failed,
+            self._connector_failed,
         )
         if self._work.shares_disk:
             prepare()
@@ -342,7 +342,7 @@ class EpochRun:
 
         commit = partial(
             self._ask,
-            self._shared.place_pool,
+            self._shared.connector_pool,
             publish,
             lambda now, _none: events.CommitSucceeded(now_ms=now, sink=command.sink, ids=ids),
             lambda now, error: events.CommitFailed(
@@ -356,10 +356,10 @@ class EpochRun:
 
     def _sweep(self, command: commands.Sweep) -> None:
         self._ask(
-            self._shared.place_pool,
+            self._shared.connector_pool,
             lambda: self._work.sweep(command.epoch, command.keep, final=command.final),
             lambda now, removed: events.Swept(now_ms=now, removed=removed),
-            self._place_failed,
+            self._connector_failed,
         )
 
     def _retract(self, command: commands.Retract) -> None:
@@ -368,10 +368,10 @@ class EpochRun:
             return events.Retracted(now_ms=now, removed=removed)
 
         work = partial(self._work.retract, command.epoch, command.retractions)
-        self._ask(self._shared.place_pool, work, retracted, self._place_failed)
+        self._ask(self._shared.connector_pool, work, retracted, self._connector_failed)
 
-    def _place_failed(self, now: int, error: Exception) -> Event:
-        return events.PlaceFailed(now_ms=now, failure=failure_of(error))
+    def _connector_failed(self, now: int, error: Exception) -> Event:
+        return events.ConnectorFailed(now_ms=now, failure=failure_of(error))
 
     # -- beginning and end ----------------------------------------------------------------------------------------
 

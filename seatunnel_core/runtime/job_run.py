@@ -104,7 +104,7 @@ class JobRun:
         self.version = 0
         """The version of the manifest by which this process claimed the job."""
 
-        self.told: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
         """What a restore does, a sentence each; known after ``start``."""
 
         self.started_at = wall_clock()
@@ -139,7 +139,7 @@ class JobRun:
         if isinstance(claim, JobReport):
             self._end(claim)
             return
-        self.job, self.version, self.told = claim.job, claim.version, claim.told
+        self.job, self.version, self.notes = claim.job, claim.version, claim.notes
         settings = spark_settings(
             claim.job, master=self._master, jvm_options=self._jvm_options, log_file=self._log_file
         )

@@ -45,7 +45,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
-PLACE_THREADS = 16
+CONNECTOR_THREADS = 16
 """These threads wait for disks and servers. A disk that gets sixteen requests at a time needs for each of them a tenth
 of what a single one takes. A thousand small tables took 18 s instead of 23 s."""
 
@@ -98,7 +98,7 @@ class JobThreads:
         self._thread = threading.Thread(target=self._run_loop, name="seatunnel-loop", daemon=True)
         self._spark_starter = threading.Thread(target=self._start_spark, name="seatunnel-spark", daemon=True)
         self._storage_pool = ThreadPool(STORAGE_THREADS, "seatunnel-storage")
-        self._place_pool = ThreadPool(PLACE_THREADS, "seatunnel-places")
+        self._connector_pool = ThreadPool(CONNECTOR_THREADS, "seatunnel-connectors")
         self._spark: asyncio.Future[UnitDispatcher] = self._loop.create_future()
         self._shares_disk = runs_on_this_machine(plane.settings)
         self._manifest = ManifestWriter(storage, job_id, claim)
@@ -155,7 +155,7 @@ class JobThreads:
 
     def _make_pipelines(self) -> None:
         shared = SharedResources(
-            loop=self._loop, storage_pool=self._storage_pool, place_pool=self._place_pool, spark=self._spark
+            loop=self._loop, storage_pool=self._storage_pool, connector_pool=self._connector_pool, spark=self._spark
         )
         restarts = restart_policy(self._claim.job)
         save_modes = SaveModes()
@@ -181,15 +181,15 @@ class JobThreads:
                     log=PipelineLog(self._job_id, planned.id),
                 )
             )
-        self._tell_now_and_then()
+        self._log_periodically()
 
-    def _tell_now_and_then(self) -> None:
-        def tell() -> None:
+    def _log_periodically(self) -> None:
+        def log_now() -> None:
             slots = self._plane.slots if self._spark.done() and self._spark.exception() is None else None
             logger.info("%s", execution_info(self.metrics(), slots), extra={"job": self._job_id})
-            self._tell_now_and_then()
+            self._log_periodically()
 
-        self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], tell)
+        self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], log_now)
 
     @cached_property
     def _checkpoints(self) -> CheckpointPolicy:
@@ -271,7 +271,7 @@ class JobThreads:
                 self._call(cleared)
 
         for run in self._runs:
-            self._place_pool.submit(clear, run)
+            self._connector_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
         """End the job because of an unexpected error: it must not wait for ever."""
@@ -366,7 +366,7 @@ class JobThreads:
             return
         self._closed = True
         self._kill_and_wait()
-        self._place_pool.close()
+        self._connector_pool.close()
         self._storage_pool.close()
         if self._owns_plane:
             self._plane.give_up()

@@ -74,7 +74,7 @@ class PipelineRun:
         """The last counters of an earlier epoch that had restored what was counted before."""
         self._waiting: asyncio.TimerHandle | None = None
         self._figures = Figures()
-        self._last_look: tuple[PipelineView, int | None] | None = None
+        self._last_view: tuple[PipelineView, int | None] | None = None
         """Of a pipeline that has ended, with the time of its last checkpoint: only the age of that still changes."""
 
     @property
@@ -189,12 +189,12 @@ class PipelineRun:
     def view(self) -> PipelineView:
         """Return how the pipeline stands now."""
         ended = self.outcome is not None  # looked at first: nothing that is looked at then will change any more
-        view, completed_ms = self._last_look or self._look()
+        view, completed_ms = self._last_view or self._view_now()
         if ended:
-            self._last_look = view, completed_ms
+            self._last_view = view, completed_ms
         return view if completed_ms is None else evolve(view, last_checkpoint_age_ms=now_ms() - completed_ms)
 
-    def _look(self) -> tuple[PipelineView, int | None]:
+    def _view_now(self) -> tuple[PipelineView, int | None]:
         planned = self._work.planned
         counts = PipelineView(
             id=planned.id,
@@ -274,7 +274,7 @@ class PipelineRun:
                 ended = partial(self._ended, Outcome.FINISHED, None)
             self._shared.inbox.put(ended)
 
-        self._shared.place_pool.submit(conclude)
+        self._shared.connector_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
         """Check which engine owns the pipeline before a failure counts (R5).
@@ -341,6 +341,6 @@ class PipelineRun:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
         if self._work.sources.need_closing:
-            self._shared.place_pool.submit(self._work.sources.close)
+            self._shared.connector_pool.submit(self._work.sources.close)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)

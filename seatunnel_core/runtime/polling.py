@@ -50,7 +50,7 @@ class SourcePolling:
                 then = partial(self._failed, command, error)
             self._shared.inbox.put(then)
 
-        self._shared.place_pool.submit(run)
+        self._shared.connector_pool.submit(run)
 
     def _news(self, command: commands.Poll) -> Callable[[], None]:
         news = self._sources.poll(command.source, command.memory)

@@ -16,7 +16,7 @@ class SharedResources:
     storage_pool: Pool
     """The threads that call the checkpoint storage."""
 
-    place_pool: Pool
+    connector_pool: Pool
     """The threads that call sources and sinks: listing, planning, preparing, committing, sweeping."""
 
     spark: "asyncio.Future[UnitDispatcher]"

@@ -76,10 +76,10 @@ class Planner:
         items = self._work.sources.discover(command.source) if command.attachment is None else ()
         if items or self._work.on_frames:
             return partial(self._on_spark, partial(self._plan, command, items))
-        tell = self._plan(command, items)
+        deliver = self._plan(command, items)
         if self._work.sources.is_limited(command.source):  # else its splits would be read at once when Spark runs
-            return partial(self._when_spark_runs, tell)
-        return tell
+            return partial(self._when_spark_runs, deliver)
+        return deliver
 
     def _plan(self, command: commands.Enumerate, items: Sequence[Item]) -> Then:
         source, attachment = command.source, command.attachment
@@ -90,7 +90,7 @@ class Planner:
             return partial(self._wait_for_others, done)
         require_same_splits(source, command.total, enumeration.splits)
         program = self._work.program(source, enumeration.schemas, self._epoch())
-        return partial(self._tell, {source: program}, [(done, enumeration.splits)])
+        return partial(self._deliver_all, {source: program}, [(done, enumeration.splits)])
 
     def _wait_for_others(self, done: _Enumerated) -> None:
         self._waiting[done.command.source] = done
@@ -102,9 +102,9 @@ class Planner:
         enumerations = {name: done.enumeration for name, done in every.items()}
         frozen = {name: done.command.total for name, done in every.items() if done.command.total is not None}
         programs, splits = self._work.programs(enumerations, frozen, self._epoch())
-        return partial(self._tell, programs, [(done, splits[name]) for name, done in every.items()])
+        return partial(self._deliver_all, programs, [(done, splits[name]) for name, done in every.items()])
 
-    def _tell(self, programs: dict[str, Program], every: Sequence[tuple[_Enumerated, Sequence[Split]]]) -> None:
+    def _deliver_all(self, programs: dict[str, Program], every: Sequence[tuple[_Enumerated, Sequence[Split]]]) -> None:
         self._take_programs(programs)
         for done, splits in every:
             self._deliver(partial(done.event, splits))
@@ -126,8 +126,8 @@ class Planner:
                 then = partial(self._deliver, partial(_failed, error))
             self._shared.inbox.put(then)
 
-        self._shared.place_pool.submit(run)
+        self._shared.connector_pool.submit(run)
 
 
 def _failed(error: Exception, now: int) -> Event:
-    return events.PlaceFailed(now_ms=now, failure=failure_of(error))
+    return events.ConnectorFailed(now_ms=now, failure=failure_of(error))

@@ -131,13 +131,13 @@ class SparkFrames:
         skipped = 0
         try:
             build = _UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
-            told: list[str] = []
+            reports: list[str] = []
             with build.keeping():
                 for node in build.staging_nodes():
                     with self._building:
                         frame = build.staged(node)
-                    told += [row[0] for row in frame.collect()]
-            parts, skipped, failure = staged_parts(told)
+                    reports += [row[0] for row in frame.collect()]
+            parts, skipped, failure = staged_parts(reports)
             noted = self._noted_for(tag)
             failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
             if failure is None:
@@ -247,7 +247,7 @@ class _UnitFrames:
     def staged(self, node: str) -> "DataFrame":
         """Return a frame that stages what a node gives; it has one row per partition, with what was staged."""
         table = self._gives(node)
-        return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "told string")
+        return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "report string")
 
     def after(self, node: str) -> "DataFrame":
         """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
@@ -451,7 +451,7 @@ def arrow_columns(schema: "StructType") -> pa.Schema:
 
 
 @contextmanager
-def _told_by_us() -> Iterator[None]:
+def _without_query_logs() -> Iterator[None]:
     """Keep PySpark from printing each query that it cannot plan, with the stack of the JVM, before it raises.
 
     It prints again afterwards: a session of the application's own has queries of others, too.
@@ -470,7 +470,7 @@ def _told_by_us() -> Iterator[None]:
 
 def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
     try:
-        with _told_by_us():
+        with _without_query_logs():
             return source.frame(spark)
     except SeaTunnelError:
         raise
@@ -481,7 +481,7 @@ def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 def _applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
     """Return what a transform makes of its inputs; ``schema`` is that of the first."""
     try:
-        with _told_by_us():
+        with _without_query_logs():
             if len(frames) == 1:
                 made = transform.apply(next(iter(frames.values())), schema)
             else:

@@ -293,7 +293,7 @@ class UnitDispatcher:
     def _run(self, packet: RunningPacket) -> None:
         watch, started = self._watch(packet), time.perf_counter()
         try:
-            untold = self._on_spark(packet)
+            unreported = self._on_spark(packet)
         except PacketLostError as lost:
             self._note_unasked(packet)
             self._again(packet, lost)
@@ -306,9 +306,9 @@ class UnitDispatcher:
         else:
             self._note_unasked(packet)
             # Units of a packet overlap while they wait for the disk: what they cost is their share of the task's time.
-            walls_ms = sum(result.wall_ms for _, result in untold)
+            walls_ms = sum(result.wall_ms for _, result in unreported)
             share = min(1.0, (time.perf_counter() - started) * 1000 / max(walls_ms, 0.001))
-            for number, result in untold:
+            for number, result in unreported:
                 self._ended(packet, number, result, result.wall_ms if packet.lanes else result.wall_ms * share)
             if packet.left():
                 self._again(packet, PacketLostError("its worker died, or its executor was lost"))
@@ -330,7 +330,7 @@ class UnitDispatcher:
             if packet.lanes:
                 lanes[packed.key] = packet.lanes[order.program]
         task = evolve(packet_of(works), lanes=lanes, writes_at_once=packet.writes_at_once)
-        return self._plane.run_units(task, packet.tag, _Ear(self, packet))
+        return self._plane.run_units(task, packet.tag, _PacketListener(self, packet))
 
     # -- while its task runs ---------------------------------------------------------------------------------------
 
@@ -377,7 +377,7 @@ class UnitDispatcher:
         if again and order.on_again is not None:
             order.on_again()
 
-    def _told(self, packet: RunningPacket, number: int, result: UnitResult) -> None:
+    def _reported(self, packet: RunningPacket, number: int, result: UnitResult) -> None:
         now_ms = time.perf_counter() * 1000
         with self._changed:
             cost_ms = result.wall_ms if packet.lanes else min(result.wall_ms, now_ms - packet.began_ms)
@@ -490,10 +490,10 @@ class UnitDispatcher:
             logger.exception("the result of work unit %d could not be handed on", result.attempt.unit)
 
 
-class _Ear:
-    """The dispatcher's side of the line to the task of one packet: a ``Hearing``."""
+class _PacketListener:
+    """The dispatcher's side of the line to the task of one packet: a ``TaskListener``."""
 
     def __init__(self, dispatcher: UnitDispatcher, packet: RunningPacket) -> None:
         self.reached = partial(dispatcher._reached, packet)
         self.begins = partial(dispatcher._begins, packet)
-        self.ended = partial(dispatcher._told, packet)
+        self.ended = partial(dispatcher._reported, packet)

@@ -116,6 +116,6 @@ def spark_says(error: Exception) -> str:
     """
     said = str(getattr(error, "java_exception", None) or error)
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    told = " ".join(lines[:3])[:1000] or type(error).__name__
+    summary = " ".join(lines[:3])[:1000] or type(error).__name__
     raised = _IN_PYTHON.findall(said.partition("Traceback (most recent call last)")[2])
-    return f"{told.partition('Traceback (most recent')[0].strip()} {raised[-1][:500]}" if raised else told
+    return f"{summary.partition('Traceback (most recent')[0].strip()} {raised[-1][:500]}" if raised else summary

@@ -137,21 +137,21 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
             for rows in batches:
                 run.push(node, Batch(table=table, rows=rows.cast(columns)))
             staged = {name: asdict(staged) for name, staged in run.finish_writers().items()}
-            told: dict[str, Any] = {"staged": staged, "skipped": run.rows_skipped}
+            report: dict[str, Any] = {"staged": staged, "skipped": run.rows_skipped}
         except Exception as error:
             run.abort()
             _drain(batches)
-            told = {"failure": _as_json(run.failure(error))}
-        yield pa.record_batch([[json.dumps(told)]], names=["told"])
+            report = {"failure": _as_json(run.failure(error))}
+        yield pa.record_batch([[json.dumps(report)]], names=["report"])
 
     return stage
 
 
-def staged_parts(told: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
+def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, Failure | None]:
     """Return what the rows of ``stage_from`` report: parts by sink, how many rows were skipped, the first failure."""
     parts: dict[str, list[Staged]] = {}
     skipped = 0
-    for row in map(json.loads, told):
+    for row in map(json.loads, reports):
         if "failure" in row:
             return {}, 0, _from_json(row["failure"])
         skipped += row["skipped"]

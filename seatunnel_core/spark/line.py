@@ -38,7 +38,7 @@ _PATIENCE_S = 20.0
 """How long a task tries to reach the driver."""
 
 
-class Hearing(Protocol):
+class TaskListener(Protocol):
     """The driver's side of one packet. Its methods are called from threads of their own."""
 
     def reached(self) -> None:
@@ -55,7 +55,7 @@ class Hearing(Protocol):
 class _Call:
     """One packet whose tasks may connect."""
 
-    hearing: Hearing
+    listener: TaskListener
     tasks: int = 0
     """How many of its tasks are connected."""
 
@@ -78,11 +78,11 @@ class Exchange:
         self._server.server_close()
 
     @contextmanager
-    def listening(self, hearing: Hearing) -> Iterator[Address]:
+    def listening(self, listener: TaskListener) -> Iterator[Address]:
         """Accept the tasks of one packet, and yield the address to which they connect."""
         key = secrets.token_hex(16)
         with self._changed:
-            self._calls[key] = _Call(hearing)
+            self._calls[key] = _Call(listener)
         try:
             yield Address(self._host, self._server.server_address[1], key)
         finally:
@@ -104,10 +104,10 @@ class Exchange:
                 return
             try:
                 connection.sendall(_YES)
-                call.hearing.reached()
+                call.listener.reached()
                 for line in lines:
                     if line.endswith(b"\n"):  # one that was cut off is of a task that was killed
-                        _heed(call.hearing, stored.parse(line), connection)
+                        _handle(call.listener, stored.parse(line), connection)
             except OSError as error:
                 logger.debug("a task's line broke: %s", error)
             finally:
@@ -126,9 +126,9 @@ class Exchange:
             return call
 
 
-def _heed(hearing: Hearing, said: Any, connection: socket.socket) -> None:
+def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> None:
     if "begin" in said:
-        connection.sendall(_YES if hearing.begins(stored.number(said, "begin")) else _NO)
+        connection.sendall(_YES if listener.begins(stored.number(said, "begin")) else _NO)
         return
     try:
         result = _read_result(stored.below(said, "result"))
@@ -136,7 +136,7 @@ def _heed(hearing: Hearing, said: Any, connection: socket.socket) -> None:
         logger.debug("a result could not be read: %s", error)
         connection.sendall(_NO)
     else:
-        hearing.ended(stored.number(said, "end"), result)
+        listener.ended(stored.number(said, "end"), result)
         connection.sendall(_YES)
 
 
@@ -191,7 +191,7 @@ class Line:
         answer = self._ask({"begin": number})
         return self._may_go_on if answer is None else answer == _YES
 
-    def tell(self, number: int, result: UnitResult) -> bool:
+    def report(self, number: int, result: UnitResult) -> bool:
         """Report the result of a work to the driver, and return whether it was received."""
         return self._ask({"end": number, "result": _result_json(result)}) == _YES
 
@@ -254,38 +254,38 @@ def _reached(address: Address) -> _Reached | None:
 
 
 def _result_json(result: UnitResult) -> dict[str, Any]:
-    told = asdict(result, recurse=False)
+    report = asdict(result, recurse=False)
     failure = result.failure
-    told |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
-    told["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
-    told["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
-    return told
+    report |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
+    report["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
+    report["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
+    return report
 
 
-def _read_result(told: Mapping[str, Any]) -> UnitResult:
-    failure = None if stored.member(told, "failure") is None else _read_failure(stored.below(told, "failure"))
-    committables, shown = stored.below(told, "committables"), stored.below(told, "shown")
+def _read_result(report: Mapping[str, Any]) -> UnitResult:
+    failure = None if stored.member(report, "failure") is None else _read_failure(stored.below(report, "failure"))
+    committables, shown = stored.below(report, "committables"), stored.below(report, "shown")
     return UnitResult(
-        job_id=stored.text(told, "job_id"),
-        pipeline_id=stored.number(told, "pipeline_id"),
-        source=stored.text(told, "source"),
+        job_id=stored.text(report, "job_id"),
+        pipeline_id=stored.number(report, "pipeline_id"),
+        source=stored.text(report, "source"),
         attempt=AttemptId(
-            unit=stored.number(told, "unit"),
-            epoch=stored.number(told, "epoch"),
-            number=stored.number(told, "attempt"),
+            unit=stored.number(report, "unit"),
+            epoch=stored.number(report, "epoch"),
+            number=stored.number(report, "attempt"),
         ),
         failure=failure,
-        rows_read=stored.number(told, "rows_read"),
-        rows_skipped=stored.number(told, "rows_skipped"),
-        bytes_read=stored.number(told, "bytes_read"),
-        wall_ms=stored.seconds(told, "wall_ms"),
-        busy_ms=stored.seconds(told, "busy_ms"),
+        rows_read=stored.number(report, "rows_read"),
+        rows_skipped=stored.number(report, "rows_skipped"),
+        bytes_read=stored.number(report, "bytes_read"),
+        wall_ms=stored.seconds(report, "wall_ms"),
+        busy_ms=stored.seconds(report, "busy_ms"),
         committables={sink: read_committable(one) for sink, one in committables.items()},
         shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
-        notes=tuple(stored.items(told, "notes")),
+        notes=tuple(stored.items(report, "notes")),
     )
 
 
-def _read_failure(told: Mapping[str, Any]) -> Failure:
-    words = {name: str(stored.member(told, name)) for name in ("message", "code", "detail")}  # of any characters
-    return Failure(kind=FailureKind(stored.text(told, "kind")), **words)
+def _read_failure(report: Mapping[str, Any]) -> Failure:
+    words = {name: str(stored.member(report, name)) for name in ("message", "code", "detail")}  # of any characters
+    return Failure(kind=FailureKind(stored.text(report, "kind")), **words)

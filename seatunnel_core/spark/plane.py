@@ -25,7 +25,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
 from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frame_task import FrameWork
-from seatunnel_core.spark.line import Exchange, Hearing
+from seatunnel_core.spark.line import Exchange, TaskListener
 from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.program import FramePlan, Program
 from seatunnel_core.spark.shipping import (
@@ -237,11 +237,11 @@ class SparkPlane:
             found = self._run(packets)
         return [result for _, result in found]
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
-        """Run one Spark job with one task, which asks ``hearing`` before each unit and reports each result to it.
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        """Run one Spark job with one task, which asks ``listener`` before each unit and reports each result to it.
 
         Returns:
-            The results that could not be reported to ``hearing``, with the indices of their works.
+            The results that could not be reported to ``listener``, with the indices of their works.
 
         Raises:
             PacketLostError: as in ``run``. By then a task that writes at once has ended, or its executor was declared
@@ -251,7 +251,7 @@ class SparkPlane:
         exchange = self._exchange
         if exchange is None:
             raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
-        with exchange.listening(hearing) as address:
+        with exchange.listening(listener) as address:
             try:
                 with self._tagged(tag):
                     found = self._run([evolve(packet, line=address)])

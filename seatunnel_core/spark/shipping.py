@@ -51,7 +51,7 @@ WAIT_S = 180
 """The wait where that option is not set. Longer than ``spark.network.timeout``, after which a master takes back the
 executors of a lost machine's driver."""
 
-_TELL_AFTER_S = 10.0
+_LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5
 _PROBE_PAUSE_S = 0.2
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -248,7 +248,7 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event, settl
     """
     seconds = int(context._jsc.sc().conf().getTimeAsSeconds(WAIT_OPTION, f"{WAIT_S}s"))
     begun = since = time.monotonic()
-    known, told = 0, False
+    known, is_logged = 0, False
     while (waited := time.monotonic() - begun) < seconds:
         if context._jsc.sc().isStopped():
             raise PlatformError(f"the cluster at {context.master} ended the application. {_WHY_NO_EXECUTOR}")
@@ -257,8 +257,8 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event, settl
             known, since = now, time.monotonic()
         if known and time.monotonic() - since >= settled_s:
             return known
-        if not known and not told and waited > _TELL_AFTER_S:
-            told = True
+        if not known and not is_logged and waited > _LOG_AFTER_S:
+            is_logged = True
             logger.warning("no executor yet from the cluster at %s; waiting up to %d s", context.master, seconds)
         if given_up.wait(0.1):
             raise PlatformError(f"the cluster at {context.master} gave no executor before the job was stopped")
@@ -292,8 +292,8 @@ def probe_executors(
         answers = base.mapPartitionsWithIndex(partial(probe, tuple(modules), _PROBE_PAUSE_S, tuple(preloads))).collect()
         lacking = {(a["node"], a["python"]): a["missing"] for a in answers if a["missing"]}
         if lacking:
-            told = (what_to_do(*where, missing, declared) for where, missing in sorted(lacking.items()))
-            raise PlatformError("\n".join(told))
+            lines = (what_to_do(*where, missing, declared) for where, missing in sorted(lacking.items()))
+            raise PlatformError("\n".join(lines))
         answered = len({answer["executor"] for answer in answers})
         if answered >= executors:
             break

@@ -65,9 +65,9 @@ def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> I
                 continue
             ending.append((number, _begin(number, work, packet.parcels, task_attempt, pool, line)))
             while len(ending) > _FINISHING or (ending and ending[0][1].done()):
-                yield from _untold(*ending.popleft())
+                yield from _unreported(*ending.popleft())
         for each in ending:
-            yield from _untold(*each)
+            yield from _unreported(*each)
 
 
 def _begin(
@@ -107,16 +107,16 @@ def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tup
         units = [(number, work) for number, work in enumerate(packet.works) if isinstance(work, UnitWork)]
         running = [(number, pools[work.program].submit(Context().run, whole, number, work)) for number, work in units]
         for each in running:
-            yield from _untold(*each)
+            yield from _unreported(*each)
 
 
 def _ended(number: int, run: "UnitRun", line: Line) -> Result | None:
     """Finish a unit; return its result, or ``None`` if it was reported to the driver."""
     result = run.result()
-    return None if line.tell(number, result) else result
+    return None if line.report(number, result) else result
 
 
-def _untold(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int, Result]]:
+def _unreported(number: int, ending: "Future[Result | None]") -> Iterator[tuple[int, Result]]:
     result = ending.result()
     if result is not None:
         yield number, result

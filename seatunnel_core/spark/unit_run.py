@@ -286,7 +286,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 def _busy_ms() -> float:
     """Return for how long this thread has had a processor or, if the system reports it, has waited for one."""
     try:
-        with open("/proc/thread-self/schedstat", "rb") as told:
-            return sum(map(int, told.read().split()[:2])) / 1e6
+        with open("/proc/thread-self/schedstat", "rb") as schedstat:
+            return sum(map(int, schedstat.read().split()[:2])) / 1e6
     except (OSError, ValueError):
         return time.thread_time() * 1000

@@ -98,8 +98,8 @@ def serve(path: str, modules: Sequence[str]) -> None:
 def _become(asking: socket.socket) -> bool:
     """Take over the pipes, environment and module path of the process that asks; return false if it is gone."""
     _, files, _, _ = socket.recv_fds(asking, 1, 3)
-    with asking.makefile("rb") as told:
-        given = json.loads(told.read() or b"{}")
+    with asking.makefile("rb") as request:
+        given = json.loads(request.read() or b"{}")
     if not given:
         return False
     for number, file in enumerate(files):

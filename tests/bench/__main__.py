@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in arguments.cases or [name for name in CASES if arguments.full or name not in FULL_ONLY]:
         title, play = CASES[name]
         bench.case(name, title, play)
-        _keep(arguments.json, {"machine": machine, "rounds": arguments.rounds, "cases": bench.told})
+        _keep(arguments.json, {"machine": machine, "rounds": arguments.rounds, "cases": bench.recorded})
     return 0
 
 

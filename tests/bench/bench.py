@@ -63,7 +63,7 @@ class Bench:
 
     data: Path
     rounds: int
-    told: list[dict[str, Any]] = field(factory=list)
+    recorded: list[dict[str, Any]] = field(factory=list)
     """What all cases told, as it goes into the JSON."""
 
     _figures: list[Figure] = field(factory=list)
@@ -76,9 +76,9 @@ class Bench:
         print(f"\n{name}: {title}", flush=True)
         play(self)
         figures = [figure.as_json() for figure in self._figures]
-        self.told.append({"case": name, "title": title, "figures": figures, "rounds": self._played})
+        self.recorded.append({"case": name, "title": title, "figures": figures, "rounds": self._played})
 
-    def tell(self, *figures: Figure) -> None:
+    def record(self, *figures: Figure) -> None:
         for figure in figures:
             print(f"  {figure}", flush=True)
         self._figures.extend(figures)

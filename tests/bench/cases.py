@@ -34,12 +34,12 @@ def csv_to_parquet(files: int, bench: Bench) -> None:
     floored = others.index(_FLOORS[-1]) + 1
     played = bench.play((*others[:floored], "ours", *others[floored:]), tables.lineitem(bench.data, files=files))
     for other in ("Spark batch", "Structured Streaming"):
-        bench.tell(played.ratio(other, "ours", "start_to_exit_s", at_least(3)))
-        bench.tell(played.ratio(other, "ours", "cpu_s"))
+        bench.record(played.ratio(other, "ours", "start_to_exit_s", at_least(3)))
+        bench.record(played.ratio(other, "ours", "cpu_s"))
     if "SeaTunnel" in systems:
-        bench.tell(played.ratio("SeaTunnel", "ours", "start_to_exit_s", at_least(5.5)))
+        bench.record(played.ratio("SeaTunnel", "ours", "start_to_exit_s", at_least(5.5)))
     best = _best(played, "wall_s")
-    bench.tell(
+    bench.record(
         Figure(
             what="ours / floor, after Spark is up",
             values=ratios(played.values("ours", "wall_s"), best),
@@ -64,9 +64,9 @@ def _best(played: Played, key: str) -> list[float]:
 
 def _tell_times(bench: Bench, played: Played, systems: tuple[str, ...]) -> None:
     for name in systems:
-        bench.tell(played.value(name, "start_to_exit_s"))
+        bench.record(played.value(name, "start_to_exit_s"))
     for name in systems:
-        bench.tell(_megabytes(played, name, "peak_bytes", "memory at its peak"))
+        bench.record(_megabytes(played, name, "peak_bytes", "memory at its peak"))
 
 
 def _megabytes(played: Played, system: str, key: str, what: str) -> Figure:
@@ -78,7 +78,7 @@ def four_times_the_data(bench: Bench) -> None:
     more, once = tables.lineitem_times(bench.data, 4), tables.lineitem(bench.data, files=8)
     a_quarter = "ours, a quarter of it"
     played = bench.play_turns({"ours": ("ours", more), "dlt": ("dlt", more), a_quarter: ("ours", once)})
-    bench.tell(
+    bench.record(
         played.ratio("dlt", "ours", "start_to_exit_s", at_least(1)),
         played.ratio("ours", a_quarter, "driver_bytes", at_most(1.1)),
         played.ratio("ours", a_quarter, "peak_bytes"),
@@ -90,14 +90,14 @@ def four_times_the_data(bench: Bench) -> None:
 
 def parquet_to_parquet(bench: Bench) -> None:
     played = bench.play(("ours, Parquet", "Spark batch, Parquet"), tables.lineitem_parquet(bench.data))
-    bench.tell(played.ratio("Spark batch, Parquet", "ours, Parquet", "wall_s", at_least(1.5)))
-    bench.tell(played.ratio("Spark batch, Parquet", "ours, Parquet", "cpu_s"))
+    bench.record(played.ratio("Spark batch, Parquet", "ours, Parquet", "wall_s", at_least(1.5)))
+    bench.record(played.ratio("Spark batch, Parquet", "ours, Parquet", "cpu_s"))
 
 
 def small_tables(bench: Bench) -> None:
     folder = tables.small_tables(bench.data, tables=1000, rows=100)
     played = bench.play(("small tables", "smallest-job"), folder)
-    bench.tell(
+    bench.record(
         played.ratio("small tables", "smallest-job", "start_to_exit_s", at_most(2)),
         played.value("small tables", "ms_per_table", "ms", at_most(2)),
         _cpu_of_a_table(played, "small tables"),
@@ -112,13 +112,13 @@ def many_small_tables(bench: Bench) -> None:
     played = bench.play_turns({name: ("small tables", made[number]) for number, name in names.items()})
     many, fewer = names.values()
     for name in names.values():
-        bench.tell(played.value(name, "ms_per_table", "ms"))
-    bench.tell(played.ratio(many, fewer, "ms_per_table", at_most(1)))
+        bench.record(played.value(name, "ms_per_table", "ms"))
+    bench.record(played.ratio(many, fewer, "ms_per_table", at_most(1)))
     for key, what in (("start_to_exit_s", "start to exit"), ("all_cpu_s", "processor time, start to exit")):
         each = [[spent * 1000 / number for spent in played.values(name, key)] for number, name in names.items()]
         for name, values in zip(names.values(), each, strict=True):
-            bench.tell(Figure(what=f"{name}, {what}, for each table", values=values, unit="ms"))
-        bench.tell(Figure(what=f"{many} / {fewer}, {what}, for each table", values=ratios(*each)))
+            bench.record(Figure(what=f"{name}, {what}, for each table", values=values, unit="ms"))
+        bench.record(Figure(what=f"{many} / {fewer}, {what}, for each table", values=ratios(*each)))
 
 
 def _cpu_of_a_table(played: Played, system: str) -> Figure:
@@ -136,10 +136,10 @@ def more_and_more_tables(bench: Bench) -> None:
     made = {number: tables.small_tables(bench.data, tables=number, rows=100) for number in names}
     played = bench.play_turns({name: ("small tables", made[number]) for number, name in names.items()})
     for name in names.values():
-        bench.tell(played.value(name, "ms_per_table", "ms"), _cpu_of_a_table(played, name))
+        bench.record(played.value(name, "ms_per_table", "ms"), _cpu_of_a_table(played, name))
     for fewer, more in pairwise(names.values()):
         cpu = (each.values for each in (_cpu_of_a_table(played, more), _cpu_of_a_table(played, fewer)))
-        bench.tell(
+        bench.record(
             played.ratio(more, fewer, "ms_per_table", at_most(1)),
             Figure(what=f"{more} / {fewer}, processor time after Spark is up, for each table", values=ratios(*cpu)),
         )
@@ -150,7 +150,7 @@ def checkpoints(bench: Bench) -> None:
     names = [f"ours, checkpoints every {interval}" for interval in every]
     played = bench.play(("ours", *names), tables.lineitem_times(bench.data, 4))
     for name, goal in zip(names, every.values(), strict=True):
-        bench.tell(played.ratio(name, "ours", "wall_s", goal), played.ratio(name, "ours", "cpu_s"))
+        bench.record(played.ratio(name, "ours", "wall_s", goal), played.ratio(name, "ours", "cpu_s"))
 
 
 def many_files(bench: Bench) -> None:
@@ -162,15 +162,15 @@ def many_files(bench: Bench) -> None:
         turns[f"{files:,} files, checkpoints every 1 s"] = ("ours, checkpoints every 1 s", table)
     played = bench.play_turns(turns, rounds=min(3, bench.rounds))
     for without, checkpointed in zip(list(turns)[::2], list(turns)[1::2], strict=True):
-        bench.tell(played.ratio(checkpointed, without, "wall_s"), played.ratio(checkpointed, without, "cpu_s"))
+        bench.record(played.ratio(checkpointed, without, "wall_s"), played.ratio(checkpointed, without, "cpu_s"))
     for name in turns:
-        bench.tell(played.value(name, "wall_s"))
+        bench.record(played.value(name, "wall_s"))
 
 
 def transforms(bench: Bench) -> None:
     systems = ("ours", "ours, Sql", "ours, one transform", "ours, five transforms")
     played = bench.play(systems, tables.lineitem(bench.data, files=1))
-    bench.tell(
+    bench.record(
         played.ratio("ours, Sql", "ours", "wall_s", at_most(1.3)),
         played.ratio("ours, Sql", "ours", "cpu_s"),
         played.ratio("ours, five transforms", "ours, one transform", "cpu_s", at_most(2)),
@@ -181,8 +181,8 @@ def start(bench: Bench) -> None:
     first, theirs = "smallest-job, the first on a machine", peers.with_seatunnel("smallest-job of SeaTunnel")
     played = bench.play(("smallest-job", "smallest program", *theirs, first, "help", "check"), bench.data)
     for name in theirs:
-        bench.tell(played.ratio("smallest-job", name, "start_to_exit_s", at_most(1)))
-    bench.tell(
+        bench.record(played.ratio("smallest-job", name, "start_to_exit_s", at_most(1)))
+    bench.record(
         played.ratio("smallest-job", "smallest program", "start_to_exit_s", at_most(0.5)),
         played.ratio(first, "smallest program", "start_to_exit_s", at_most(1)),
         played.value("help", "start_to_exit_s", goal=at_most(0.3)),
@@ -194,15 +194,15 @@ def start(bench: Bench) -> None:
 
 def killed(bench: Bench) -> None:
     played = bench.play(("ours, killed",), tables.lineitem_times(bench.data, 4))
-    bench.tell(played.value("ours, killed", "first_commit_s", goal=at_most(1)))
+    bench.record(played.value("ours, killed", "first_commit_s", goal=at_most(1)))
 
 
 def scale(bench: Bench) -> None:
     others = ("ours, local[1]", "ours, standalone cluster")
     played = bench.play(("ours", *others), tables.lineitem(bench.data, files=8))
     for other in others:
-        bench.tell(played.ratio(other, "ours", "wall_s"), played.ratio(other, "ours", "cpu_s"))
-    bench.tell(*(played.value(name, "wall_s") for name in ("ours", *others)))
+        bench.record(played.ratio(other, "ours", "wall_s"), played.ratio(other, "ours", "cpu_s"))
+    bench.record(*(played.value(name, "wall_s") for name in ("ours", *others)))
 
 
 def from_bucket_to_bucket(bench: Bench) -> None:
@@ -211,7 +211,7 @@ def from_bucket_to_bucket(bench: Bench) -> None:
         played = bench.play(("ours, buckets", "ours", "bare transfer"), table)
     both = map(sum, zip(played.values("ours", "wall_s"), played.values("bare transfer", "transfer_s"), strict=True))
     values = ratios(played.values("ours, buckets", "wall_s"), both)
-    bench.tell(
+    bench.record(
         Figure(what="ours, buckets / (ours + bare transfer), after Spark is up", values=values, goal=at_most(1.2)),
         played.ratio("ours, buckets", "ours", "cpu_s"),
         played.value("bare transfer", "transfer_s"),

@@ -61,34 +61,34 @@ def report(bench: Bench, *, units: int = UNITS, held: Iterable[int] = HELD, held
     for every in (0, 100):
         beside = f"with a checkpoint every {every} units" if every else "without a checkpoint"
         one_ms = cpu_s_of_units(units, every) / units * 1e3
-        bench.tell(Figure(what=f"a work unit, {beside}", values=(one_ms,), unit=_OF_PROCESSOR, goal=at_most(1)))
+        bench.record(Figure(what=f"a work unit, {beside}", values=(one_ms,), unit=_OF_PROCESSOR, goal=at_most(1)))
     unit_ms: dict[int, float] = {}
     for in_flight, checkpoints in IN_FLIGHT.items():
         checkpoint_ms, json_ms, state_bytes = checkpoints_in_flight(in_flight, checkpoints)
         state = f"with {in_flight:,} units in flight ({state_bytes:,} bytes)"
         goal = at_most(10) if in_flight == GOAL_IN_FLIGHT else None
-        bench.tell(
+        bench.record(
             Figure(what=f"a checkpoint {state}", values=checkpoint_ms, unit=_OF_PROCESSOR, goal=goal),
             Figure(what="json.dumps of the same state", values=json_ms, unit=_OF_PROCESSOR),
         )
         unit_ms[in_flight] = statistics.median(checkpoint_ms) / in_flight
     for fewer, more in pairwise(unit_ms):
         compared = f"a unit in flight, in a checkpoint, {more:,} units / {fewer:,}"
-        bench.tell(Figure(what=compared, values=(unit_ms[more] / unit_ms[fewer],)))
+        bench.record(Figure(what=compared, values=(unit_ms[more] / unit_ms[fewer],)))
     for name in ("memory", "local files"):
         pipeline_ms: dict[int, float] = {}
         for pipelines in held:
             with _storage(name, bench.data) as storage, _one_processor():
                 took = hold(pipelines, storage, bench.data, held_s)
             held_in = f"{pipelines:,} pipelines with a checkpoint a second in {name}"
-            bench.tell(
+            bench.record(
                 Figure(what=held_in, values=(took.cpu_ms,), unit="ms of the processor per pipeline and second"),
                 Figure(what=f"{held_in}, checkpoints of each", values=(took.checkpoints,), unit="a second"),
             )
             pipeline_ms[pipelines] = took.cpu_ms / took.checkpoints
         for fewer, more in pairwise(pipeline_ms):
             compared = f"a checkpoint in {name}, {more:,} pipelines / {fewer:,}, processor time"
-            bench.tell(Figure(what=compared, values=(pipeline_ms[more] / pipeline_ms[fewer],)))
+            bench.record(Figure(what=compared, values=(pipeline_ms[more] / pipeline_ms[fewer],)))
 
 
 # -- the protocol alone
@@ -100,10 +100,10 @@ def running(splits: int, limits: Limits, policy: CheckpointPolicy) -> Played:
     topology = Topology(sources=(source,), sinks=(SinkSpec(name="out", ordinal=0),))
     played = Played(topology, policy=policy, limits=limits)
     played.stored(played.begin().checkpoint_id)
-    played.tell(events.SinksPrepared(now_ms=0))
-    played.tell(events.Swept(now_ms=0, removed=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
+    played.deliver(events.Swept(now_ms=0, removed=0))
     enumeration = tuple(split(index) for index in range(splits))
-    played.tell(events.Enumerated(now_ms=0, source="in", splits=enumeration, attachment="frozen"))
+    played.deliver(events.Enumerated(now_ms=0, source="in", splits=enumeration, attachment="frozen"))
     return played
 
 

@@ -173,7 +173,7 @@ def report_reading(bench: Bench, rows: int = ROWS) -> None:
         played = _play(("ours-reads", "spark-reads", "adbc-reads"), here, port, bench.rounds, rows)
     for other, goal in (("spark-reads", at_least(3)), ("adbc-reads", at_least(1))):
         values = ratios((each[other] for each in played), (each["ours-reads"] for each in played))
-        bench.tell(Figure(what=f"{other} / ours-reads, after Spark is up", values=values, goal=goal))
+        bench.record(Figure(what=f"{other} / ours-reads, after Spark is up", values=values, goal=goal))
 
 
 def report_writing(bench: Bench, rows: int = ROWS) -> None:
@@ -181,7 +181,7 @@ def report_writing(bench: Bench, rows: int = ROWS) -> None:
         played = _play(("copy-writes", "ours-writes", "ours-writes-exactly-once"), here, port, bench.rounds, rows)
     for ours, goal in (("ours-writes", at_most(1.3)), ("ours-writes-exactly-once", at_most(2.2))):
         values = ratios((each[ours] for each in played), (each["copy-writes"] for each in played))
-        bench.tell(Figure(what=f"{ours} / copy-writes, after Spark is up", values=values, goal=goal))
+        bench.record(Figure(what=f"{ours} / copy-writes, after Spark is up", values=values, goal=goal))
 
 
 @contextmanager

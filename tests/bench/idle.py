@@ -30,7 +30,7 @@ def report(bench: Bench) -> None:
             seen = _seen(jobs.write_idle(Path(folder), PIPELINES), Path(folder), PIPELINES)
             values.append(seen.cpu_s / WATCHED_S / PIPELINES * 100)
     what = f"{PIPELINES} streaming pipelines without rows, each"
-    bench.tell(Figure(what=what, values=values, unit="% of a core", goal=at_most(0.1)))
+    bench.record(Figure(what=what, values=values, unit="% of a core", goal=at_most(0.1)))
 
 
 def report_states(bench: Bench) -> None:
@@ -45,7 +45,7 @@ def report_states(bench: Bench) -> None:
     for files in FILES:
         seen = [each[files] for each in in_rounds]
         values, known = [each.cpu_s / each.checkpoints * 1000 for each in seen], f"{files:,} files that are known"
-        bench.tell(
+        bench.record(
             Figure(what=f"{known}, a checkpoint with all that the job does", values=values, unit="ms of the processor"),
             Figure(
                 what=f"{known}, checkpoints", values=[each.checkpoints / WATCHED_S for each in seen], unit="a second"

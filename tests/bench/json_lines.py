@@ -112,10 +112,10 @@ def case(name: str, format: str) -> Callable[[Bench], None]:
         played = bench.play(tuple(SYSTEMS), table(bench.data, name, format))
         values = ratios(played.values("ours, JSON", "wall_s"), played.values("DuckDB, JSON", "start_to_exit_s"))
         what = "ours, after Spark is up / DuckDB, start to exit"
-        bench.tell(Figure(what=what, values=values, goal=at_most(3)))
+        bench.record(Figure(what=what, values=values, goal=at_most(3)))
         cpu = ratios(played.values("ours, JSON", "cpu_s"), played.values("DuckDB, JSON", "all_cpu_s"))
-        bench.tell(Figure(what=f"{what}, processor time", values=cpu))
-        bench.tell(played.ratio("Spark batch, JSON", "ours, JSON", "wall_s"))
-        bench.tell(*(played.value(system, "wall_s") for system in SYSTEMS))
+        bench.record(Figure(what=f"{what}, processor time", values=cpu))
+        bench.record(played.ratio("Spark batch, JSON", "ours, JSON", "wall_s"))
+        bench.record(*(played.value(system, "wall_s") for system in SYSTEMS))
 
     return play

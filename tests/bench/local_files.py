@@ -37,7 +37,7 @@ def report(bench: Bench) -> None:
         for what, clock, goal in (("time", 0, at_most(1.5)), ("processor time", 1, None)):
             ours, bare = ([each[clock] * 1000 for each in turns] for turns in zip(*took, strict=True))
             middle = statistics.median(ours) / statistics.median(bare)
-            bench.tell(
+            bench.record(
                 Figure(what=f"store / bare, {name}, {what}, of the medians", values=(middle,), goal=goal),
                 Figure(what=f"store, {name}, {what}", values=ours, unit="ms"),
                 Figure(what=f"bare, {name}, {what}", values=bare, unit="ms"),
@@ -45,9 +45,9 @@ def report(bench: Bench) -> None:
     for verb in ("store", "load"):
         with tempfile.TemporaryDirectory(prefix="run-", dir=data) as folder:
             copies = _peak_of_another_process(verb, folder)
-        bench.tell(Figure(what=f"{verb} 1 GiB, in memory at most", values=(copies,), unit="copies"))
+        bench.record(Figure(what=f"{verb} 1 GiB, in memory at most", values=(copies,), unit="copies"))
     with tempfile.TemporaryDirectory(prefix="run-", dir=data) as folder:
-        bench.tell(*_latest_among_many(Path(folder)))
+        bench.record(*_latest_among_many(Path(folder)))
 
 
 def _open(folder: Path) -> LocalFileStorage:

@@ -88,7 +88,7 @@ def report(bench: Bench, changes: int = CHANGES) -> None:
     with _empty(folder) as each:
         synced = syncs(lambda: changes_per_s(each, changes))
     ours, bare = zip(*played, strict=True)
-    bench.tell(
+    bench.record(
         Figure(what=f"durable changes, from {THREADS} threads", values=ours, unit="a second", goal=at_least(20_000)),
         Figure(what=f"one fsync per group of {THREADS}, and nothing else", values=bare, unit="a second"),
         Figure(what="ours / that", values=ratios(ours, bare)),

@@ -79,7 +79,7 @@ class Played:
         self.said: tuple[Command, ...] = ()
         self.all_said: list[Command] = []
 
-    def tell(self, event: Any) -> tuple[Command, ...]:
+    def deliver(self, event: Any) -> tuple[Command, ...]:
         """Hand in ``event``, stamped with the time of this test."""
         self.said = self.protocol.handle(evolve(event, now_ms=self.now_ms))
         self.all_said.extend(self.said)
@@ -100,45 +100,45 @@ class Played:
 
     def begin(self, stored: PipelineState | None = None) -> PipelineState:
         """Up to the restore point, which is returned and not stored yet."""
-        self.tell(events.Started(now_ms=0))
-        self.tell(events.EpochClaimed(now_ms=0, epoch=self.epoch))
+        self.deliver(events.Started(now_ms=0))
+        self.deliver(events.EpochClaimed(now_ms=0, epoch=self.epoch))
         known = () if stored is None else (info_of(stored),)
-        self.tell(events.CheckpointsListed(now_ms=0, checkpoints=known, newest_epoch=self.epoch))
+        self.deliver(events.CheckpointsListed(now_ms=0, checkpoints=known, newest_epoch=self.epoch))
         if stored is not None:
-            self.tell(events.CheckpointLoaded(now_ms=0, state=stored))
+            self.deliver(events.CheckpointLoaded(now_ms=0, state=stored))
         return self.only(commands.StoreCheckpoint).state
 
     def run(self, count: int = 0, *, stored: PipelineState | None = None, **shape: int) -> None:
         """Up to running, with ``count`` splits in every source that asks for them."""
         self.stored(self.begin(stored).checkpoint_id)
-        self.tell(events.SinksPrepared(now_ms=0))
+        self.deliver(events.SinksPrepared(now_ms=0))
         while self.get(commands.Commit):
             self.committed()
-        self.tell(events.Swept(now_ms=0, removed=0))
+        self.deliver(events.Swept(now_ms=0, removed=0))
         for asked in self.get(commands.Enumerate):
             self.enumerated(count, source=asked.source, **shape)
 
     def enumerated(self, count: int, *, source: str = "in", **shape: int) -> None:
-        self.tell(
+        self.deliver(
             events.Enumerated(now_ms=0, source=source, splits=splits(count, **shape), attachment=f"frozen-{source}")
         )
 
     def stored(self, checkpoint_id: int) -> None:
-        self.tell(events.CheckpointStored(now_ms=0, ref=CheckpointRef(self.epoch, checkpoint_id)))
+        self.deliver(events.CheckpointStored(now_ms=0, ref=CheckpointRef(self.epoch, checkpoint_id)))
 
     def storage_failed(self, checkpoint_id: int | None = None, failure: Failure = PASSING) -> None:
         ref = None if checkpoint_id is None else CheckpointRef(self.epoch, checkpoint_id)
-        self.tell(events.StorageFailed(now_ms=0, failure=failure, ref=ref))
+        self.deliver(events.StorageFailed(now_ms=0, failure=failure, ref=ref))
 
     def fire(self, key: str) -> None:
-        self.tell(events.TimerFired(now_ms=0, key=key))
+        self.deliver(events.TimerFired(now_ms=0, key=key))
 
     def at(self, now_ms: int) -> "Played":
         self.now_ms = now_ms
         return self
 
     def finish(self, unit: int, *, attempt: int = 1, task: str = "in", rows: int = 1, sinks: Any = ("out",)) -> None:
-        self.tell(
+        self.deliver(
             events.UnitFinished(
                 now_ms=0,
                 task=task,
@@ -153,7 +153,7 @@ class Played:
     def fail(
         self, unit: int, *, attempt: int = 1, failure: Failure = PASSING, task: str = "in", reading: str = ""
     ) -> None:
-        self.tell(
+        self.deliver(
             events.UnitFailed(
                 now_ms=0,
                 task=task,
@@ -167,11 +167,11 @@ class Played:
         """The oldest commit that the last event asked for succeeds."""
         asked = self.get(commands.Commit)[0]
         ids = tuple(each.id for each in asked.committables)
-        self.tell(events.CommitSucceeded(now_ms=0, sink=asked.sink, ids=ids))
+        self.deliver(events.CommitSucceeded(now_ms=0, sink=asked.sink, ids=ids))
 
     def checkpoint(self) -> PipelineState:
         """Ask for a checkpoint; its state is returned and not stored yet."""
-        self.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        self.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         return self.only(commands.StoreCheckpoint).state
 
     @property

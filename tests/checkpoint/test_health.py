@@ -158,7 +158,7 @@ class TestHowLongIsTooLong:
     def test_after_the_last_one_of_a_stop_none_is_owed(self) -> None:
         played = running()
         played.finish(1)
-        played.at(2_000).tell(events.StopRequested(now_ms=0))
+        played.at(2_000).deliver(events.StopRequested(now_ms=0))
         played.stored(2)
         assert commands.CancelTimer(key="watchdog") in played.said
         assert played.protocol.phase is Phase.STOPPING
@@ -216,7 +216,7 @@ class TestWhatIsTold:
         played.checkpoint()
         played.stored(3)
         ids = tuple(committable.id for committable in first.committables)
-        played.at(5_000).tell(events.CommitSucceeded(now_ms=0, sink="out", ids=ids))
+        played.at(5_000).deliver(events.CommitSucceeded(now_ms=0, sink="out", ids=ids))
         assert played.only(commands.CheckpointPublished).commit_ms == 4_000
         played.at(6_000).committed()
         published = commands.CheckpointPublished(checkpoint_id=3, commit_ms=4_000)
@@ -242,9 +242,9 @@ class TestWhatIsTold:
         played.stored(5)
         note(4)
         played.checkpoint()
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         note(6)
-        played.tell(events.FenceLost(now_ms=0, message="epoch 7 is newer"))
+        played.deliver(events.FenceLost(now_ms=0, message="epoch 7 is newer"))
         note(7)
         assert kinds == {
             2: AbortKind.STORAGE,

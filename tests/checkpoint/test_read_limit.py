@@ -98,7 +98,7 @@ class Reading:
         return min(sum(rows for at, rows in read if start <= at < start + WINDOW_MS) for start in starts)
 
     def _tell(self, event: events.Event) -> Sequence[commands.Command]:
-        return self._played.at(self.now_ms).tell(event)
+        return self._played.at(self.now_ms).deliver(event)
 
     def _after(self, pause_ms: int, action: Callable[[], object]) -> None:
         heapq.heappush(self._agenda, (self.now_ms + pause_ms, next(self._numbers), action))

@@ -121,10 +121,10 @@ FINAL = stored(evolve(HELD, tasks={"in": TaskState(next_unit=4)}), CheckpointTyp
 def listed(request: RestoreRequest, topology: Topology = ABLE, *states: PipelineState) -> Played:
     """Up to the answer to the listing."""
     played = Played(topology, epoch=2, restore=request)
-    played.tell(events.Started(now_ms=0))
-    played.tell(events.EpochClaimed(now_ms=0, epoch=2))
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(events.EpochClaimed(now_ms=0, epoch=2))
     infos = tuple(map(info_of, states or (OLD, NEW)))
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=infos, newest_epoch=2))
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=infos, newest_epoch=2))
     return played
 
 
@@ -132,7 +132,7 @@ def back(rewind: Rewind, topology: Topology = ABLE, base: PipelineState = OLD) -
     """A start that goes back to ``base``, up to its restore point, which is not stored yet."""
     played = listed(RestoreRequest(ref=base.ref, rewind=rewind), topology, base, NEW)
     assert played.only(commands.LoadCheckpoint).ref == base.ref
-    played.tell(events.CheckpointLoaded(now_ms=0, state=base))
+    played.deliver(events.CheckpointLoaded(now_ms=0, state=base))
     return played
 
 
@@ -147,9 +147,9 @@ def failure(played: Played) -> Failure:
 def test_what_was_staged_since_a_restore_was_decided_goes_where_it_was_meant(sink: str, since: int, goes: bool) -> None:
     """An engine that ran until its job was claimed stored one more checkpoint behind the one that had been looked at,
     and what that named was published for other options."""
-    request = RestoreRequest(told_otherwise={sink: [(0, "path was '/a' and is '/b'"), (2, "")]}, since=since)
+    request = RestoreRequest(changed_bindings={sink: [(0, "path was '/a' and is '/b'"), (2, "")]}, since=since)
     played = listed(request, ORDERED, NEW)
-    played.tell(events.CheckpointLoaded(now_ms=0, state=NEW))
+    played.deliver(events.CheckpointLoaded(now_ms=0, state=NEW))
     assert bool(played.get(commands.StoreCheckpoint)) is goes
     assert goes or "'out' has units staged that may not be published yet, and its path was" in failure(played).message
 
@@ -161,10 +161,10 @@ class TestGoingBack:
         assert (state.base, state.checkpoint_id) == (REF(1, 7), 10)
         assert codec.decode(state.states) == evolve(HELD, retracting=REF(1, 7))
         played.stored(10)
-        played.tell(events.SinksPrepared(now_ms=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
         played.committed()
         assert played.only(commands.Sweep).keep == frozenset({"0-1-1", "0-1-3"})
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         wanted = Retraction(
             epoch=2,
             base_epoch=1,
@@ -173,7 +173,7 @@ class TestGoingBack:
             named=frozenset({"0-1-1", "0-1-3"}),
         )
         assert played.said == (commands.Retract(epoch=2, retractions={"out": wanted}),)
-        played.tell(events.Retracted(now_ms=0, removed=3))
+        played.deliver(events.Retracted(now_ms=0, removed=3))
         assert played.get(commands.Enumerate)
         played.enumerated(4)
         assert codec.decode(played.checkpoint().states).retracting is None, (
@@ -185,9 +185,9 @@ class TestGoingBack:
         played = Played(ABLE, epoch=3)
         assert codec.decode(played.begin(half_done).states).retracting == REF(1, 5)
         played.stored(8)
-        played.tell(events.SinksPrepared(now_ms=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
         played.committed()
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         retraction = played.only(commands.Retract).retractions["out"]
         assert (retraction.epoch, retraction.base_epoch) == (3, 1)
 
@@ -204,12 +204,12 @@ class TestGoingBack:
         played = back(Rewind.RETRACTED, base=FINAL)
         assert played.only(commands.StoreCheckpoint).state.checkpoint_type is CheckpointType.COMPLETED_POINT
         played.stored(10)
-        played.tell(events.SinksPrepared(now_ms=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
         played.committed()
         assert not played.only(commands.Sweep).final
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.get(commands.Retract)
-        played.tell(events.Retracted(now_ms=0, removed=1))
+        played.deliver(events.Retracted(now_ms=0, removed=1))
         assert played.only(commands.Sweep).final
         assert played.protocol.phase is Phase.CLEANING
 
@@ -239,7 +239,7 @@ class TestGoingBack:
 
     def test_a_damaged_one_says_what_would_go_on(self) -> None:
         played = listed(RestoreRequest(ref=OLD.ref, rewind=Rewind.ACCEPTED))
-        played.tell(events.CheckpointDamaged(now_ms=0, ref=OLD.ref, intact=NEW.ref, message="a byte is wrong"))
+        played.deliver(events.CheckpointDamaged(now_ms=0, ref=OLD.ref, intact=NEW.ref, message="a byte is wrong"))
         said = failure(played).message
         assert said.startswith("the checkpoint that was asked for, 1-7 is damaged (a byte is wrong)")
         assert "retract=True, which deletes" in said
@@ -302,7 +302,7 @@ class TestVertices:
         cut = stored(UNPUBLISHED)
         for known, fits in (((cut, savepoint), True), ((cut,), False)):
             played = listed(RestoreRequest(allow_non_restored=True), ONE_TO_ONE, *known)
-            played.tell(events.CheckpointLoaded(now_ms=0, state=cut))
+            played.deliver(events.CheckpointLoaded(now_ms=0, state=cut))
             assert bool(played.get(commands.StoreCheckpoint)) is fits
 
     def test_what_is_staged_for_something_else_is_given_up_behind_a_savepoint_only(self) -> None:
@@ -310,7 +310,7 @@ class TestVertices:
         savepoint = evolve(stored(), checkpoint_id=8, checkpoint_type=CheckpointType.SAVEPOINT)
         for known, given_up in (((stored(), savepoint), True), ((stored(),), False)):
             played = listed(RestoreRequest(settled=True), ONE_TO_ONE, *known)
-            played.tell(events.CheckpointLoaded(now_ms=0, state=stored()))
+            played.deliver(events.CheckpointLoaded(now_ms=0, state=stored()))
             found = codec.decode(played.only(commands.StoreCheckpoint).state.states)
             assert (found == HELD.without_staged()) is given_up
             assert (found == HELD) is not given_up

@@ -294,7 +294,7 @@ class TestCheckpoints:
         played.finish(1)
         played.checkpoint()
         played.stored(2)
-        played.tell(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING))
+        played.deliver(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING))
         assert [each.unit for each in states(played.checkpoint()).sinks["out"].uncommitted] == [1]
 
     def test_a_completed_checkpoint_subsumes_older_ones(self) -> None:
@@ -314,7 +314,7 @@ class TestCheckpoints:
         played = Played()
         played.run(2)
         played.checkpoint()
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         assert not played.get(commands.CheckpointTriggered)
         played.stored(2)
         assert played.only(commands.CheckpointTriggered).checkpoint_id == 3
@@ -350,7 +350,7 @@ class TestCheckpoints:
         played.run(2)
         played.finish(1)
         played.checkpoint()
-        played.tell(events.FenceLost(now_ms=0, message="epoch 7 is newer"))
+        played.deliver(events.FenceLost(now_ms=0, message="epoch 7 is newer"))
         assert [type(command) for command in played.said] == [
             commands.CheckpointAborted,
             commands.CancelUnits,
@@ -364,11 +364,11 @@ class TestCheckpoints:
     def test_a_body_that_cannot_be_written_is_a_bug_of_the_connector(self) -> None:
         played = Played()
         played.stored(played.begin().checkpoint_id)
-        played.tell(events.SinksPrepared(now_ms=0))
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         bad = Split(index=0, weight_bytes=1, rows=1, body={"a set": {1}})
-        played.tell(events.Enumerated(now_ms=0, source="in", splits=(bad,), attachment="frozen-in"))
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.Enumerated(now_ms=0, source="in", splits=(bad,), attachment="frozen-in"))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         aborted, failure = played.only(commands.CheckpointAborted), played.only(commands.EndPipeline).failure
         assert aborted.kind is AbortKind.UNWRITABLE
         assert "JSON values only" in aborted.reason
@@ -399,7 +399,7 @@ class TestCommits:
         played.finish(2)
         played.checkpoint()
         played.stored(2)
-        played.tell(events.CommitFailed(now_ms=0, sink="out", committed=("0-1-1",), failure=PASSING))
+        played.deliver(events.CommitFailed(now_ms=0, sink="out", committed=("0-1-1",), failure=PASSING))
         assert played.only(commands.RowsCommitted).rows == 1
         played.finish(3)
         played.checkpoint()
@@ -421,9 +421,9 @@ class TestCommits:
         played.checkpoint()
         played.stored(2)
         failed = events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING)
-        played.tell(failed)
+        played.deliver(failed)
         played.at(500).fire("commit:out")
-        played.tell(failed)
+        played.deliver(failed)
         assert played.only(commands.EndPipeline).failure == PASSING
 
     def test_a_commit_that_cannot_work_ends_the_pipeline(self) -> None:
@@ -432,7 +432,7 @@ class TestCommits:
         played.finish(1)
         played.checkpoint()
         played.stored(2)
-        played.tell(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=LASTING))
+        played.deliver(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=LASTING))
         assert played.only(commands.EndPipeline).failure == LASTING
 
     def test_a_full_sink_asks_for_a_checkpoint_and_stops_the_credits(self) -> None:
@@ -493,7 +493,7 @@ class TestEnds:
         assert played.protocol.phase is Phase.FINISHING
         played.committed()
         assert played.only(commands.Sweep) == commands.Sweep(epoch=1, keep=frozenset(), final=True)
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.said == (commands.EndPipeline(outcome=Outcome.FINISHED),)
         assert played.protocol.progress().phase is Phase.ENDED
 
@@ -525,7 +525,7 @@ class TestStop:
         played = Played(policy=BATCH)
         played.run(6)
         played.finish(1)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         state = played.only(commands.StoreCheckpoint).state
         assert held(state) == [2, 3, 4, 5]
         assert [type(command) for command in played.said][-2:] == [commands.CancelUnits, commands.StoreCheckpoint]
@@ -539,29 +539,29 @@ class TestStop:
     def test_a_second_request_changes_nothing(self) -> None:
         played = Played(policy=BATCH)
         played.run(2)
-        played.tell(events.StopRequested(now_ms=0))
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         assert played.said == ()
 
     def test_pending_ones_give_way_to_the_last(self) -> None:
         played = Played()
         played.run(2)
         played.checkpoint()
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         assert played.only(commands.CheckpointAborted).checkpoint_id == 2
         assert played.only(commands.CheckpointTriggered).checkpoint_id == 3
 
     def test_a_last_checkpoint_that_fails_does_not_hold_the_stop_up(self) -> None:
         played = Played(policy=CheckpointPolicy(interval_ms=None, tolerable_failures=9))
         played.run(2)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         played.storage_failed(2)
         assert played.only(commands.EndPipeline) == commands.EndPipeline(outcome=Outcome.STOPPED, failure=PASSING)
 
     def test_the_time_is_bounded(self) -> None:
         played = Played(policy=BATCH)
         played.run(2)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         played.at(5_000).fire("stop")
         end = played.only(commands.EndPipeline)
         assert end.outcome is Outcome.STOPPED
@@ -572,7 +572,7 @@ class TestStop:
         played = Played(policy=BATCH)
         played.run(2)
         played.finish(1)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         played.stored(2)
         played.at(5_000).fire("stop")
         assert played.only(commands.EndPipeline) == commands.EndPipeline(outcome=Outcome.STOPPED)
@@ -580,10 +580,10 @@ class TestStop:
     def test_a_pipeline_that_is_finishing_finishes(self) -> None:
         played = Played(policy=BATCH)
         played.run(0)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         assert [command.key for command in played.get(commands.SetTimer)] == ["stop"]
         played.stored(2)
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         assert played.only(commands.EndPipeline).outcome is Outcome.FINISHED
 
 
@@ -602,7 +602,7 @@ class TestExpiry:
         played = Played(policy=CheckpointPolicy(interval_ms=None, timeout_ms=5_000, tolerable_failures=1))
         played.run(4)
         hold_after(played, delivered)
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         played.at(5_000).fire("expire:2")
         reason = played.only(commands.CheckpointAborted).reason
         assert reason.startswith("expired after 5000 ms: no acknowledgement from ")
@@ -619,7 +619,7 @@ class TestExpiry:
         played = Played(topology, policy=CheckpointPolicy(interval_ms=None, timeout_ms=5_000, tolerable_failures=1))
         played.run(1)
         hold_after(played, 6)
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         played.at(5_000).fire("expire:2")
         reason = played.only(commands.CheckpointAborted).reason
         assert "sink out (waits for the barrier from " in reason, reason
@@ -629,7 +629,7 @@ class TestExpiry:
         played.run(1)
         played.fail(1)
         hold_after(played, 0)
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         played.at(5_000).fire("expire:2")
         assert "has 1 units in flight and runs none" in played.only(commands.CheckpointAborted).reason
 

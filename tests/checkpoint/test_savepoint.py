@@ -18,7 +18,7 @@ BATCH = CheckpointPolicy(interval_ms=None, timeout_ms=5_000)
 
 
 def ask(played: Played, name: str = "mine", *, stop: bool = False, drain: bool = False) -> None:
-    played.tell(events.SavepointRequested(now_ms=0, name=name, stop=stop, drain=drain))
+    played.deliver(events.SavepointRequested(now_ms=0, name=name, stop=stop, drain=drain))
 
 
 def stores(played: Played) -> list[tuple[int, CheckpointType]]:
@@ -87,7 +87,7 @@ class TestWhatItHolds:
         first, second = played.get(commands.Commit)
         for commit, asked in ((first, []), (second, [(3, CheckpointType.SAVEPOINT)])):
             ids = tuple(each.id for each in commit.committables)
-            played.tell(events.CommitSucceeded(now_ms=0, sink=commit.sink, ids=ids))
+            played.deliver(events.CommitSucceeded(now_ms=0, sink=commit.sink, ids=ids))
             assert stores(played) == asked
 
     def test_later_checkpoints_leave_its_number_free(self) -> None:
@@ -101,7 +101,7 @@ class TestWhatItHolds:
         assert played.checkpoint().checkpoint_id == 4
         played.stored(4)
         ids = tuple(each.id for each in publishing.committables)
-        played.tell(events.CommitSucceeded(now_ms=0, sink="out", ids=ids))
+        played.deliver(events.CommitSucceeded(now_ms=0, sink="out", ids=ids))
         assert savepoint(played).checkpoint_id == 3, "it may be stored after a later checkpoint"
         assert states(savepoint(played)).sinks["out"].rows_committed == 1
 
@@ -123,8 +123,8 @@ class TestBeginningAndEnd:
         played = Played(policy=BATCH)
         played.stored(played.begin().checkpoint_id)
         ask(played)
-        played.tell(events.SinksPrepared(now_ms=0))
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         played.enumerated(4)
         assert stores(played) == [(2, CheckpointType.CHECKPOINT)]
 
@@ -133,8 +133,8 @@ class TestBeginningAndEnd:
         played = Played(policy=BATCH)
         played.stored(played.begin().checkpoint_id)
         ask(played, **how)
-        played.tell(events.SinksPrepared(now_ms=0))
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         played.enumerated(4)
         assert played.protocol.phase is Phase.STOPPING
         played.stored(2)
@@ -162,7 +162,7 @@ class TestBeginningAndEnd:
         played = Played(policy=BATCH)
         played.run(4)
         ask(played, "first")
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         assert played.ever(commands.SavepointFailed) == []
         played.stored(4)
         played.stored(savepoint(played).checkpoint_id)
@@ -239,7 +239,7 @@ class TestFailures:
         played.at(5_000).fire("savepoint:2")
         assert played.only(commands.SavepointFailed).reason == f"not stored within 5000 ms: {why}"
         if not settle:
-            played.tell(events.CommitSucceeded(now_ms=0, sink="out", ids=("0-1-1",)))
+            played.deliver(events.CommitSucceeded(now_ms=0, sink="out", ids=("0-1-1",)))
             assert stores(played) == [], "nobody waits for it any more"
 
     def test_the_pipeline_fails(self) -> None:
@@ -256,7 +256,7 @@ class TestFailures:
     def test_a_pipeline_that_ends_takes_none_any_more(self, how: dict[str, Any]) -> None:
         played = Played(policy=BATCH)
         played.run(4)
-        played.tell(events.StopRequested(now_ms=0))
+        played.deliver(events.StopRequested(now_ms=0))
         ask(played, **how)
         assert played.only(commands.SavepointFailed).reason == "the pipeline is ending already"
 
@@ -275,10 +275,10 @@ class TestRestore:
 
     def restart(self, *listed: PipelineState) -> Played:
         played = Played(ORDERED, policy=BATCH, epoch=2)
-        played.tell(events.Started(now_ms=0))
-        played.tell(events.EpochClaimed(now_ms=0, epoch=2))
+        played.deliver(events.Started(now_ms=0))
+        played.deliver(events.EpochClaimed(now_ms=0, epoch=2))
         infos = tuple(info_of(state) for state in listed)
-        played.tell(events.CheckpointsListed(now_ms=0, checkpoints=infos, newest_epoch=2))
+        played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=infos, newest_epoch=2))
         return played
 
     def test_takes_the_state_of_its_checkpoint_which_names_what_is_staged(self) -> None:
@@ -286,7 +286,7 @@ class TestRestore:
         checkpoint, latest = self.stored_by_a_savepoint()
         played = self.restart(checkpoint, latest)
         assert played.only(commands.LoadCheckpoint).ref == checkpoint.ref
-        played.tell(events.CheckpointLoaded(now_ms=0, state=checkpoint))
+        played.deliver(events.CheckpointLoaded(now_ms=0, state=checkpoint))
         restore_point = played.only(commands.StoreCheckpoint).state
         assert (restore_point.base, restore_point.states) == (latest.ref, checkpoint.states)
 

@@ -59,9 +59,9 @@ def stored(
 
 def test_a_first_start_asks_for_one_thing_after_the_other() -> None:
     played = Played()
-    assert played.tell(events.Started(now_ms=0)) == (commands.ClaimEpoch(minimum=1),)
-    assert played.tell(events.EpochClaimed(now_ms=0, epoch=1)) == (commands.ListCheckpoints(),)
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=1))
+    assert played.deliver(events.Started(now_ms=0)) == (commands.ClaimEpoch(minimum=1),)
+    assert played.deliver(events.EpochClaimed(now_ms=0, epoch=1)) == (commands.ListCheckpoints(),)
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=1))
     state = played.only(commands.StoreCheckpoint).state
     assert (state.epoch, state.checkpoint_id, state.checkpoint_type) == (1, 1, CheckpointType.RESTORE_POINT)
     assert state.base is None
@@ -71,9 +71,9 @@ def test_a_first_start_asks_for_one_thing_after_the_other() -> None:
         epoch=1, base=None, restored_units=0, restored_committables=0
     )
     assert played.only(commands.PrepareSinks) == commands.PrepareSinks(epoch=1, save_mode_pending=frozenset({"out"}))
-    played.tell(events.SinksPrepared(now_ms=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
     assert played.said == (commands.Sweep(epoch=1, keep=frozenset(), final=False),)
-    played.tell(events.Swept(now_ms=0, removed=0))
+    played.deliver(events.Swept(now_ms=0, removed=0))
     assert played.said == (commands.Enumerate(source="in", attachment=None),)
     played.enumerated(2)
     assert played.running == [1, 2]
@@ -89,14 +89,14 @@ def test_a_restart_commits_sweeps_and_goes_on_where_its_base_was() -> None:
     assert played.only(commands.EpochStarted).restored_units == 2
     assert played.only(commands.EpochStarted).restored_committables == 1
     assert played.only(commands.PrepareSinks).save_mode_pending == frozenset()
-    played.tell(events.SinksPrepared(now_ms=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
     assert played.said == (commands.Commit(sink="out", committables=(committable(1),), again=True),)
     played.committed()
     assert played.only(commands.RowsCommitted).total_rows == 6
     assert played.only(commands.Sweep).keep == frozenset({"0-1-3", "0-1-1"}), (
         "what is held back for order stays, and what says that the base is committed: the next start commits it again"
     )
-    played.tell(events.Swept(now_ms=0, removed=0))
+    played.deliver(events.Swept(now_ms=0, removed=0))
     assert played.only(commands.Enumerate).attachment == "frozen-in"
     played.enumerated(4)
     assert played.running == [2, 4], "unit 2 runs again under its number, the last split gets the next one"
@@ -114,7 +114,7 @@ def test_the_committed_rows_of_each_table_are_counted_on() -> None:
     played.begin(stored(before))
     played.stored(8)
     assert played.protocol.progress().table_rows_by_sink == {"out": {"a": 4, "c": 1}}
-    played.tell(events.SinksPrepared(now_ms=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
     played.committed()
     assert played.protocol.progress().table_rows_by_sink == {"out": {"a": 5, "b": 2, "c": 1}}
     assert before.without_staged().sinks["out"].table_rows == {"a": 5, "b": 2, "c": 1}
@@ -146,11 +146,11 @@ def test_a_completed_point_commits_and_sweeps_and_moves_no_row() -> None:
     restore_point = played.begin(stored(final, CheckpointType.COMPLETED_POINT))
     assert restore_point.checkpoint_type is CheckpointType.COMPLETED_POINT
     played.stored(8)
-    played.tell(events.SinksPrepared(now_ms=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
     assert played.only(commands.Commit).again
     played.committed()
     assert played.only(commands.Sweep) == commands.Sweep(epoch=2, keep=frozenset(), final=True)
-    played.tell(events.Swept(now_ms=0, removed=3))
+    played.deliver(events.Swept(now_ms=0, removed=3))
     assert played.only(commands.EndPipeline).outcome is Outcome.FINISHED
     assert not played.ever(commands.Enumerate)
     assert not played.ever(commands.RunUnit)
@@ -158,9 +158,9 @@ def test_a_completed_point_commits_and_sweeps_and_moves_no_row() -> None:
 
 def test_a_newer_engine_goes_first() -> None:
     played = Played()
-    played.tell(events.Started(now_ms=0))
-    played.tell(events.EpochClaimed(now_ms=0, epoch=1))
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2))
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(events.EpochClaimed(now_ms=0, epoch=1))
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(), newest_epoch=2))
     end = played.only(commands.EndPipeline)
     assert end.outcome is Outcome.FENCED
     assert end.failure is not None
@@ -170,16 +170,16 @@ def test_a_newer_engine_goes_first() -> None:
 def test_a_checkpoint_of_a_newer_epoch_is_a_newer_engine_too() -> None:
     """Its marker may be gone with a deleted job."""
     played = Played()
-    played.tell(events.Started(now_ms=0))
-    played.tell(events.EpochClaimed(now_ms=0, epoch=1))
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(stored(epoch=3)),), newest_epoch=None))
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(events.EpochClaimed(now_ms=0, epoch=1))
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(stored(epoch=3)),), newest_epoch=None))
     assert played.only(commands.EndPipeline).outcome is Outcome.FENCED
 
 
 def test_a_lost_fence_ends_the_start() -> None:
     played = Played()
     played.begin()
-    played.tell(events.FenceLost(now_ms=0, message="a newer engine runs this job"))
+    played.deliver(events.FenceLost(now_ms=0, message="a newer engine runs this job"))
     assert played.said == (
         commands.EndPipeline(
             outcome=Outcome.FENCED,
@@ -191,11 +191,11 @@ def test_a_lost_fence_ends_the_start() -> None:
 @pytest.mark.parametrize("intact", [None, CheckpointRef(1, 5)])
 def test_a_damaged_base_is_not_replaced_by_an_older_one(intact: CheckpointRef | None) -> None:
     played = Played(epoch=2)
-    played.tell(events.Started(now_ms=0))
-    played.tell(events.EpochClaimed(now_ms=0, epoch=2))
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(stored()),), newest_epoch=2))
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(events.EpochClaimed(now_ms=0, epoch=2))
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(stored()),), newest_epoch=2))
     ref = played.only(commands.LoadCheckpoint).ref
-    played.tell(events.CheckpointDamaged(now_ms=0, ref=ref, intact=intact, message="a byte is wrong"))
+    played.deliver(events.CheckpointDamaged(now_ms=0, ref=ref, intact=intact, message="a byte is wrong"))
     end = played.only(commands.EndPipeline)
     assert end.outcome is Outcome.FAILED
     assert end.failure is not None
@@ -236,11 +236,11 @@ AFTER_SWAP = VertexStates(
 )
 def test_a_state_that_does_not_fit_is_refused(topology: Topology, states: bytes, said: str) -> None:
     played = Played(topology, epoch=2)
-    played.tell(events.Started(now_ms=0))
-    played.tell(events.EpochClaimed(now_ms=0, epoch=2))
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(events.EpochClaimed(now_ms=0, epoch=2))
     base = evolve(stored(), states=states)
-    played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(base),), newest_epoch=2))
-    played.tell(events.CheckpointLoaded(now_ms=0, state=base))
+    played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(info_of(base),), newest_epoch=2))
+    played.deliver(events.CheckpointLoaded(now_ms=0, state=base))
     failure = played.only(commands.EndPipeline).failure
     assert failure is not None
     assert failure.kind is FailureKind.USAGE
@@ -266,22 +266,22 @@ def test_any_failure_before_running_fails_the_start() -> None:
     played = Played()
     played.begin()
     played.stored(1)
-    played.tell(events.PlaceFailed(now_ms=0, failure=LASTING))
+    played.deliver(events.ConnectorFailed(now_ms=0, failure=LASTING))
     assert played.said == (commands.EndPipeline(outcome=Outcome.FAILED, failure=LASTING),)
 
 
 def test_a_stop_before_running_ends_at_once() -> None:
     played = Played()
     played.begin()
-    played.tell(events.StopRequested(now_ms=0))
+    played.deliver(events.StopRequested(now_ms=0))
     assert played.said == (commands.EndPipeline(outcome=Outcome.STOPPED),)
 
 
 def test_a_failed_commit_of_the_base_is_tried_again_before_anything_else() -> None:
     played = Played(epoch=2)
     played.stored(played.begin(stored()).checkpoint_id)
-    played.tell(events.SinksPrepared(now_ms=0))
-    played.tell(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING))
+    played.deliver(events.SinksPrepared(now_ms=0))
+    played.deliver(events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING))
     timer = played.only(commands.SetTimer)
     assert (timer.key, timer.at_ms) == ("commit:out", 500)
     assert not played.get(commands.Sweep)
@@ -294,10 +294,10 @@ def test_a_failed_commit_of_the_base_is_tried_again_before_anything_else() -> No
 def test_who_asks_for_a_checkpoint_early_gets_it_as_soon_as_the_pipeline_runs() -> None:
     played = Played()
     played.begin()
-    played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+    played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
     assert played.said == ()
     played.stored(1)
-    played.tell(events.SinksPrepared(now_ms=0))
-    played.tell(events.Swept(now_ms=0, removed=0))
+    played.deliver(events.SinksPrepared(now_ms=0))
+    played.deliver(events.Swept(now_ms=0, removed=0))
     played.enumerated(3)
     assert played.only(commands.CheckpointTriggered).checkpoint_id == 2

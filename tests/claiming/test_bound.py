@@ -291,8 +291,8 @@ def test_a_start_is_told_what_its_sinks_are_told_otherwise(tmp_path: Path) -> No
     told = Told(tmp_path)
     told.began(file("/data/x"))
     told.stored(1, ["out"])
-    assert told.again(Restore(), file("/data/x")).restores[1].told_otherwise == {}
-    changed = told.again(Restore(), file("/data/y")).restores[1].told_otherwise
+    assert told.again(Restore(), file("/data/x")).restores[1].changed_bindings == {}
+    changed = told.again(Restore(), file("/data/y")).restores[1].changed_bindings
     assert changed["out"][1:] == ((FIRST, "path was '/data/x' and is '/data/y'"),)
-    back = told.again(Restore(), file("/data/x")).restores[1].told_otherwise
+    back = told.again(Restore(), file("/data/x")).restores[1].changed_bindings
     assert [words for _, words in back["out"][1:]] == ["", "path was '/data/y' and is '/data/x'"]

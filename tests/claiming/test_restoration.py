@@ -159,14 +159,14 @@ def two(tmp_path: Path) -> Played:
 def test_without_a_wish_each_pipeline_goes_on_from_its_latest(two: Played) -> None:
     claim = two.restore(Restore(), "a", "b")
     assert set(claim.restores.values()) == {RestoreRequest()}
-    assert claim.told == ()
+    assert claim.notes == ()
 
 
 @pytest.mark.parametrize("written", ["2", "100000-2", "100000/2", "1:2"])
 def test_a_checkpoint_is_chosen_as_it_is_shown(one: Played, written: str) -> None:
     claim = one.restore(at(written, retract=True))
     assert claim.restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 2), rewind=Rewind.RETRACTED)
-    assert claim.told == (
+    assert claim.notes == (
         "Pipeline 1 (a -> a_out) goes back to 100000-2: up to 2 rows are taken back and moved again.",
     )
 
@@ -198,12 +198,12 @@ def test_a_rewind_says_what_would_be_doubled_and_both_ways_out(one: Played) -> N
 
 
 def test_the_latest_itself_is_no_rewind(one: Played) -> None:
-    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
 
 
 def test_a_checkpoint_whose_savepoint_is_the_latest_is_no_rewind(one: Played) -> None:
     one.store(4, 6, kind=CheckpointType.SAVEPOINT)
-    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-4, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-4, its latest.",)
 
 
 def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
@@ -227,7 +227,7 @@ def test_a_damaged_one_is_refused_and_a_damaged_latest_hides_only_the_number(one
     played = Played(one.folder, _Damaged(one.storage, 3))  # type: ignore[arg-type]
     claim = claim_again(played.storage, JOB, played.planner(played.text("a")), at("2", retract=True))
     assert isinstance(claim, Claim)
-    assert "up to an unknown number of rows" in claim.told[0]
+    assert "up to an unknown number of rows" in claim.notes[0]
 
 
 class _Damaged:
@@ -289,7 +289,7 @@ def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Playe
     two.savepoint("mine", {1: CheckpointRef(FIRST, 2)})
     claim = two.restore(Restore(savepoint="mine"), "a", "b")
     assert claim.restores[2] == RestoreRequest()
-    assert claim.told[0] == "Not in the savepoint mine, so it goes on where it is: b -> b_out"
+    assert claim.notes[0] == "Not in the savepoint mine, so it goes on where it is: b -> b_out"
 
 
 def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
@@ -301,7 +301,7 @@ def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
     claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
     assert claim.restores[1].ref == CheckpointRef(FIRST, 1)
     assert claim.restores[2] == RestoreRequest()
-    assert "Finished in the savepoint mine and ever since, so it stays as it is: b -> b_out" in claim.told
+    assert "Finished in the savepoint mine and ever since, so it stays as it is: b -> b_out" in claim.notes
 
 
 def test_a_pipeline_that_had_finished_and_has_gone_back_since_is_not_finished(two: Played) -> None:
@@ -341,14 +341,14 @@ def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -
     one.storage.delete_checkpoint(JOB, 1, 1)
     claim = one.restore(Restore())
     assert claim.restores[1] == RestoreRequest()
-    assert claim.told == (
+    assert claim.notes == (
         "Pipeline 1 (a -> a_out) does not go back to 100000-1, which an earlier start was asked for and did not come "
         "to: that checkpoint is gone. It goes on from its latest",
     )
     assert one.manifest().asked == {}
     one.restore(at("2", retract=True))
     one.storage.delete_checkpoint(JOB, 1, 2)
-    assert one.restore(at("3")).told == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
+    assert one.restore(at("3")).notes == ("Pipeline 1 (a -> a_out) starts from 100000-3, its latest.",)
 
 
 def test_what_is_asked_now_replaces_what_was_asked_before(one: Played) -> None:
@@ -435,14 +435,14 @@ def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) 
     assert "the stored job job-1 also has 'b', 'b_out', which this job does not name" in said
     assert "allow_non_restored_state=True" in said
     claim = two.restore(Restore(allow_non_restored_state=True), "a")
-    assert claim.told == ("matched by name: 2; dropped, with what is stored of them: b, b_out",)
-    assert two.restore(Restore(), "a").told == ()
-    assert two.restore(Restore(), "a", "b").told == (), "it came back, to its own number"
+    assert claim.notes == ("matched by name: 2; dropped, with what is stored of them: b, b_out",)
+    assert two.restore(Restore(), "a").notes == ()
+    assert two.restore(Restore(), "a", "b").notes == (), "it came back, to its own number"
     assert "also has 'b'" in two.refusal(Restore(), "a")
 
 
 def test_a_table_that_is_new_takes_no_word_and_is_named(one: Played) -> None:
-    assert one.restore(Restore(), "a", "b").told == ("matched by name: 2; new, and begin: b, b_out",)
+    assert one.restore(Restore(), "a", "b").notes == ("matched by name: 2; new, and begin: b, b_out",)
 
 
 def test_rows_that_wait_for_their_commit_are_not_given_up(two: Played) -> None:
@@ -488,8 +488,8 @@ def test_a_stopped_job_is_moved_and_never_resumed(stopped: Played) -> None:
     assert stopped.manifest().moved_to == "new"
     assert stopped.storage.newest_epoch(JOB, 1) == 3 * EPOCHS_PER_VERSION, "whoever still runs it is fenced off"
     assert "was moved to new" in stopped.refusal(Restore())
-    assert "matched by name: 2" in claim.told[0]
-    assert "marked as moved to new" in claim.told[1]
+    assert "matched by name: 2" in claim.notes[0]
+    assert "marked as moved to new" in claim.notes[1]
 
 
 def test_what_the_old_job_took_back_is_not_taken_back_again(one: Played) -> None:
@@ -530,7 +530,7 @@ def test_a_job_that_went_on_is_not_doubled(stopped: Played) -> None:
     move(stopped, text=stopped.text("a", targets="elsewhere"))
     assert began_with(stopped).sources["a"].cursor == 6
     assert stopped.manifest().moved_to is None, "the old job goes on, and so may the new one"
-    assert "may be published twice" in " ".join(move(stopped, job_id="twice", accept_duplicates=True).told)
+    assert "may be published twice" in " ".join(move(stopped, job_id="twice", accept_duplicates=True).notes)
 
 
 def test_a_savepoint_that_was_taken_with_a_final_checkpoint_does_not_go_on_after_it(one: Played) -> None:
@@ -625,5 +625,5 @@ def test_a_sink_that_is_gone_with_rows_to_publish_is_refused_before_anything_sta
             assert "sink 'shown', which the job has no more, may have 1 committables to publish" in said
     claim = played.restore(Restore(allow_non_restored_state=True))
     assert claim.restores[1].allow_non_restored
-    assert claim.told == ("matched by name: 2; dropped, with what is stored of them: shown",)
+    assert claim.notes == ("matched by name: 2; dropped, with what is stored of them: shown",)
     assert played.restore(Restore()).restores[1].allow_non_restored, "until a state without it is stored"

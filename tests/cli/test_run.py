@@ -41,7 +41,7 @@ class PlayedJob:
     at_start: Callable[[], None] = staticmethod(lambda: None)
     at_close: Callable[[], None] = staticmethod(lambda: None)
     at_look: dict[int, Callable[[], object]] = {}  # noqa: RUF012
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     last: "PlayedJob"
 
     def __init__(self, raw: Any, engine: Any, **options: Any) -> None:
@@ -130,9 +130,9 @@ def test_a_job_that_had_ended_is_not_planned_and_warns_of_nothing(job: str, caps
 
 def test_what_the_runtime_is_told(job: str) -> None:
     main(["-c", job, "-r", "42", "-n", "other", "-m", "local[2]", "-DJvmOption=-Xmx2G"])
-    told = PlayedJob.last.options
-    assert (told["job_id"], told["restore"], told["name"], told["master"]) == ("42", Restore(), "other", "local[2]")
-    assert told["jvm_options"] == ("-Xmx2G",)
+    notes = PlayedJob.last.options
+    assert (notes["job_id"], notes["restore"], notes["name"], notes["master"]) == ("42", Restore(), "other", "local[2]")
+    assert notes["jvm_options"] == ("-Xmx2G",)
 
 
 def test_without_an_id_a_new_one_is_made(job: str) -> None:

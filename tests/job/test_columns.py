@@ -1,7 +1,7 @@
 """What a source's options say about its columns, as the manifest keeps it."""
 
 from seatunnel_core.config.option import INTEGER, SCHEMA, STRING, Option, Options
-from seatunnel_core.job.columns import columns_told
+from seatunnel_core.job.columns import column_options
 
 DECLARED = (
     Option("schema", SCHEMA, default=None, doc=""),
@@ -12,7 +12,7 @@ DECLARED = (
 
 
 def told(**values: object) -> dict[str, str]:
-    return dict(columns_told(Options(values, DECLARED)))
+    return dict(column_options(Options(values, DECLARED)))
 
 
 def test_only_options_that_are_set_and_decide_columns_are_told() -> None:

@@ -214,7 +214,7 @@ class TestWatched:
         text = watched(ground).replace(f"{ground.work}/in", f"{ground.work}/other")
         with ground.run(text, restore=Restore()) as run:
             run.start()
-            assert run.told == (
+            assert run.notes == (
                 f"The source 'a' does not watch {ground.work}/in any more, and reads all that it finds at "
                 f"{ground.work}/other, whether it was read under another path or not",
             )

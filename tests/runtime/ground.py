@@ -139,4 +139,4 @@ def run_through(run: JobRun) -> tuple[JobReport, tuple[str, ...]]:
         run.start()
         report = run.wait(WAIT_S)
         assert report is not None
-        return report, run.told
+        return report, run.notes

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from seatunnel_core.spark.line import Hearing, Line
+from seatunnel_core.spark.line import Line, TaskListener
 from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.session import SparkSettings
@@ -19,17 +19,17 @@ _ATTEMPTS = itertools.count(1)
 _PATIENCE_S = 60
 
 
-class _Mouth(Line):
+class _DirectLine(Line):
     """A line without a wire."""
 
-    def __init__(self, hearing: Hearing) -> None:
+    def __init__(self, listener: TaskListener) -> None:
         super().__init__(None)
-        self._hearing = hearing
+        self._hearing = listener
 
     def may_begin(self, number: int) -> bool:
         return self._hearing.begins(number)
 
-    def tell(self, number: int, result: UnitResult) -> bool:
+    def report(self, number: int, result: UnitResult) -> bool:
         self._hearing.ended(number, result)
         return True
 
@@ -57,9 +57,9 @@ class InProcessPlane(SparkPlane):
     def pack(self, thing: Any, whole: Any = None) -> PackedObject:
         return PackedObject(self._unique_name(), cloudpickle.dumps(thing))
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
-        hearing.reached()
-        found = self._here([packet], _Mouth(hearing))
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        listener.reached()
+        found = self._here([packet], _DirectLine(listener))
         return [(number, result) for number, result in found if isinstance(result, UnitResult)]
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:

@@ -60,10 +60,10 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     of_units = InProcessPlane.run_units
 
-    def run_units(self: InProcessPlane, packet: Any, tag: str, hearing: Any) -> Any:
+    def run_units(self: InProcessPlane, packet: Any, tag: str, listener: Any) -> Any:
         seen["Spark jobs"] += 1
         seen["tasks"] += 1
-        return of_units(self, packet, tag, hearing)
+        return of_units(self, packet, tag, listener)
 
     monkeypatch.setattr(InProcessPlane, "run", run)
     monkeypatch.setattr(InProcessPlane, "run_units", run_units)

@@ -61,7 +61,7 @@ def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop:
         run = EpochRun(
             protocol=protocol,  # type: ignore[arg-type]
             work=WorkOnCluster(),  # type: ignore[arg-type]
-            shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+            shared=SharedResources(loop=loop, storage_pool=pool, connector_pool=pool, spark=spark),
             owner=None,  # type: ignore[arg-type]
             log=PipelineLog("1", 1),
         )
@@ -69,7 +69,7 @@ def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop:
         spark.set_exception(PlatformError("Spark did not start: no Java"))
         loop.run_until_complete(asyncio.wait_for(protocol.answered.wait(), 10))
     (failed,) = protocol.told
-    assert isinstance(failed, events.PlaceFailed)
+    assert isinstance(failed, events.ConnectorFailed)
     assert failed.failure.message == "Spark did not start: no Java"
 
 
@@ -108,7 +108,7 @@ def test_a_source_with_a_speed_limit_begins_when_spark_runs(loop: asyncio.Abstra
     run = EpochRun(
         protocol=protocol,  # type: ignore[arg-type]
         work=WorkWithASource(limited),  # type: ignore[arg-type]
-        shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        shared=SharedResources(loop=loop, storage_pool=pool, connector_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
         log=PipelineLog("1", 1),
     )
@@ -149,7 +149,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
     run = EpochRun(
         protocol=protocol,  # type: ignore[arg-type]
         work=SimpleNamespace(job_id="job", planned=SimpleNamespace(id=7), sources=None),  # type: ignore[arg-type]
-        shared=SharedResources(loop=loop, storage_pool=pool, place_pool=pool, spark=spark),
+        shared=SharedResources(loop=loop, storage_pool=pool, connector_pool=pool, spark=spark),
         owner=None,  # type: ignore[arg-type]
         log=PipelineLog("1", 1),
     )

@@ -13,7 +13,7 @@ from watched import most_at_once, numbers_program, numbers_unit, staged_numbers
 from seatunnel_core.errors import PacketLostError
 from seatunnel_core.spark import dispatch
 from seatunnel_core.spark.dispatch import UnitDispatcher
-from seatunnel_core.spark.line import Hearing
+from seatunnel_core.spark.line import TaskListener
 from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
@@ -389,9 +389,9 @@ class Losing(SparkPlane):
         self.jobs: list[int] = []
         """The number of works of each."""
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
-        hearing.reached()
-        self.jobs.append(sum(hearing.begins(number) for number, _ in enumerate(packet.works)))
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        listener.reached()
+        self.jobs.append(sum(listener.begins(number) for number, _ in enumerate(packet.works)))
         raise PacketLostError("a worker died")
 
 
@@ -455,7 +455,7 @@ class Counting(SparkPlane):
         self._cores = threading.Semaphore(cores)
         self._cancelled: set[str] = set()
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         works = packet.works
         self.units.append(len(works))
         with self._cores:

@@ -62,8 +62,8 @@ def test_a_task_asks_before_it_begins_and_tells_what_became_of_it(exchange: Exch
     with exchange.listening(heard) as address:
         line = Line(address)
         assert [line.may_begin(number) for number in (0, 1)] == [True, False]
-        assert line.tell(0, DONE)
-        assert line.tell(2, FAILED)
+        assert line.report(0, DONE)
+        assert line.report(2, FAILED)
         assert not exchange.is_silent(address)
         line.close()
         while not exchange.is_silent(address):
@@ -88,7 +88,7 @@ def test_a_task_that_the_driver_has_forgotten_begins_nothing(exchange: Exchange,
         pass
     line = Line(address, once=once)
     assert not line.may_begin(0)
-    assert not line.tell(0, DONE)
+    assert not line.report(0, DONE)
 
 
 def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
@@ -99,7 +99,7 @@ def test_a_task_that_cannot_reach_the_driver_works_without_it() -> None:
     assert Line(address, again=True).may_begin(0)
     assert Line(address, once=True).may_begin(0)
     assert not Line(address, once=True, again=True).may_begin(0)
-    assert not Line(address).tell(0, DONE), "so Spark brings the result"
+    assert not Line(address).report(0, DONE), "so Spark brings the result"
 
 
 @pytest.mark.parametrize("once", [True, False])

@@ -170,9 +170,9 @@ def test_a_model_that_says_too_little_is_asked_about_fewer_rows(service: HttpSer
     rows = passed(Llm, api_path=f"{service.url}/chat", prompt="?", output_data_type="INT")
     assert [row["llm_output"] for row in rows] == [1, 2, 3]
     service.at["/chat"] = lambda _: said("[1, 2]")
-    with pytest.raises(TransformError, match="about one row the model said 2 things") as told:
+    with pytest.raises(TransformError, match="about one row the model said 2 things") as raised:
         passed(Llm, PEOPLE[:1], api_path=f"{service.url}/chat", prompt="?")
-    assert told.value.retryable
+    assert raised.value.retryable
 
 
 def test_a_custom_model_is_asked_as_the_job_says(service: HttpService) -> None:

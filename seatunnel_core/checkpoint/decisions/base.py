@@ -50,7 +50,7 @@ class RestoreRequest:
     """The sinks whose save modes must not act any more, even if the base has them as pending: another sink of the job
     has written into the same target, or they acted after the base."""
 
-    told_otherwise: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
+    changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
     """By sink: from which epoch on its options differed from those of now, and how, in words; the newest last, with
     empty words where they were the same. The former engine may have staged more since its state was looked at."""
 

@@ -92,14 +92,14 @@ class SourceVertex:
     def require_awaited(self, event: Enumerated) -> None:
         """Raise ``IllegalEventError`` unless ``event`` is the enumeration that was asked for, without gaps."""
         if not self._awaiting_enumeration:
-            raise IllegalEventError(f"source {event.source!r} was not asked for its splits, and is told them")
+            raise IllegalEventError(f"source {event.source!r} got its splits without being asked")
         if self.state.attachment not in (None, event.attachment):
             raise IllegalEventError(
-                f"source {event.source!r} was frozen as {self.state.attachment!r}, and is told of {event.attachment!r}"
+                f"source {event.source!r} was frozen as {self.state.attachment!r}, and is {event.attachment!r} now"
             )
         if self.state.total not in (None, len(event.splits)):
             raise IllegalEventError(
-                f"source {event.source!r} was frozen with {self.state.total} splits, and is told of {len(event.splits)}"
+                f"source {event.source!r} was frozen with {self.state.total} splits, and has {len(event.splits)} now"
             )
         for index, split in enumerate(event.splits):
             if split.index != index:
@@ -119,7 +119,7 @@ class SourceVertex:
     def require_polling(self, event: Found | PollFailed) -> None:
         """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that go on without a gap."""
         if self._polling is None or not self._polling.is_under_way:
-            raise IllegalEventError(f"source {event.source!r} was not asked for more, and is told of it")
+            raise IllegalEventError(f"source {event.source!r} found more without being asked")
         found = event.splits if isinstance(event, Found) else ()
         first = self._next_index
         if [split.index for split in found] != list(range(first, first + len(found))):

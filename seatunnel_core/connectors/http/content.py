@@ -222,8 +222,8 @@ class Content:
                 columns[name] = values
         counts = {len(values) for values in columns.values()}
         if len(counts) > 1:
-            told = ", ".join(f"{len(values)} at {self.fields[name]!r}" for name, values in columns.items())
-            raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {told}")
+            each_count = ", ".join(f"{len(values)} at {self.fields[name]!r}" for name, values in columns.items())
+            raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {each_count}")
         count = counts.pop() if counts else 1
         return [{**alone, **{name: values[row] for name, values in columns.items()}} for row in range(count)]
 

@@ -319,9 +319,9 @@ class WeChat(ServiceSink):
     example = 'url = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=of-your-own"'
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
-        told = {each.key: list(self.options[each]) for each in (MENTIONED, MENTIONED_MOBILE) if self.options[each]}
+        mentions = {each.key: list(self.options[each]) for each in (MENTIONED, MENTIONED_MOBILE) if self.options[each]}
         for line in _lines(rows):
-            yield json.dumps({"msgtype": "text", "text": {"content": line, **told}}, ensure_ascii=False)
+            yield json.dumps({"msgtype": "text", "text": {"content": line, **mentions}}, ensure_ascii=False)
 
 
 class Slack(ServiceSink):

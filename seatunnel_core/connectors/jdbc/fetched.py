@@ -43,8 +43,8 @@ class Fetched:
         if not self.misfits:
             return self.rows
         for number in sorted(self.misfits):
-            told = [f"{name} = {self.rows.column(name)[number].as_py()}" for name in key]
-            named = f" with {', '.join(told)}" if told else ""
+            shown = [f"{name} = {self.rows.column(name)[number].as_py()}" for name in key]
+            named = f" with {', '.join(shown)}" if shown else ""
             context.skip(RowError(f"{where}, row {first + number}{named}, {self.misfits[number]}"))
         return self.rows.filter(pa.array([number not in self.misfits for number in range(self.rows.num_rows)]))
 

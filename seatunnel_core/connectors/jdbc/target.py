@@ -145,9 +145,9 @@ class Target:
 
     def repetition(self, key: Sequence[Any]) -> str:
         """Return the message for a key that the statement of ``repeated`` found."""
-        told = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
+        shown = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
         return (
-            f"a row with the key {told} is inserted into {self.named}, where one is already, and enable_upsert is "
+            f"a row with the key {shown} is inserted into {self.named}, where one is already, and enable_upsert is "
             "false; write enable_upsert = true to replace it, or leave such rows out before this sink"
         )
 

@@ -27,16 +27,16 @@ def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
     """
     if not master.startswith("spark://"):
         return
-    deadline, told = time.monotonic() + patience_s, False
+    deadline, is_logged = time.monotonic() + patience_s, False
     while reason := _unreachable(master):
         if time.monotonic() > deadline:
             raise PlatformError(
                 f"no Spark master answers at {master} ({reason}). Its page shows the address to write, as in "
                 "spark://HOST:7077; without one the job runs on this machine"
             )
-        if not told:
+        if not is_logged:
             logger.warning("no Spark master answers at %s (%s); trying for %.0f s", master, reason, patience_s)
-            told = True
+            is_logged = True
         time.sleep(0.5)
 
 

@@ -318,8 +318,8 @@ def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
         lines = log_file.read_bytes()[logged_before:].decode(errors="replace").splitlines()[-60:]
     except OSError:
         lines = []
-    told = [line.strip() for line in lines if "Error" in line or "Exception" in line]
-    return told[-1] if told else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    errors = [line.strip() for line in lines if "Error" in line or "Exception" in line]
+    return errors[-1] if errors else (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def stop(running: RunningSpark) -> None:

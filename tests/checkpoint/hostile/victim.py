@@ -169,27 +169,29 @@ class Victim:
             self.put_back()
 
     def _restored(self, played: Played, state: PipelineState) -> None:
-        played.tell(events.Started(now_ms=0))
-        played.tell(events.EpochClaimed(now_ms=0, epoch=RESTORED_EPOCH))
-        played.tell(events.CheckpointsListed(now_ms=0, checkpoints=(self.info,), newest_epoch=RESTORED_EPOCH))
-        played.tell(events.CheckpointLoaded(now_ms=0, state=state))
+        played.deliver(events.Started(now_ms=0))
+        played.deliver(events.EpochClaimed(now_ms=0, epoch=RESTORED_EPOCH))
+        played.deliver(events.CheckpointsListed(now_ms=0, checkpoints=(self.info,), newest_epoch=RESTORED_EPOCH))
+        played.deliver(events.CheckpointLoaded(now_ms=0, state=state))
         for end in played.get(commands.EndPipeline):
             raise StateFormatError(end.failure.message if end.failure else "")
         restore_point = played.only(commands.StoreCheckpoint).state
         assert codec.encode(codec.decode(restore_point.states)) == restore_point.states
         played.stored(restore_point.checkpoint_id)
-        played.tell(events.SinksPrepared(now_ms=0))
+        played.deliver(events.SinksPrepared(now_ms=0))
         here = sink_place(place(epoch=RESTORED_EPOCH))
         while asked := played.get(commands.Commit):
             self.sink.commit(asked[0].committables, here, again=asked[0].again)
             played.committed()
         self.sink.sweep(here, played.only(commands.Sweep).keep, final=False)
-        played.tell(events.Swept(now_ms=0, removed=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
         attachment = played.only(commands.Enumerate).attachment
         found = thaw(self.storage.get_attachment(JOB, attachment)) if attachment else plan(self.source)
-        played.tell(events.Enumerated(now_ms=0, source="in", splits=found.splits, attachment=attachment or self.digest))
+        played.deliver(
+            events.Enumerated(now_ms=0, source="in", splits=found.splits, attachment=attachment or self.digest)
+        )
         self._run_units(played)
-        played.tell(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
+        played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         for stored in played.get(commands.StoreCheckpoint):  # none while the final checkpoint is under way
             codec.decode(stored.state.states)
 

@@ -259,7 +259,7 @@ class Engine:
             for sink in sorted(command.save_mode_pending):
                 self.world.save_mode(self, sink, self._published_before.get(sink, ()))
             if self.chance(self.world.scenario.faults.place_fails):
-                self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a sink")))
+                self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a sink")))
             else:
                 self.answer(lambda now_ms: events.SinksPrepared(now_ms=now_ms))
 
@@ -268,7 +268,7 @@ class Engine:
     def _enumerate(self, command: commands.Enumerate) -> None:
         def plan() -> None:
             if self.chance(self.world.scenario.faults.place_fails):
-                self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a source")))
+                self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a source")))
                 return
             attachment = command.attachment or self.world.freeze(command.source)
             self._frozen[command.source] = attachment
@@ -319,7 +319,7 @@ class Engine:
                     # themselves, and a database that has forgotten it refuses.
                     self.world.target.forget(command.epoch, command.keep)
                 if self.chance(self.world.scenario.faults.place_fails):
-                    self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a sweep")))
+                    self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a sweep")))
                 else:
                     self.answer(lambda now_ms: events.Swept(now_ms=now_ms, removed=len(keys)))
 
@@ -342,7 +342,7 @@ class Engine:
         if self.chance(0.05):
             self.world.kill(self)
         elif self.chance(self.world.scenario.faults.place_fails):
-            self.answer(lambda now_ms: events.PlaceFailed(now_ms=now_ms, failure=self._broken("a retraction")))
+            self.answer(lambda now_ms: events.ConnectorFailed(now_ms=now_ms, failure=self._broken("a retraction")))
         elif not publications:
             self.answer(lambda now_ms: events.Retracted(now_ms=now_ms, removed=0))
         else:

@@ -247,5 +247,5 @@ EXAMPLES: dict[str, Callable[[Path], object]] = {
 
 def begun_with(event: events.EpochClaimed) -> None:
     played = Played(epoch=100_000)
-    played.tell(events.Started(now_ms=0))
-    played.tell(event)
+    played.deliver(events.Started(now_ms=0))
+    played.deliver(event)

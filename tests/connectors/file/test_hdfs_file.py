@@ -335,6 +335,8 @@ def test_a_quota_is_told_before_any_row_moves(cluster: HdfsCluster, folder: str,
     option, most = {"namespacequota": ("-setQuota", "5"), "storagespacequota": ("-setSpaceQuota", "1m")}[quota]
     cluster.admin(option, most, folder)
     name = {"namespacequota": "NSQuotaExceeded", "storagespacequota": "DSQuotaExceeded"}[quota]
-    with pytest.raises(SinkError, match=rf"cannot be written by a task: {name}Exception: .*dfsadmin {option}") as told:
+    with pytest.raises(
+        SinkError, match=rf"cannot be written by a task: {name}Exception: .*dfsadmin {option}"
+    ) as raised:
         made.probe(sink_place(place()), "token")
-    assert not told.value.retryable
+    assert not raised.value.retryable

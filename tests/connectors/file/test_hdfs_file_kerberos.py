@@ -80,9 +80,9 @@ def test_without_a_ticket_the_door_is_shut(cluster: SecureHdfs) -> None:
     ],
 )
 def test_a_mistake_is_named_before_anything_is_written(cluster: SecureHdfs, wrong: dict[str, Any], says: str) -> None:
-    with pytest.raises(SinkError, match=says) as told:
+    with pytest.raises(SinkError, match=says) as raised:
         sink(cluster, "/alice/never", **wrong).prepare(sink_place(place()))
-    assert not told.value.retryable
+    assert not raised.value.retryable
 
 
 def test_a_key_that_was_changed_since_is_told(cluster: SecureHdfs, tmp_path: Path) -> None:

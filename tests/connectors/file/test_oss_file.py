@@ -314,9 +314,9 @@ def test_a_mistake_is_named_before_anything_is_read(
 )
 def test_a_wrong_option_is_named(server: OssStandIn, wrong: dict[str, Any], says: str) -> None:
     given = {key: value for key, value in access(server, **wrong).items() if value is not None}
-    with pytest.raises(UsageError, match=says) as told:
+    with pytest.raises(UsageError, match=says) as raised:
         OssFileSource(options_of(OssFileSource, {**given, "path": "/x", "file_format_type": "parquet"}))
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(raised.value)
 
 
 def test_what_tunes_hadoops_client_is_told_and_of_no_effect(

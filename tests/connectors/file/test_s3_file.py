@@ -224,9 +224,9 @@ def test_a_server_that_lost_an_upload_is_not_believed(
     made = sink(server, folder, file_format_type="csv")
     made.prepare(sink_place(place()))
     rows = [{"id": number, "name": "x" * 100_000} for number in range(60)]
-    with pytest.raises(SinkError, match="cannot be written: ") as told:
+    with pytest.raises(SinkError, match="cannot be written: ") as raised:
         stage(made, SCHEMA, [pa.RecordBatch.from_pylist(rows, schema=COLUMNS)], place())
-    assert told.value.retryable
+    assert raised.value.retryable
     made.sweep(sink_place(place()), frozenset(), final=True)
     assert (keys(server, folder), uploads_left(server, folder)) == ([], 0)
 

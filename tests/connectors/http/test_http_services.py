@@ -84,10 +84,10 @@ def test_a_source_says_who_asks(service: HttpService, plugin: type[ServiceSource
 def test_a_wrong_token_is_told_by_its_option_and_never_shown(service: HttpService, plugin: type[ServiceSource]) -> None:
     service.at["/v1/people"] = lambda asked: Said(status=401, body=f"nobody has {dict(asked.headers)}")
     source = source_of(plugin, service)
-    with pytest.raises(SourceError, match=f"401 Unauthorized: look at {source.credentials}") as told:
+    with pytest.raises(SourceError, match=f"401 Unauthorized: look at {source.credentials}") as raised:
         source.planned_schemas()
     secrets = [value for key, value in SOURCES[plugin][0].items() if key not in ("email", "revision", "version")]
-    assert [secret for secret in secrets if secret in str(told.value) + repr(source.options)] == []
+    assert [secret for secret in secrets if secret in str(raised.value) + repr(source.options)] == []
 
 
 def test_the_login_of_my_hours(service: HttpService) -> None:
@@ -186,10 +186,10 @@ def test_an_answer_that_refuses_names_the_row_and_no_secret(
     service.at[path] = lambda asked: answer if asked.method == "POST" else ""
     option = "webhooks_url" if plugin is services.Slack else "url"
     said = next(value for key, value in answer.items() if key in ("msg", "errmsg", "error"))
-    with pytest.raises(SinkError, match=f"table people, row 1 of the work unit: .*{said}") as told:
+    with pytest.raises(SinkError, match=f"table people, row 1 of the work unit: .*{said}") as raised:
         sent(plugin, ROWS, **{option: f"{service.url}{path}?key=key-of-mine"}, **more)
-    assert "of-mine" not in str(told.value)
-    assert not told.value.retryable
+    assert "of-mine" not in str(raised.value)
+    assert not raised.value.retryable
 
 
 def test_a_robot_that_is_asked_too_often_is_asked_again(service: HttpService) -> None:
@@ -197,6 +197,6 @@ def test_a_robot_that_is_asked_too_often_is_asked_again(service: HttpService) ->
     service.at["/hook"] = lambda asked: answers.pop(0) if asked.method == "POST" else ""
     assert sent(services.WeChat, ROWS[:1], url=f"{service.url}/hook") == 1
     service.at["/hook"] = lambda _: {"errcode": 45009}
-    with pytest.raises(SinkError, match="45009") as told:
+    with pytest.raises(SinkError, match="45009") as raised:
         sent(services.WeChat, ROWS[:1], url=f"{service.url}/hook", retry=1)
-    assert told.value.retryable
+    assert raised.value.retryable

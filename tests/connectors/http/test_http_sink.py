@@ -84,9 +84,9 @@ def test_a_refused_row_is_named_with_status_and_answer(service: HttpService, wri
     writers.append(begin(sink_of(service, headers={"X-Key": "secret-of-mine"}), SCHEMA, place()))
     with pytest.raises(
         SinkError, match=r"row 3 of the work unit: .*/rows answered 422 .*It said: no id in \*\*\*"
-    ) as told:
+    ) as raised:
         writers[0].write(Batch(table=SCHEMA.table, rows=numbered(0, 5)))
-    assert not told.value.retryable
+    assert not raised.value.retryable
 
 
 def test_a_service_that_is_down_for_a_moment_is_sent_everything(service: HttpService) -> None:
@@ -98,9 +98,9 @@ def test_a_service_that_is_down_for_a_moment_is_sent_everything(service: HttpSer
 def test_an_outage_may_pass(service: HttpService, writers: list[SinkWriter]) -> None:
     service.at["/rows"] = lambda _: Said(status=500, body="oops")
     writers.append(begin(sink_of(service), SCHEMA, place()))
-    with pytest.raises(SinkError, match=r"answered 500 .*oops") as told:
+    with pytest.raises(SinkError, match=r"answered 500 .*oops") as raised:
         writers[0].write(Batch(table=SCHEMA.table, rows=numbered(0, 1)))
-    assert told.value.retryable
+    assert raised.value.retryable
 
 
 def test_updates_and_deletes_are_refused(service: HttpService, writers: list[SinkWriter]) -> None:

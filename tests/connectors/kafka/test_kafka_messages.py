@@ -116,9 +116,9 @@ def test_debezium_is_taken_of_one_table() -> None:
     ],
 )
 def test_a_message_that_is_none_says_where_it_is(format: str, value: Any, what: str) -> None:
-    with pytest.raises(RowError, match="topic t, partition 3, offset 7") as told:
+    with pytest.raises(RowError, match="topic t, partition 3, offset 7") as raised:
         rows(value, format=format)
-    assert what in str(told.value)
+    assert what in str(raised.value)
 
 
 def test_text_and_avro_and_messages_without_a_schema() -> None:

@@ -154,9 +154,9 @@ def test_an_engine_that_was_replaced_sends_nothing(broker: Kafka, topic: str, tm
         commit(old, [staged], place())
     with pytest.raises(CommitError, match="another engine goes on with this job: its epoch is 2"):
         commit(old, [staged], place(), again=True)
-    with pytest.raises(CommitError) as told:
+    with pytest.raises(CommitError) as raised:
         commit(new, [staged], later)
-    assert told.value.retryable, "the old one took the transactions away, so the newer one begins anew"
+    assert raised.value.retryable, "the old one took the transactions away, so the newer one begins anew"
     commit(new, [staged], later, again=True)
     assert len(broker.values(topic)) == 3
 
@@ -180,9 +180,9 @@ def test_a_transaction_that_takes_too_long_costs_time_and_no_rows(
 
     (engine,) = made._driver.engines.values()  # type: ignore[union-attr]
     monkeypatch.setattr(publishing, "_staged", slowly)
-    with pytest.raises(CommitError) as told:
+    with pytest.raises(CommitError) as raised:
         commit(made, [staged], place())
-    assert told.value.retryable
+    assert raised.value.retryable
     assert broker.values(topic) == []
     monkeypatch.undo()
     commit(made, [staged], place(), again=True)

@@ -109,22 +109,22 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
     """Return a batch of ADBC as rows of the columns' types; what follows the columns are the misfits' texts."""
-    told = iter(batch.columns[len(columns) :])
+    texts = iter(batch.columns[len(columns) :])
     arrays = [
-        _fitted(array, column, next(told) if column.misfit else None)
+        _fitted(array, column, next(texts) if column.misfit else None)
         for array, column in zip(batch.columns, columns, strict=False)
     ]
     return fetched(schema_of(columns), arrays)
 
 
-def _fitted(array: pa.Array, column: Column, told: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
+def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
     """Return the values of a column, and the messages by index for those that rows cannot hold."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     hint = f'; convert it in query, for example "{column.name}"::text'
-    if told is not None:
-        many = pc.is_valid(told) if told.null_count < len(told) else None
-        return without(array, many, lambda number: f"{str(told[number])[:60]!r} has several dimensions{hint}")
+    if texts is not None:
+        many = pc.is_valid(texts) if texts.null_count < len(texts) else None
+        return without(array, many, lambda number: f"{str(texts[number])[:60]!r} has several dimensions{hint}")
     if array.type != column.arrow:
         return converted(array, lambda values: _cast(values, column.arrow), hint)
     return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")

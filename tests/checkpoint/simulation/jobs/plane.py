@@ -10,7 +10,7 @@ from attrs import define, field
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.connectors.source import Item, Planning, Source
 from seatunnel_core.errors import PacketLostError, PlatformError
-from seatunnel_core.spark.line import Hearing
+from seatunnel_core.spark.line import TaskListener
 from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.starting.session import SparkSettings
@@ -50,7 +50,7 @@ class Task:
 
     telling: deque[tuple[int, UnitResult]] = field(factory=deque)
     running: set[int] = field(factory=set)
-    untold: dict[int, UnitResult] = field(factory=dict)
+    unreported: dict[int, UnitResult] = field(factory=dict)
 
     @property
     def is_unwanted(self) -> bool:
@@ -120,7 +120,7 @@ class SimulatedPlane:
             self._after(self._world.rng.choice([0, 4_000, 8_000]), lambda: self._ends(task))
         task.over.wake()
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """One Spark job. This thread is also the one that listens to its task."""
         works = [(work, packet.parcels[work.program]) for work in packet.works if isinstance(work, UnitWork)]
         task = Task(works, packet.writes_at_once, self._stage.clock.now_ms, Waiters(self._stage))
@@ -135,26 +135,26 @@ class SimulatedPlane:
         task.unheard = self._line_is_down
         self._world.require_slots(self, works)
         if not task.unheard:
-            hearing.reached()
+            listener.reached()
         self._attempt(task, packet.lanes)
-        self._listen(task, hearing)
+        self._listen(task, listener)
         del self._tasks[tag]
         if self._gone:
             raise PlatformError("the simulated Spark is gone")
         if task.is_unwanted:
             raise self._lost("was cancelled" if task.cancelled else "its worker died")
-        return sorted(task.untold.items())
+        return sorted(task.unreported.items())
 
-    def _listen(self, task: Task, hearing: Hearing) -> None:
+    def _listen(self, task: Task, listener: TaskListener) -> None:
         """Until the task has ended; who has cancelled one that writes nothing itself does not wait so long."""
         while not self._gone:
             while task.asking:
                 number, lane = task.asking.popleft()
-                granted = hearing.begins(number)
+                granted = listener.begins(number)
                 if lane.attempt == task.attempt and not task.ended:
                     self._answered(task, number, lane, granted)
             while task.telling:
-                hearing.ended(*task.telling.popleft())
+                listener.ended(*task.telling.popleft())
             if (task.ended and not task.asking) or (task.cancelled and not task.writes_at_once):
                 return
             task.over.wait()
@@ -251,7 +251,7 @@ class SimulatedPlane:
         task.running.discard(number)
         self._world.unit_ends(self._process, work, program)
         if task.unheard:
-            task.untold[number] = result
+            task.unreported[number] = result
         elif not self._process.dead:
             task.telling.append((number, result))
             task.over.wake()

@@ -60,9 +60,11 @@ def test_a_number_that_would_be_another_is_refused_where_it_stands(
     """Behind the first 16 MiB ``01067`` became 1067, and long numbers lost digits, without a word."""
     (tmp_path / "a").write_text(later(format, first, last))
     number = 42 if format == "csv" else 41
-    with pytest.raises(RowError, match=rf"/a, line {number}, column 'n': .* is not an? {kind}.*type = string") as told:
+    with pytest.raises(
+        RowError, match=rf"/a, line {number}, column 'n': .* is not an? {kind}.*type = string"
+    ) as raised:
         rows(tmp_path, format)
-    assert "Traceback" not in str(told.value)
+    assert "Traceback" not in str(raised.value)
     fields = {"id": "bigint", "n": "string"}
     assert len(rows(tmp_path, format, schema={"fields": fields})) == 41
 
