@@ -38,7 +38,7 @@ def jobs_of_other_runs_are_out_of_sight() -> Iterator[None]:
 def classes_are_archived_in_one_place() -> Iterator[None]:
     """For jobs in homes of their own, too: each would leave a process behind that makes an archive for its home."""
     from seatunnel_core.spark.starting.archived_classes import FOLDER
-    from seatunnel_core.spark.starting.session import cache_folder
+    from seatunnel_core.spark.starting.settings import cache_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER, os.environ.get(FOLDER) or str(cache_folder(os.environ)))
@@ -66,7 +66,8 @@ def leaks_are_found_where_they_were_made(
 @pytest.fixture(scope="module")
 def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The application's own session, which the engine uses and leaves open: for a module with many jobs."""
-    from seatunnel_core.spark.starting.session import SparkSettings, start, stop
+    from seatunnel_core.spark.starting.session import start, stop
+    from seatunnel_core.spark.starting.settings import SparkSettings
 
     folder = tmp_path_factory.mktemp("spark")
     running = start(SparkSettings(parallelism=2, log_file=folder / "spark.log", cache=folder))

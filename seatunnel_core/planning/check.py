@@ -22,7 +22,8 @@ from seatunnel_core.planning.settings import spark_settings
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.spark.program import FramePlan, distinct_tables
-from seatunnel_core.spark.starting.session import refuse_connect, runs_on_this_machine
+from seatunnel_core.spark.starting.session import refuse_connect
+from seatunnel_core.spark.starting.settings import runs_on_this_machine
 from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.secret import HIDDEN, resolved, shown

@@ -38,7 +38,7 @@ from seatunnel_core.planning.plan import (
 from seatunnel_core.planning.save_modes import refuse_mixed_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
-from seatunnel_core.spark.starting.session import SparkSettings, runs_on_this_machine
+from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
 from seatunnel_core.transforms.tables import transform_of, with_tables
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 

@@ -20,7 +20,7 @@ from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource, PlannedTransform
 from seatunnel_core.planning.programs import possible_groups
 from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
-from seatunnel_core.spark.starting.session import SparkSettings, java_options
+from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:

@@ -5,7 +5,6 @@ pool; its outcome comes back to the loop as an event. Once the epoch is left, an
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -23,17 +22,12 @@ from seatunnel_core.runtime.polling import SourcePolling
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.source_planning import Planner
 from seatunnel_core.runtime.thread_pool import Pool
-from seatunnel_core.runtime.unit_event import unit_event
+from seatunnel_core.runtime.unit_runs import UnitRuns
 from seatunnel_core.spark.failure import failure_of
-from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.errors import CheckpointCorruptedError, StaleEpochError
 from seatunnel_storage_api.state import CheckpointRef
 
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
 
 
 class EpochOwner(Protocol):
@@ -76,13 +70,9 @@ class EpochRun:
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
         """Whether an event has come since the last sample: without one, nothing has moved."""
-        self._programs: dict[str, Program] = {}
+        self._units = UnitRuns(work, shared, self.notices, self._figures, self.deliver, self._when_spark_runs)
         polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
-        planner = Planner(work, shared, lambda: self._epoch, self._take_programs, self.deliver, self._when_spark_runs)
-        self._orders: list[commands.RunUnit] = []
-        """Units that wait for Spark."""
-        self._on_spark: set[tuple[str, AttemptId]] = set()
-        """Task and id of the attempts that Spark has."""
+        planner = Planner(work, shared, lambda: self._epoch, self._units.take, self.deliver, self._when_spark_runs)
         self._actions = self._action_table(planner, polling)
 
     def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
@@ -97,8 +87,8 @@ class EpochRun:
             commands.PrepareSinks: self._prepare_sinks,
             commands.Enumerate: planner.enumerate,
             commands.Poll: polling.poll,
-            commands.RunUnit: self._run_unit,
-            commands.CancelUnits: self._cancel_units,
+            commands.RunUnit: self._units.run,
+            commands.CancelUnits: self._units.cancel,
             commands.Commit: self._commit,
             commands.Sweep: self._sweep,
             commands.Retract: self._retract,
@@ -130,7 +120,7 @@ class EpochRun:
         self._timers.clear()
         if self._sampling is not None:
             self._sampling.cancel()
-        self._cancel_units()
+        self._units.cancel()
 
     def progress(self) -> PipelineProgress:
         """Return the counters of the pipeline as they are now."""
@@ -260,76 +250,12 @@ class EpochRun:
         else:
             self._when_spark_runs(prepare)
 
-    def _take_programs(self, programs: Mapping[str, Program]) -> None:
-        self._programs |= programs
-
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
         """Call ``action`` when Spark runs, without a thread that waits.
 
         It is also called when Spark could not be started, so that it can report why.
         """
         self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
-
-    def _run_unit(self, command: commands.RunUnit) -> None:
-        self._orders.append(command)
-        self._when_spark_runs(self._submit_orders)
-
-    def _submit_orders(self) -> None:
-        orders, self._orders = self._orders, []
-        for order in orders:
-            self._submit(order)
-
-    def _submit(self, order: commands.RunUnit) -> None:
-        attempt = order.task, order.attempt.id
-
-        def ended(result: UnitResult) -> None:
-            self._on_spark.discard(attempt)
-            for note in result.notes:
-                _log.warning("pipeline %d, %s", result.pipeline_id, note)
-            self.deliver(partial(unit_event, order, self._programs[order.task], result))
-
-        def on_result(result: UnitResult) -> None:
-            if result.shown and attempt in self._on_spark:
-                self._work.show(result.shown)
-            self._shared.inbox.put(partial(ended, result))
-
-        try:
-            dispatcher = self._shared.spark.result()
-        except Exception as error:
-            failure = failure_of(error)
-            self.deliver(
-                lambda now: events.UnitFailed(
-                    now_ms=now,
-                    task=order.task,
-                    attempt=order.attempt.id,
-                    failure=failure,
-                )
-            )
-        else:
-            self._on_spark.add(attempt)
-            dispatcher.submit(
-                self._programs[order.task],
-                order.attempt,
-                on_result,
-                restored=order.restored,
-                on_again=lambda: self._shared.inbox.put(partial(self._begins_again, order)),
-            )
-
-    def _begins_again(self, order: commands.RunUnit) -> None:
-        """Report a unit that runs again after its rows went to a target at once: they may be there twice."""
-        program = self._programs[order.task]
-        self._figures.begun_again()
-        self.notices.begun_again(order, program.doubling)
-
-    def _cancel_units(self, _command: commands.CancelUnits | None = None) -> None:
-        """Cancel what runs on Spark, if anything does.
-
-        This is asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then.
-        """
-        self._orders.clear()
-        if self._on_spark:
-            self._on_spark.clear()
-            self._shared.spark.result().cancel(self._work.job_id, self._work.planned.id)
 
     def _commit(self, command: commands.Commit) -> None:
         ids = tuple(committable.id for committable in command.committables)

@@ -5,31 +5,20 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import cached_property
 from pathlib import Path
 
-from attrs import evolve
-
 from seatunnel_core.checkpoint.commands import Outcome
-from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
-from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
-from seatunnel_core.checkpoint.pipeline import PipelineProtocol
-from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.claiming.claim import Claim
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.engine_options import PRINT_EXECUTION_INFO, THREAD_SHARE_MODE
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
-from seatunnel_core.planning.plan import PlannedPipeline
-from seatunnel_core.planning.settings import checkpoint_policy, restart_policy, topology_of
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
-from seatunnel_core.reporting.notices import PipelineLog
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
-from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.job_pipelines import JobPipelines
 from seatunnel_core.runtime.pipeline_run import PipelineRun
-from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.slots import Reservation
@@ -38,7 +27,6 @@ from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.packing import ShareMode, longest_packet_ms
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import runs_on_this_machine
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -100,7 +88,9 @@ class JobThreads:
         self._storage_pool = ThreadPool(STORAGE_THREADS, "seatunnel-storage")
         self._connector_pool = ThreadPool(CONNECTOR_THREADS, "seatunnel-connectors")
         self._spark: asyncio.Future[UnitDispatcher] = self._loop.create_future()
-        self._shares_disk = runs_on_this_machine(plane.settings)
+        self._pipelines = JobPipelines(
+            job_id=job_id, claim=claim, engine=engine, storage=storage, plane=plane, restored=restored
+        )
         self._manifest = ManifestWriter(storage, job_id, claim)
         self._savepoints = JobSavepoints(self._manifest, self._storage_pool)
         self._runs: list[PipelineRun] = []
@@ -146,7 +136,9 @@ class JobThreads:
                 self._plane.start()
             mode = ShareMode(self._engine.options[THREAD_SHARE_MODE])
             slots = None if self._slots is None else self._slots.slots
-            dispatcher = UnitDispatcher(self._plane, mode, slots, longest_packet_ms(self._checkpoints.interval_ms))
+            dispatcher = UnitDispatcher(
+                self._plane, mode, slots, longest_packet_ms(self._pipelines.checkpoints.interval_ms)
+            )
         except Exception as error:
             self._call(self._spark.set_exception, error)
         else:
@@ -157,30 +149,7 @@ class JobThreads:
         shared = SharedResources(
             loop=self._loop, storage_pool=self._storage_pool, connector_pool=self._connector_pool, spark=self._spark
         )
-        restarts = restart_policy(self._claim.job)
-        save_modes = SaveModes()
-        for planned in self._claim.job.pipelines:
-            work = PipelineIO(
-                job_id=self._job_id,
-                planned=planned,
-                storage=self._storage,
-                plane=self._plane,
-                shares_disk=self._shares_disk,
-                settled_below=self._claim.job.manifest.settled_below,
-                requires_known=self._restored and self._request(planned).rewind is Rewind.REFUSED,
-                recognised_before=self._claim.job.manifest.tracks,
-                save_modes=save_modes,
-            )
-            self._runs.append(
-                PipelineRun(
-                    work=work,
-                    shared=shared,
-                    protocol_of=self._protocols(planned),
-                    restart_policy=restarts,
-                    owner=self,
-                    log=PipelineLog(self._job_id, planned.id),
-                )
-            )
+        self._runs += self._pipelines.make(shared, owner=self)
         self._log_periodically()
 
     def _log_periodically(self) -> None:
@@ -190,30 +159,6 @@ class JobThreads:
             self._log_periodically()
 
         self._loop.call_later(self._engine.options[PRINT_EXECUTION_INFO], log_now)
-
-    @cached_property
-    def _checkpoints(self) -> CheckpointPolicy:
-        """How all pipelines of the job take checkpoints."""
-        return checkpoint_policy(self._claim.job, self._engine)
-
-    def _request(self, planned: PlannedPipeline) -> RestoreRequest:
-        return self._claim.restores.get(planned.id, RestoreRequest())
-
-    def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
-        topology, limits = topology_of(planned), Limits().within(self._checkpoints.interval_ms)
-
-        def protocol(restarts: int) -> PipelineProtocol:
-            return PipelineProtocol(
-                job_id=self._job_id,
-                pipeline_id=planned.id,
-                epoch_minimum=self._claim.epoch_minimum(restarts),
-                topology=topology,
-                policy=self._checkpoints,
-                limits=limits,
-                restore=evolve(self._request(planned), since=self._claim.epoch_minimum(0)),
-            )
-
-        return protocol
 
     # -- what pipelines report --------------------------------------------------------------------------------------
 

@@ -5,23 +5,19 @@ import logging
 import threading
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from attrs import evolve
 
 from seatunnel_core.errors import PacketLostError, PlatformError
+from seatunnel_core.spark.choosing import Paces, PacketChoice
 from seatunnel_core.spark.packet import packet_of
 from seatunnel_core.spark.packing import (
     MOST_UNITS,
     TARGET_MS,
     Candidate,
-    Pace,
     ShareMode,
-    choose_lanes,
-    choose_packet,
     overdue_ms,
 )
 from seatunnel_core.spark.plane import SparkPlane
@@ -33,9 +29,6 @@ from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import UnitAttempt
 
 logger = logging.getLogger("seatunnel.spark")
-
-SATURATED = 0.8
-"""A share of a processor. If the threads of a task together need more, they count as busy: they wait for each other."""
 
 GATHERING_S = 0.01
 """How long the dispatcher waits for the next unit of a source that waits, so that both come into one packet."""
@@ -63,10 +56,8 @@ class UnitDispatcher:
             longest_ms: no packet should take longer.
         """
         self._plane = plane
-        self._mode = share_mode
-        self._longest_ms = longest_ms
         self._most_units = slots
-        """How many units are read at once at most; ``None`` when only the sources bound that."""
+        self._choice = PacketChoice(plane, share_mode, slots, longest_ms)
         self._changed = threading.Condition()
         self._waiting: list[Candidate[Order]] = []
         self._running: dict[RunningPacket, None] = {}
@@ -76,16 +67,11 @@ class UnitDispatcher:
         self._is_reached = False
         """Whether any task has ever connected to the driver."""
         self._numbers = itertools.count(1)
-        self._paces: WeakKeyDictionary[Program, Pace] = WeakKeyDictionary()
+        self._paces = Paces()
         self._threads: list[threading.Thread] = []
         self._closed = False
         self.lost_packets = 0
         """How many packets were lost; their tasks may have run on for a while, and staged rows."""
-
-    @property
-    def _slots(self) -> int:
-        """How many packets keep all slots busy. Executors of a cluster come and go, and the plane's slots with them."""
-        return min(self._most_units or self._plane.slots, self._plane.slots)
 
     @property
     def _most_jobs(self) -> int:
@@ -115,7 +101,7 @@ class UnitDispatcher:
             on_result(order.failed(speculating(program)))
             return
         with self._changed:
-            pace = self._paces.get(program, Pace())
+            pace = self._paces.of(program)
             self._waiting.append(
                 Candidate(
                     load=order,
@@ -200,95 +186,15 @@ class UnitDispatcher:
 
     def _take(self) -> RunningPacket | None:
         """Take the next packet from the waiting units; return ``None`` when none of them may be read yet."""
-        self._waiting[:MOST_UNITS] = map(self._predicted, self._waiting[:MOST_UNITS])
-        readers = sum((packet.readers() for packet in self._running), Counter[Program]())
-        eligible = self._eligible(readers)
-        if not eligible:
+        self._waiting[:MOST_UNITS] = map(self._paces.predicted, self._waiting[:MOST_UNITS])
+        units, lanes = self._choice.choose(self._waiting, tuple(self._running))
+        if not units:
             return None
-        units, lanes = self._chosen(eligible, readers)
         taken = set(map(id, units))
         self._waiting = [unit for unit in self._waiting if id(unit) not in taken]
         packet = RunningPacket(number=next(self._numbers), tag=self._plane.new_tag(), units=units, lanes=lanes)
         self._running[packet] = None
         return packet
-
-    def _chosen(
-        self, eligible: list[Candidate[Order]], readers: Counter[Program]
-    ) -> tuple[list[Candidate[Order]], dict[Program, int]]:
-        """Return the units of the next packet and, if they wait, how many of each program are read at once."""
-        idle, slots = self._shares(eligible, readers)
-        idle = min(self._slots - len(self._running), idle)
-        if not eligible[0].waits:
-            return choose_packet(eligible, self._mode, idle, slots, self._longest_ms), {}
-        programs = {unit.load.program for unit in eligible if unit.waits}
-        whole = {program: self._most_tasks(program) for program in programs}
-        free = {program: most - readers[program] for program, most in whole.items()}
-        most = (self._most_units or sum(free.values()) + readers.total()) - readers.total()
-        working = any(not unit.waits for unit in eligible)  # has the other slots
-        tasks = 1 if working else max(1, self._slots - len(self._running))
-        return choose_lanes(eligible, self._mode, free, whole, most, tasks, lambda unit: unit.load.program)
-
-    def _eligible(self, readers: Counter[Program]) -> list[Candidate[Order]]:
-        """Return the waiting units that may be read now.
-
-        Units of programs without a reader go before all others, however many of those came earlier, so that a small
-        table does not wait for a large one.
-        """
-        if not self._running:
-            return self._waiting
-        if self._most_units is not None and readers.total() >= self._most_units:
-            return []
-        full = {program for program, count in readers.items() if count >= self._most_tasks(program)}
-        # A further packet would be fixed to the few readers that are free now; when Spark runs it, more may be free.
-        is_enough = sum(bool(packet.lanes) for packet in self._running) >= self._slots
-        free = [
-            unit
-            for unit in self._waiting
-            if unit.load.program not in full and not (is_enough and unit.waits) and not self._must_wait(unit)
-        ]
-        return [unit for unit in free if unit.load.program not in readers] or free
-
-    def _must_wait(self, unit: Candidate[Order]) -> bool:
-        """Return whether a unit writes at once, and a cancelled unit of its pipeline may still write (rule R15)."""
-        return unit.load.program.writes_at_once and any(
-            packet.may_still_write(unit.pipeline) for packet in self._running
-        )
-
-    def _most_tasks(self, program: Program) -> int:
-        """Return how many tasks may read a source at the same time.
-
-        It is one more than the slots for a source that does not wait, if it may have as many tasks as there are slots
-        and Spark runs no more than those: Spark holds the additional one back, and has it at hand when another ends.
-        """
-        most = program.parallelism or self._slots
-        if program.source.waits is not False:
-            return most
-        return self._slots + 1 if most >= self._slots and self._plane.holds_back else most
-
-    def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[Program, int]) -> tuple[int, int]:
-        """Return over how many tasks, at most one per slot, these units can be spread: now, and when no task runs."""
-        now = later = 0
-        seen = set[Program]()
-        for program in (unit.load.program for unit in eligible):
-            if program not in seen:
-                seen.add(program)
-                now += self._most_tasks(program) - tasks.get(program, 0)
-                later += program.parallelism or self._slots
-                if min(now, later) >= self._slots:
-                    break
-        return min(now, self._slots), min(later, self._slots)
-
-    def _predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a prediction from what was measured since it was submitted.
-
-        All units of a source may have been submitted before the first of them ran.
-        """
-        order = waiting.load
-        pace = self._paces.get(order.program)
-        if pace is None or (waiting.measured and order.program.source.waits is not None):
-            return waiting
-        beside = waits(order.program, pace, order.attempt.unit)
-        return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def _run(self, packet: RunningPacket) -> None:
         watch, started = self._watch(packet), time.perf_counter()
@@ -391,7 +297,9 @@ class UnitDispatcher:
             packet.over.add(number)
             if self._waiting:  # for a reader of its source, perhaps
                 self._changed.notify()
-        self._learn(packet, packet.units[number].load, result, cost_ms)
+        if result.failure is None:
+            with self._changed:
+                self._paces.learn(packet, packet.units[number].load, result, cost_ms)
         self._hand_on(packet, packet.units[number], result)
 
     # -- what went wrong with a packet as a whole ------------------------------------------------------------------
@@ -470,15 +378,6 @@ class UnitDispatcher:
             self._hand_on(packet, packet.units[number], packet.units[number].load.failed(failure))
 
     # -- results --------------------------------------------------------------------------------------------------
-
-    def _learn(self, packet: RunningPacket, order: Order, result: UnitResult, cost_ms: float) -> None:
-        if result.failure is None:
-            busy = result.busy_ms / max(result.wall_ms, 0.001)
-            if len(packet.lanes) and busy * sum(packet.lanes.values()) > SATURATED:
-                busy = 1.0  # its threads wait for each other
-            with self._changed:
-                pace = self._paces.get(order.program, Pace())
-                self._paces[order.program] = pace.after(order.attempt.unit, cost_ms, busy)
 
     def _hand_on(self, packet: RunningPacket, candidate: Candidate[Order], result: UnitResult) -> None:
         with self._changed:

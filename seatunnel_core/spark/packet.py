@@ -19,5 +19,5 @@ class PackedObject:
 
 def packet_of(works: Sequence[tuple[Work, PackedObject]]) -> Packet:
     """Return the packet of these works, with each packed object once."""
-    parcels: Mapping[str, Any] = {packed.key: packed.carrier for _, packed in works}
-    return Packet(works=tuple(work for work, _ in works), parcels=parcels)
+    carriers: Mapping[str, Any] = {packed.key: packed.carrier for _, packed in works}
+    return Packet(works=tuple(work for work, _ in works), carriers=carriers)

@@ -12,33 +12,26 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from seatunnel_core.connectors.sink import FrameSink, Sink, SinkContext
 from seatunnel_core.connectors.source import FrameSource, Item, Planning, Source
-from seatunnel_core.connectors.task_modules import needed
 from seatunnel_core.errors import CommitError, PacketLostError, PlatformError, SeaTunnelError, SinkError, SourceError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.dataframe import SparkFrames, both_parts, reaches_sink
 from seatunnel_core.spark.failure import refused_by_spark, spark_says
-from seatunnel_core.spark.frame_task import FrameWork
+from seatunnel_core.spark.frames.frames import SparkFrames, both_parts
+from seatunnel_core.spark.frames.task import FrameWork
+from seatunnel_core.spark.frames.unit import reaches_sink
 from seatunnel_core.spark.line import Exchange, TaskListener
 from seatunnel_core.spark.packet import PackedObject, packet_of
+from seatunnel_core.spark.pickles import Pickles
 from seatunnel_core.spark.program import FramePlan, Program
-from seatunnel_core.spark.shipping import (
-    OWN_PACKAGE,
-    TASK_MODULES,
-    Shipment,
-    cores,
-    executors,
-    modules_in,
-    shipment,
-)
+from seatunnel_core.spark.shipping import cores, executors
 from seatunnel_core.spark.starting import session
-from seatunnel_core.spark.starting.session import LOOPBACK, SparkSettings
+from seatunnel_core.spark.starting.session import LOOPBACK
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
 from seatunnel_core.spark.task import run_packets
 from seatunnel_core.spark.task_requests import TaskRequests
@@ -51,9 +44,6 @@ if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
 logger = logging.getLogger("seatunnel.spark")
-
-BROADCAST_BYTES = 65_536
-"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every packet."""
 
 
 class SparkPlane:
@@ -69,12 +59,11 @@ class SparkPlane:
         self.speculates = False
         """Whether Spark may run a second attempt of a job's only task beside the first."""
         self._bases: dict[int, RDD[int]] = {}
-        self._packed: WeakKeyDictionary[Program, PackedObject] = WeakKeyDictionary()
+        self._pickles = Pickles(self._unique_name, lambda: self.context)
         self._lock = threading.Lock()
         self._name = uuid.uuid4().hex[:12]
         self._numbers = itertools.count(1)
         self._frames: SparkFrames | None = None
-        self._shipment: Shipment | None = None
         self._exchange: Exchange | None = None
         self._requests = TaskRequests(self._run_together)
         self._given_up = threading.Event()
@@ -92,9 +81,7 @@ class SparkPlane:
         self._running = session.start(self.settings)
         try:
             if not self.shares_disk:
-                self._shipment = shipment(self.context)
-                own = [module for module in self.settings.preloads if module.startswith(OWN_PACKAGE)]
-                self._shipment.cover(self.context, self._given_up, [*TASK_MODULES, *own], self.settings.declared)
+                self._pickles.ship(self.settings, self._given_up)
             self._slots = max(1, int(self.context.defaultParallelism))
             conf = self.context.getConf()  # a hundred questions to the JVM
             host = str(conf.get("spark.driver.host", LOOPBACK))
@@ -132,9 +119,8 @@ class SparkPlane:
         running, self._running = self._running, None
         self._requests.close()
         self._bases.clear()
-        self._packed.clear()
+        self._pickles.forget()
         self._frames = None
-        self._shipment = None
         if self._exchange is not None:
             self._exchange.close()
             self._exchange = None
@@ -183,10 +169,7 @@ class SparkPlane:
         Raises:
             PlatformError: an executor lacks a module; the message names node, module and pip line.
         """
-        if self._shipment is None:
-            self.context.parallelize(range(self._slots), self._slots).count()
-        else:
-            self._shipment.probe_again(self.context)
+        self._pickles.warm(self._slots)
 
     @property
     def shares_disk(self) -> bool:
@@ -201,30 +184,13 @@ class SparkPlane:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> PackedObject:
-        """Pickle a program, source or sink for the tasks.
-
-        On a cluster, make sure that the tasks can import its code and what its plugins declare. If ``thing`` is a
-        program from which plugins were left out, ``whole`` is the program with all of them.
-
-        Raises:
-            PlatformError: an executor lacks a module; the message names node, module and pip line.
-        """
-        from pyspark import cloudpickle
-
-        body: bytes = cloudpickle.dumps(thing)
-        if self._shipment is not None:
-            declared = needed(_plugins_of(whole or thing))
-            self._shipment.cover(self.context, self._given_up, modules_in(body), declared)
-        return PackedObject(self._unique_name(), body if len(body) <= BROADCAST_BYTES else self.context.broadcast(body))
+    def pack(self, thing: Program | Source | Sink) -> PackedObject:
+        """Pickle a program, source or sink for the tasks, as ``Pickles.pack`` does."""
+        return self._pickles.pack(thing)
 
     def pack_program(self, program: Program) -> PackedObject:
         """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
-        with self._lock:
-            packed = self._packed.get(program)
-            if packed is None:
-                packed = self._packed[program] = self.pack(program.for_tasks(), program)
-            return packed
+        return self._pickles.pack_program(program)
 
     def run(self, packets: Sequence[Packet], tag: str) -> list[Result]:
         """Run one Spark job with one task per packet, and return the results of all works in their order.
@@ -448,11 +414,3 @@ class SparkPlane:
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
         packets = [packet_of(works[start:end]) for start, end in itertools.pairwise(cuts)]
         return self.run(packets, self.new_tag())
-
-
-def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
-    if not isinstance(thing, Program):
-        return [thing]
-    steps = (step.transform for step in thing.steps if step.transform is not None)
-    sources = (reader.source for reader in thing.readers)
-    return [*sources, *steps, *(target.sink for target in thing.targets)]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seatunnel.spark")
 
-TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frame_task", "seatunnel_core.spark.executor_probe")
+TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task", "seatunnel_core.spark.executor_probe")
 """The modules that every task imports, whatever the job."""
 
 OWN_PACKAGE = "seatunnel_core."

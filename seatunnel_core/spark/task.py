@@ -63,7 +63,7 @@ def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> I
         for number, work in enumerate(packet.works):
             if isinstance(work, UnitWork) and not line.may_begin(number):
                 continue
-            ending.append((number, _begin(number, work, packet.parcels, task_attempt, pool, line)))
+            ending.append((number, _begin(number, work, packet.carriers, task_attempt, pool, line)))
             while len(ending) > _FINISHING or (ending and ending[0][1].done()):
                 yield from _unreported(*ending.popleft())
         for each in ending:
@@ -71,9 +71,9 @@ def run_packet(packet: Packet, task_attempt: int, line: Line | None = None) -> I
 
 
 def _begin(
-    number: int, work: Work, parcels: Mapping[str, Any], task_attempt: int, pool: ThreadPoolExecutor, line: Line
+    number: int, work: Work, carriers: Mapping[str, Any], task_attempt: int, pool: ThreadPoolExecutor, line: Line
 ) -> "Future[Result | None]":
-    thing = unwrapped(_the_key(work), parcels)
+    thing = unwrapped(_the_key(work), carriers)
     if isinstance(work, UnitWork):
         run = UnitRun(thing, work.attempt, task_attempt, work.reads)
         own = Context()
@@ -92,12 +92,12 @@ def _side_by_side(packet: Packet, task_attempt: int, line: Line) -> Iterator[tup
 
     Each thread has a program of its own, so that sources need not be thread-safe. Transforms take turns.
     """
-    parcels = {key: _body(parcel) for key, parcel in packet.parcels.items()}
+    carriers = {key: _body(carrier) for key, carrier in packet.carriers.items()}
 
     def whole(number: int, work: UnitWork) -> Result | None:
         if not line.may_begin(number):
             return None
-        thing = unwrapped(work.program, parcels)
+        thing = unwrapped(work.program, carriers)
         run = UnitRun(thing, work.attempt, task_attempt, work.reads)
         run.stage()
         return _ended(number, run, line)
@@ -153,7 +153,7 @@ _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """The unpickled parcels of one thread of this worker process, the latest used last.
+    """The unpickled objects of one thread of this worker process, the latest used last.
 
     So a long pipeline unpickles its program once. Each thread has its own, so that no plugin has to be thread-safe.
     """
@@ -171,19 +171,19 @@ def _the_key(work: Work) -> str:
     return work.source if isinstance(work, InspectWork) else work.sink
 
 
-def unwrapped(key: str, parcels: Mapping[str, Any]) -> Any:
-    """Return the object in a parcel, unpickled once per thread and kept for a while."""
+def unwrapped(key: str, carriers: Mapping[str, Any]) -> Any:
+    """Return the object in a carrier, unpickled once per thread and kept for a while."""
     kept = _things.kept
     if key not in kept:
-        kept[key] = pickle.loads(_body(parcels[key]))  # noqa: S301  Spark itself ships the driver's objects like this
+        kept[key] = pickle.loads(_body(carriers[key]))  # noqa: S301  Spark itself ships the driver's objects like this
         while len(kept) > _KEPT_THINGS:
             kept.popitem(last=False)
     kept.move_to_end(key)
     return kept[key]
 
 
-def _body(parcel: Any) -> bytes:
-    body: bytes = parcel if isinstance(parcel, bytes) else parcel.value
+def _body(carrier: Any) -> bytes:
+    body: bytes = carrier if isinstance(carrier, bytes) else carrier.value
     return body
 
 

@@ -17,7 +17,7 @@ class UnitWork:
     """One attempt at one work unit, as it is sent to a task."""
 
     program: str
-    """The key of its program in ``Packet.parcels``."""
+    """The key of its program in ``Packet.carriers``."""
 
     attempt: UnitAttempt
     reads: str | None = None
@@ -29,7 +29,7 @@ class InspectWork:
     """Items that a source discovered, to be inspected in a task."""
 
     source: str
-    """The key of the source in ``Packet.parcels``."""
+    """The key of the source in ``Packet.carriers``."""
 
     items: tuple[Item, ...] = field(repr=False)
     planning: Planning
@@ -40,7 +40,7 @@ class ProbeWork:
     """A token to be left in a sink's target, where ``Sink.prove`` must find it in the driver."""
 
     sink: str
-    """The key of the sink in ``Packet.parcels``."""
+    """The key of the sink in ``Packet.carriers``."""
 
     context: SinkContext
     token: str
@@ -63,7 +63,7 @@ class Packet:
     """The works of one Spark task."""
 
     works: tuple[Work, ...]
-    parcels: Mapping[str, Any] = field(repr=False)
+    carriers: Mapping[str, Any] = field(repr=False)
     """The pickled objects that the works need, by key; a big one is a Spark broadcast of its pickle."""
 
     lanes: Mapping[str, int] = field(factory=dict)

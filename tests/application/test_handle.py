@@ -16,7 +16,7 @@ import pytest
 
 import seatunnel_core as st
 from seatunnel_core.spark.starting.java import find_java
-from seatunnel_core.spark.starting.session import cache_folder
+from seatunnel_core.spark.starting.settings import cache_folder
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("handle"), pytest.mark.timeout(300)]
 

@@ -32,7 +32,7 @@ from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_storage_api.blob import Blob, BlobStorage

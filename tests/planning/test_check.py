@@ -10,7 +10,8 @@ from seatunnel_core.connectors.file.reading import FileReading
 from seatunnel_core.errors import JobError, PlatformError
 from seatunnel_core.planning.check import check_report
 from seatunnel_core.planning.planner import plan_job
-from seatunnel_core.spark.starting.session import SparkSettings, refuse_connect
+from seatunnel_core.spark.starting.session import refuse_connect
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.errors import StorageConfigurationError, UnknownStorageError
 from tests.planning.plugins_for_plans import Plugins

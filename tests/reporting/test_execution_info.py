@@ -14,7 +14,7 @@ from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 
 RUNNING = PipelineMetrics(
     id=1, name="a -> b", phase="running", units_in_flight=1_000, units_running=2, uncommitted=1, splits_done=7

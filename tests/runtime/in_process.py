@@ -11,7 +11,7 @@ from pyspark import cloudpickle
 from seatunnel_core.spark.line import Line, TaskListener
 from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.task import run_packet
 from seatunnel_core.spark.work import Packet, Result, UnitResult
 

@@ -15,7 +15,7 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.memory import MemoryStorage

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from pyspark import cloudpickle
 
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
 import watched

@@ -25,7 +25,7 @@ from seatunnel_core.spark import shipping
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import WAIT_OPTION
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import UnitAttempt
 from tests.figures import Figure
@@ -243,7 +243,7 @@ def test_a_whole_job_whose_driver_is_killed_in_the_middle_goes_on(master: str, t
 
 def end_the_application(plane: SparkPlane) -> None:
     """What happens when the master is lost, or somebody ends the application on its page."""
-    wait_until(lambda: plane._shipment is not None)
+    wait_until(lambda: plane._pickles._shipment is not None)
     plane.context._jsc.sc().stop()
 
 

@@ -17,7 +17,7 @@ from seatunnel_core.spark.line import TaskListener
 from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.work.failure import FailureKind
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
@@ -475,7 +475,7 @@ class Counting(SparkPlane):
         self._cancelled.add(tag)
 
     def _result(self, work: UnitWork) -> UnitResult:
-        program = next(program for program, parcel in self._packed.items() if parcel.key == work.program)
+        program = next(program for program, packed in self._pickles._packed.items() if packed.key == work.program)
         return UnitResult(
             job_id=program.job_id,
             pipeline_id=program.pipeline_id,
@@ -577,6 +577,6 @@ def test_a_big_program_travels_as_a_broadcast(dispatcher_of: Make, plane: SparkP
     program.source.ballast = os.urandom(200_000)
     results = run_all(dispatcher_of(), [(program, numbers_unit(number)) for number in range(1, 6)])
     assert all(result.failure is None for result in results.values())
-    parcel = plane.pack_program(program)
-    assert not isinstance(parcel.carrier, bytes)
-    assert parcel is plane.pack_program(program), "packed once"
+    carrier = plane.pack_program(program)
+    assert not isinstance(carrier.carrier, bytes)
+    assert carrier is plane.pack_program(program), "packed once"

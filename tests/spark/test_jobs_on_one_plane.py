@@ -8,7 +8,7 @@ import seatunnel_core as st
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from tests.runtime.command import column
 from tests.spark.hosted import csv_to_parquet, run_of
 

@@ -30,7 +30,7 @@ from seatunnel_core.errors import (
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import kind_of, task_failure
-from seatunnel_core.spark.frame_task import staged_parts
+from seatunnel_core.spark.frames.task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import run_packet, run_unit
 from seatunnel_core.spark.unit_run import UnitRun
@@ -235,16 +235,16 @@ def test_units_of_a_packet_wait_for_the_disk_together(tmp_path: Path) -> None:
 
 
 def run_all(program: Program, works: tuple[UnitWork, ...]) -> list[UnitResult]:
-    packet = Packet(works=works, parcels=parcels(program))
+    packet = Packet(works=works, carriers=carriers(program))
     return [result for _, result in run_packet(packet, 1) if isinstance(result, UnitResult)]
 
 
-def parcels(program: Program) -> dict[str, bytes]:
-    parcels = {"p": pickle.dumps(program)}
+def carriers(program: Program) -> dict[str, bytes]:
+    carriers = {"p": pickle.dumps(program)}
     from seatunnel_core.spark import task
 
     task._things.kept.clear()
-    return parcels
+    return carriers
 
 
 @given(rows=st.integers(0, 200), cuts=st.lists(st.integers(0, 200), max_size=6), data=st.data())

@@ -62,9 +62,10 @@ def test_workers_have_what_was_asked_for_before_their_first_task(tmp_path: Path)
         import sys
         from pathlib import Path
         from seatunnel_core.spark.starting import session
+        from seatunnel_core.spark.starting.settings import SparkSettings
 
         folder = Path(sys.argv[1])
-        settings = session.SparkSettings(parallelism=2, log_file=folder / "log", preloads=("colorsys", "no_such_thing"))
+        settings = SparkSettings(parallelism=2, log_file=folder / "log", preloads=("colorsys", "no_such_thing"))
         running = session.start(settings)
 
         def seen(_):
@@ -92,8 +93,9 @@ def test_without_a_template_spark_runs_its_tasks_all_the_same(tmp_path: Path) ->
         import sys
         from pathlib import Path
         from seatunnel_core.spark.starting import session
+        from seatunnel_core.spark.starting.settings import SparkSettings
 
-        running = session.start(session.SparkSettings(parallelism=2, log_file=Path(sys.argv[1], "log")))
+        running = session.start(SparkSettings(parallelism=2, log_file=Path(sys.argv[1], "log")))
         running.template._process.kill()
         running.template._process.wait()
         print(running.context.parallelize(range(4), 2).map(lambda each: each + 1).collect())

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.spark.starting.archived_classes import FOLDER
-from seatunnel_core.spark.starting.session import cache_folder
+from seatunnel_core.spark.starting.settings import cache_folder
 
 STOPS = Path(__file__).with_name("stops.py")
 ARCHIVES = os.environ.get(FOLDER) or str(cache_folder(os.environ))

@@ -3,7 +3,7 @@
 import heapq
 from typing import assert_never
 
-from attrs import define, evolve, field
+from attrs import evolve
 
 from seatunnel_core.checkpoint.commands import RunUnit
 from seatunnel_core.checkpoint.errors import IllegalEventError
@@ -11,6 +11,7 @@ from seatunnel_core.checkpoint.events import UnitFailed, UnitFinished
 from seatunnel_core.checkpoint.state.topology import SourceSpec
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
 from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, TaskState
+from seatunnel_core.checkpoint.vertices.in_flight import HalfBuiltUnit, UnitInFlight
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.checkpoint.vertices.messages import (
     Acknowledge,
@@ -28,40 +29,9 @@ from seatunnel_core.checkpoint.vertices.messages import (
     ToTask,
 )
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
-from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
-from seatunnel_core.work.unit import AttemptId, UnitAttempt, WorkUnit
-
-
-@define
-class _Flight:
-    """One unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
-
-    unit: WorkUnit
-    attempts: int = 0
-    running: bool = False
-    since_ms: int = 0
-    restored: bool = False
-    finished: dict[str, Committable] | None = None
-
-
-@define
-class _HalfBuilt:
-    """A unit that is still being put together."""
-
-    number: int
-    splits: list[Split] = field(factory=list)
-    bytes: int = 0
-    rows: int = 0
-
-    def add(self, split: Split) -> None:
-        self.splits.append(split)
-        self.bytes += split.weight_bytes
-        self.rows += split.rows
-
-    def as_unit(self) -> WorkUnit:
-        return WorkUnit(number=self.number, splits=tuple(self.splits))
+from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 
 class TaskVertex:
@@ -90,8 +60,8 @@ class TaskVertex:
         self._next_unit = 1
         self._unit_bytes = limits.target_unit_bytes
         self._unit_splits = limits.credits_per_source
-        self._flights: dict[int, _Flight] = {}
-        self._half_built: _HalfBuilt | None = None
+        self._flights: dict[int, UnitInFlight] = {}
+        self._half_built: HalfBuiltUnit | None = None
         self._queue: list[int] = []
         self._lent = 0
         self._unspent = 0
@@ -177,12 +147,12 @@ class TaskVertex:
         if full or self._unspent == 0:
             self._close_half_built()
 
-    def _open_unit(self) -> _HalfBuilt:
+    def _open_unit(self) -> HalfBuiltUnit:
         """Begin a work unit.
 
         Numbers are drawn in order and are part of the state, so that a number never names two units (R8).
         """
-        self._half_built = _HalfBuilt(number=self._next_unit)
+        self._half_built = HalfBuiltUnit(number=self._next_unit)
         self._next_unit += 1
         at_ms = self._wiring.now_ms + self._limits.close_unit_after_ms
         self._wiring.set_timer(f"close:{self.spec.name}", at_ms, self._close_half_built)
@@ -194,7 +164,7 @@ class TaskVertex:
         self._wiring.cancel_timer(f"close:{self.spec.name}")
         unit = self._half_built.as_unit()
         self._half_built = None
-        self._flights[unit.number] = _Flight(unit)
+        self._flights[unit.number] = UnitInFlight(unit)
         heapq.heappush(self._queue, unit.number)
         self._admit()
 
@@ -213,7 +183,7 @@ class TaskVertex:
             heapq.heappop(self._queue)
             self._run(self._flights[number])
 
-    def _run(self, flight: _Flight) -> None:
+    def _run(self, flight: UnitInFlight) -> None:
         flight.attempts += 1
         flight.running = True
         flight.since_ms = self._wiring.now_ms
@@ -226,7 +196,7 @@ class TaskVertex:
             ),
         )
 
-    def _claimed(self, attempt: AttemptId) -> _Flight | None:
+    def _claimed(self, attempt: AttemptId) -> UnitInFlight | None:
         """Return the unit in flight whose running attempt this is, or ``None`` if no such result is awaited (R14)."""
         flight = self._flights.get(attempt.unit)
         if flight is None or self._stopped or attempt.epoch != self._epoch:
@@ -299,7 +269,7 @@ class TaskVertex:
         self._wiring.set_timer(f"retry:{self.spec.name}:{number}", at_ms, lambda: self._requeue(number))
         self._admit()
 
-    def _last_word(self, flight: _Flight, event: UnitFailed) -> Failure:
+    def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
         """Return the failure that ends the pipeline; name the unit if it failed on several attempts.
 
         What fails on every attempt may be due to the data, so the message names what the unit reads.
@@ -314,7 +284,7 @@ class TaskVertex:
         heapq.heappush(self._queue, number)
         self._admit()
 
-    def _stop_running(self, flight: _Flight) -> None:
+    def _stop_running(self, flight: UnitInFlight) -> None:
         flight.running = False
         self.units_running -= 1
 
@@ -339,7 +309,7 @@ class TaskVertex:
         for flight in [flight for flight in self._flights.values() if flight.finished is not None]:
             self._hand_on(flight)
 
-    def _hand_on(self, flight: _Flight) -> None:
+    def _hand_on(self, flight: UnitInFlight) -> None:
         assert flight.finished is not None
         del self._flights[flight.unit.number]
         for sink, committable in flight.finished.items():
@@ -399,7 +369,7 @@ class TaskVertex:
         self.rows_skipped = state.rows_skipped
         for held in state.units:
             finished = None if held.committables is None else dict(held.committables)
-            self._flights[held.unit.number] = _Flight(held.unit, restored=finished is None, finished=finished)
+            self._flights[held.unit.number] = UnitInFlight(held.unit, restored=finished is None, finished=finished)
             self._lent += len(held.unit.splits)
             if finished is None:
                 heapq.heappush(self._queue, held.unit.number)

@@ -5,19 +5,17 @@ reason of an error is shown.
 """
 
 import json
-import socket
-import ssl
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from attrs import field, frozen
 
-from seatunnel_core.config.option import Options
-from seatunnel_core.connectors.http import options as opt
+from seatunnel_core.connectors.http.connection import Connection
+from seatunnel_core.connectors.http.failures import ErrorsExplained
 from seatunnel_core.connectors.http.request import Request, same_host
-from seatunnel_core.errors import ConnectorError, UsageError
+from seatunnel_core.errors import ConnectorError
 
 if TYPE_CHECKING:
     import requests
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 MODULES = ("requests",)
 """The modules that tasks import to send a request."""
 
-_PACKAGES = ("requests", "urllib3")
 _REPEATED = (429, 502, 503, 504)
 _LONGEST_WAIT_S = 300
 """The longest wait, even when a service asks for a longer one."""
@@ -46,59 +43,6 @@ _HINTS = {
     405: "look at method",
     429: "the quota is used up; ask less often, or later",
 }
-
-
-@frozen(kw_only=True)
-class Connection:
-    """The settings with which requests are sent."""
-
-    retries: int
-    backoff_ms: int
-    backoff_max_ms: int
-    connect_timeout_ms: int
-    socket_timeout_ms: int
-    ca_file: str | None
-    certificate: tuple[str, ...] = field(repr=False)
-    """A file with a certificate and its key, or one of each; empty without a certificate."""
-
-    hidden: tuple[str, ...] = field(repr=False)
-    """Texts that no message may contain."""
-
-    credentials: str
-    """The options that have the credentials, for messages."""
-
-    url_option: str = opt.URL.key
-    """The options that have the url, for messages."""
-
-    timeout_option: str = opt.SOCKET_TIMEOUT.key
-    """The option that has the timeout for an answer, for messages."""
-
-    @classmethod
-    def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
-        """Return the settings in the options of a source or a sink.
-
-        Args:
-            options: The options.
-            hidden: Texts that no message may contain.
-            credentials: The options that have the credentials, for messages.
-
-        Raises:
-            UsageError: Options contradict one another.
-        """
-        certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
-        if key and not certificate:
-            raise UsageError("option 'tls_key_file': it belongs to tls_certificate_file, which is missing")
-        return cls(
-            retries=options[opt.RETRY],
-            backoff_ms=options[opt.BACKOFF],
-            backoff_max_ms=options[opt.BACKOFF_MAX],
-            connect_timeout_ms=options[opt.CONNECT_TIMEOUT],
-            socket_timeout_ms=options[opt.SOCKET_TIMEOUT],
-            ca_file=options[opt.CA_FILE],
-            certificate=tuple(file for file in (certificate, key) if file),
-            hidden=tuple(hidden),
-            credentials=credentials,
-        )
 
 
 @frozen(kw_only=True)
@@ -282,89 +226,8 @@ class Client:
             raise_on_status=False,
         )
 
-    def _errors_explained(self, request: Request) -> "_ErrorsExplained":
-        return _ErrorsExplained(request, self._connection, self._failure)
-
-
-class _ErrorsExplained:
-    """A context in which errors of ``requests`` become errors that name the cause and the option to correct."""
-
-    def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
-        self._request, self._connection, self._failure = request, connection, failure
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if kind is None or not isinstance(error, Exception):
-            return
-        if kind.__module__.partition(".")[0] not in _PACKAGES and not isinstance(error, OSError | UnicodeError):
-            return
-        reason, retryable = self._reason(error)
-        found = self._failure(f"{self._request.shown}: {reason}")
-        found.retryable = retryable
-        raise found from None  # the original error may show the whole url
-
-    def _reason(self, error: BaseException) -> tuple[str, bool]:
-        from requests import exceptions as of_requests
-        from urllib3 import exceptions as of_urllib3
-
-        chain, address, connection = list(_chain(error)), self._request.address, self._connection
-        tls = next((each for each in chain if isinstance(each, ssl.SSLError)), None)
-        if tls is not None or isinstance(error, of_requests.SSLError):
-            return f"no secure connection to {address}: {_of_tls(tls)}", False
-        if any(isinstance(each, of_urllib3.NameResolutionError | socket.gaierror) for each in chain):
-            return (
-                f"the host {urlsplit(self._request.url).hostname} is not known: look at {connection.url_option}",
-                True,
-            )
-        if isinstance(error, of_requests.ConnectTimeout):
-            return f"{address} does not answer within connect_timeout_ms = {connection.connect_timeout_ms}", True
-        if any(isinstance(each, of_requests.ReadTimeout | of_urllib3.ReadTimeoutError) for each in chain):
-            return f"no answer within {connection.timeout_option} = {connection.socket_timeout_ms}", True
-        if isinstance(error, of_requests.ProxyError):
-            return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
-        if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
-            return _of_usage(error), False
-        # An error of a file is not one of the connection: it is only in the chain because it was being handled.
-        systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
-        system = next((each for each in systems if each.errno is not None), None)
-        if system is None and str(error).startswith("Could not find"):
-            return str(error), False  # a file of a certificate
-        why = system.strerror if system is not None and system.strerror else "the connection broke"
-        if isinstance(system, ConnectionRefusedError):
-            why = f"nobody answers at {address}; look at host and port, and whether the service runs"
-        return why[:1].lower() + why[1:], True
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and all errors in its causes, contexts, reasons and arguments."""
-    seen: list[BaseException] = []
-    waiting: list[Any] = [error]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, BaseException) and each not in seen:
-            seen.append(each)
-            yield each
-            waiting += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
-
-
-def _of_tls(error: ssl.SSLError | None) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"its certificate is not accepted ({error.verify_message}); tls_ca_file names a file with the certificates "
-            "that are trusted"
-        )
-    why = (error.reason or error.strerror or "") if error is not None else ""
-    return "it does not answer with TLS; is it http://?" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
-
-
-def _of_usage(error: BaseException) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"there is no file {error.filename}"
-    if isinstance(error, UnicodeError):
-        return "headers may only have signs of Latin-1"
-    return "url or headers have signs that no request may have"
+    def _errors_explained(self, request: Request) -> "ErrorsExplained":
+        return ErrorsExplained(request, self._connection, self._failure)
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":

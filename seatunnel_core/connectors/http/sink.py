@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.http import options as opt
-from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
+from seatunnel_core.connectors.http.client import MODULES, Answer, Client
+from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request, checked_url
 from seatunnel_core.connectors.http.source import secrets_of
 from seatunnel_core.connectors.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext

@@ -17,7 +17,8 @@ from attrs import evolve
 from seatunnel_core import stored
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.http import options as opt
-from seatunnel_core.connectors.http.client import MODULES, Answer, Client, Connection
+from seatunnel_core.connectors.http.client import MODULES, Answer, Client
+from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.content import FILE, Content
 from seatunnel_core.connectors.http.paging import GUESSED_ROWS, Paging
 from seatunnel_core.connectors.http.request import Request, checked_url

@@ -11,7 +11,7 @@ from seatunnel_core.errors import PlatformError, SeaTunnelError
 from seatunnel_core.server.spark_children.spark_workers import DAEMON, PYTHON
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import TASK_MODULES, WAIT_OPTION
-from seatunnel_core.spark.starting.session import SparkSettings, java_options
+from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 
 logger = logging.getLogger("seatunnel.cluster")
 

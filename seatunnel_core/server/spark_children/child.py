@@ -12,7 +12,8 @@ from pathlib import Path
 
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.starting.java import find_java
-from seatunnel_core.spark.starting.session import cache_folder, log4j_file
+from seatunnel_core.spark.starting.session import log4j_file
+from seatunnel_core.spark.starting.settings import cache_folder
 
 logger = logging.getLogger("seatunnel.cluster")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.archived_classes import CHECKED, ClassArchive, class_archive
 from seatunnel_core.spark.starting.java import find_java
+from seatunnel_core.spark.starting.settings import SparkSettings, cache_folder
 
 _ARCHIVES_KEPT = 3
 _ENDS_WITHIN_S = 120.0
@@ -51,7 +52,7 @@ def make(archive: ClassArchive, cache: Path) -> None:
 
 
 def _fill(archive: ClassArchive, draft: Path, cache: Path) -> None:
-    settings = session.SparkSettings(
+    settings = SparkSettings(
         options={"spark.master": "local[2]"},
         java_options=(CHECKED, f"-XX:ArchiveClassesAtExit={draft}"),
         log_file=archive.log,
@@ -74,7 +75,7 @@ def _last_used(file: Path) -> float:
 def main() -> int:
     """Make the archive for this machine's Java and PySpark, and print where it is."""
     os.nice(_LOWEST_PRIORITY)
-    cache = session.cache_folder(os.environ)
+    cache = cache_folder(os.environ)
     archive = class_archive(find_java(os.environ, cache), cache, os.environ)
     if archive is not None:
         make(archive, cache)

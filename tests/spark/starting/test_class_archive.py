@@ -15,7 +15,7 @@ from seatunnel_core.spark.starting import session
 from seatunnel_core.spark.starting.archived_classes import FOLDER, ClassArchive, class_archive, make_in_background
 from seatunnel_core.spark.starting.class_archive import make
 from seatunnel_core.spark.starting.java import Java, find_java
-from seatunnel_core.spark.starting.session import SparkSettings, jvm_flags
+from seatunnel_core.spark.starting.settings import SparkSettings, cache_folder, jvm_flags
 
 JAVA_17 = Java(home=Path("/jdk"), major=17, version="17.0.1")
 
@@ -114,8 +114,9 @@ import sys
 from pathlib import Path
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.starting import session
+from seatunnel_core.spark.starting.settings import SparkSettings
 folder = Path(sys.argv[1])
-settings = session.SparkSettings(parallelism=1, java_options=tuple(sys.argv[2:]), log_file=folder / "log", cache=folder)
+settings = SparkSettings(parallelism=1, java_options=tuple(sys.argv[2:]), log_file=folder / "log", cache=folder)
 running = session.start(settings)
 assert running.context.parallelize([1], 1).count() == 1
 session.leave(running)
@@ -124,7 +125,7 @@ session.leave(running)
 
 @pytest.mark.torture
 def test_spark_starts_with_it_and_without_one_that_is_broken(tmp_path: Path) -> None:
-    cache = session.cache_folder(os.environ)
+    cache = cache_folder(os.environ)
     shared = class_archive(find_java(os.environ, cache), cache, os.environ)
     if shared is None:
         pytest.skip("there are archives for Java 17 only")

@@ -17,13 +17,8 @@ from py4j import java_gateway
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting import gateway, session
-from seatunnel_core.spark.starting.session import (
-    SparkSettings,
-    java_options,
-    jvm_flags,
-    refuse_connect,
-    with_task_failures,
-)
+from seatunnel_core.spark.starting.session import refuse_connect
+from seatunnel_core.spark.starting.settings import SparkSettings, java_options, jvm_flags, with_task_failures
 
 
 def options_of(tmp_path: Path, **settings: Any) -> dict[str, str]:
@@ -156,7 +151,7 @@ def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path:
         from seatunnel_core.connectors.source import Planning
         from seatunnel_core.errors import PlatformError
         from seatunnel_core.spark.plane import SparkPlane
-        from seatunnel_core.spark.starting.session import SparkSettings
+        from seatunnel_core.spark.starting.settings import SparkSettings
 
         cloudpickle.register_pickle_by_value(watched)
         settings = SparkSettings(parallelism=1, cache=Path({str(tmp_path)!r}))
@@ -206,7 +201,7 @@ def test_spark_starts_without_pandas_and_values_of_numpy_still_reach_java() -> N
     code = """
         import sys
         from seatunnel_core.spark.plane import SparkPlane
-        from seatunnel_core.spark.starting.session import SparkSettings
+        from seatunnel_core.spark.starting.settings import SparkSettings
         plane = SparkPlane(SparkSettings(parallelism=1))
         plane.start()
         print("pandas" in sys.modules)

@@ -15,11 +15,12 @@ from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.planning import save_modes
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime import pipeline_io
-from seatunnel_core.runtime.epoch_run import EpochRun
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.job_threads import JobThreads
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.savepoints import JobSavepoints, ManifestWriter
+from seatunnel_core.runtime.unit_runs import UnitRuns
+from seatunnel_core.spark.choosing import PacketChoice
 from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.running import RunningPacket
@@ -188,11 +189,11 @@ JOB_MUTATIONS: tuple[JobMutation, ...] = (
     JobMutation("R15", "what an overdue packet has begun is given away, too", _replace(
         RunningPacket, "left_unbegun", lambda _original: lambda self: self.left())),
     JobMutation("R15", "a new start does not wait for what was cancelled", _replace(
-        UnitDispatcher, "_must_wait", lambda _original: lambda self, unit: False)),
+        PacketChoice, "_must_wait", lambda _original: lambda self, unit, running: False)),
     JobMutation("R15", "a unit that begins again is not counted", _replace(
         UnitDispatcher, "_note_begun", lambda _original: lambda self, order: None)),
     JobMutation("threads", "units that wait for Spark are forgotten", _replace(
-        EpochRun, "_run_unit", _forget_orders)),
+        UnitRuns, "run", _forget_orders)),
     JobMutation("threads", "manifests are written from two threads at once", _replace(
         ManifestWriter, "write", _without_lock)),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from seatunnel_core.errors import PacketLostError, PlatformError
 from seatunnel_core.spark.line import TaskListener
 from seatunnel_core.spark.packet import PackedObject
 from seatunnel_core.spark.program import Program
-from seatunnel_core.spark.starting.session import SparkSettings
+from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -122,7 +122,7 @@ class SimulatedPlane:
 
     def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """One Spark job. This thread is also the one that listens to its task."""
-        works = [(work, packet.parcels[work.program]) for work in packet.works if isinstance(work, UnitWork)]
+        works = [(work, packet.carriers[work.program]) for work in packet.works if isinstance(work, UnitWork)]
         task = Task(works, packet.writes_at_once, self._stage.clock.now_ms, Waiters(self._stage))
         self._tasks[tag] = task
         while self.running >= self.slots and not task.cancelled and not self._gone:

@@ -13,7 +13,7 @@ from seatunnel_core.claiming import restoration
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobReport
-from seatunnel_core.runtime import job_run, job_threads, pipeline_run, save_modes, savepoints, slots
+from seatunnel_core.runtime import job_pipelines, job_run, job_threads, pipeline_run, save_modes, savepoints, slots
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.runtime.slots import SlotService
 from seatunnel_core.spark import dispatch, watch
@@ -136,7 +136,7 @@ def staged(world: "JobWorld") -> Iterator[None]:
             "asyncio",
             SimpleNamespace(new_event_loop=lambda: threads.Loop(stage), set_event_loop=lambda _loop: None),
         ),
-        (job_threads, "PipelineProtocol", partial(WatchedProtocol, world)),
+        (job_pipelines, "PipelineProtocol", partial(WatchedProtocol, world)),
         (dispatch, "threading", threading),
         (dispatch, "time", times),
         (watch, "threading", threading),

@@ -50,7 +50,7 @@ class FrameWork:
     """The attempt that the functions work for."""
 
     program: str
-    """The key of the program's parcel."""
+    """The key of the program."""
 
     carrier: Any
     """Its pickle, or a Spark broadcast of it."""

@@ -14,36 +14,33 @@ The columns, their order and types as Spark has them, and the table's name are k
 rows are not, nor is the row kind: a DataFrame has inserted rows only, and anything else is refused.
 """
 
-import inspect
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from seatunnel_core.connectors.sink import FrameSink, SinkContext, Staged
 from seatunnel_core.connectors.source import FrameSource
-from seatunnel_core.errors import SeaTunnelError, SinkError, SourceChangedError, SourceError, TransformError
+from seatunnel_core.errors import SeaTunnelError, SinkError, SourceError, TransformError
 from seatunnel_core.rows.batch import TableSchema
-from seatunnel_core.spark.failure import spark_says, task_failure
-from seatunnel_core.spark.frame_task import FrameWork, Note, Noted, counted, pass_on, read_to, stage_from, staged_parts
-from seatunnel_core.spark.program import FramePlan, Program, Reader, Step, Target
-from seatunnel_core.spark.scope import asked_for_rows, judge_plan, judging, plan_only
-from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
+from seatunnel_core.spark.failure import task_failure
+from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
+from seatunnel_core.spark.frames.scope import asked_for_rows, judge_plan, judging, plan_only
+from seatunnel_core.spark.frames.task import FrameWork, Note, Noted, staged_parts
+from seatunnel_core.spark.frames.unit import UnitFrames, applied, frame_of
+from seatunnel_core.spark.program import FramePlan, Program
 from seatunnel_core.spark.unit_run import committable, shown
 from seatunnel_core.spark.work import UnitResult
-from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
+from seatunnel_core.transforms.transform import ALL, AUTO, UNIT, DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import WorkUnit
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import SparkSession
 
 
 class SparkFrames:
@@ -70,13 +67,13 @@ class SparkFrames:
             frames = {name: plan_only(self._spark, columns) for name, columns in schemas.items()}
             try:
                 with judging(f"the function of {transform.identifier}"):
-                    made = _applied(transform, frames, first)
+                    made = applied(transform, frames, first)
                 looked = judge_plan(made, list(frames.values()))
             except TransformError as error:
                 if transform.scope == AUTO or not asked_for_rows(error.__context__):
                     raise
                 empty = {name: self._spark.createDataFrame([], columns) for name, columns in schemas.items()}
-                made, looked = _applied(transform, empty, first), None
+                made, looked = applied(transform, empty, first), None
         if looked is not None and looked.unread and len(arriving) > 1:
             names = ", ".join(repr(name) for number, name in enumerate(arriving) if number in looked.unread)
             raise TransformError(
@@ -94,7 +91,7 @@ class SparkFrames:
             SourceError: Spark refuses it, or a column's type has no counterpart.
         """
         with self._building:
-            frame = _read(source, self._spark)
+            frame = frame_of(source, self._spark)
         try:
             return TableSchema(table=source.table, columns=arrow_columns(frame.schema))
         except TransformError as error:
@@ -130,7 +127,7 @@ class SparkFrames:
         staged: dict[str, Staged] = {}
         skipped = 0
         try:
-            build = _UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
+            build = UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
             reports: list[str] = []
             with build.keeping():
                 for node in build.staging_nodes():
@@ -210,153 +207,6 @@ def _partition_number() -> int:
     return int(context.partitionId()) if context is not None else 0
 
 
-@frozen
-class _UnitFrames:
-    """The frames of one work unit."""
-
-    spark: "SparkSession"
-    program: Program
-    work: FrameWork
-    slots: int
-    note_for: Callable[[str, str], Note]
-    """Returns the function that takes what was counted, by the source whose rows are counted (empty for none) and the
-    step where they are counted."""
-
-    kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Of a query: frames of which several tables are made. A second computation might sample or limit the rows
-    differently."""
-
-    def staging_nodes(self) -> list[str]:
-        """Return the DataFrame transforms, and sources that Spark reads, behind which a sink follows.
-
-        Only Arrow transforms may stand between such a node and the sink.
-        """
-        sources = [reader.name for reader in self.program.readers if isinstance(reader.source, FrameSource)]
-        frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
-        return [name for name in (*sources, *frames) if reaches_sink(self.program, name)]
-
-    @contextmanager
-    def keeping(self) -> Iterator[None]:
-        """Release the kept frames at the end."""
-        try:
-            yield
-        finally:
-            for frame in self.kept.values():
-                frame.unpersist()
-
-    def staged(self, node: str) -> "DataFrame":
-        """Return a frame that stages what a node gives; it has one row per partition, with what was staged."""
-        table = self._gives(node)
-        return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "report string")
-
-    def after(self, node: str) -> "DataFrame":
-        """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
-        from pyspark import StorageLevel
-
-        reader = self.program.reader(node)
-        if reader is not None:
-            return self._source_frame(reader)
-        if node in self.kept:
-            return self.kept[node]
-        step = self._step(node)
-        assert isinstance(step.transform, DataFrameTransform)
-        frame = _applied(step.transform, self._before(step), self._gives(step.inputs[0]))
-        if self.program.splits is not None and self._takers(node) > 1:
-            self.kept[node] = frame.persist(StorageLevel.DISK_ONLY)
-        return frame
-
-    def _takers(self, node: str) -> int:
-        """Return how many tables are made of what a node gives.
-
-        It is one for each input of a DataFrame transform, and one for all sinks together.
-        """
-        frames = [step for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
-        inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
-        return inputs.count(node) + reaches_sink(self.program, node)
-
-    def _source_frame(self, reader: Reader) -> "DataFrame":
-        """Return the rows of a source that Spark reads; they are counted on their way.
-
-        Raises:
-            SourceChangedError: its columns have changed since the job began.
-        """
-        source, schema = reader.source, reader.schemas[0]
-        assert isinstance(source, FrameSource)
-        frame = _read(source, self.spark)
-        if arrow_columns(frame.schema) != schema.columns:
-            raise SourceChangedError(
-                f"{source.identifier}: {schema.table} has other columns than when the job began: "
-                f"{frame.schema.simpleString()}"
-            )
-        return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
-
-    def _before(self, step: Step) -> "dict[str, DataFrame]":
-        """Return the inputs of a DataFrame transform, by the names that the job has for them."""
-        return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
-
-    def _input(self, step: Step, name: str) -> "DataFrame":
-        schema = spark_schema(self._gives(name))
-        columns = arrow_columns(schema)
-        frames = []
-        for origin in self._origins(name):
-            reader = self.program.reader(origin)
-            if reader is not None and not isinstance(reader.source, FrameSource):
-                note = self.note_for(origin, f"{step.name} through {name}")
-                read = read_to(self.work, origin, step.name, name, columns, note)
-                frames.append(self._numbers(reader).mapInArrow(read, schema))
-            else:
-                note = self.note_for("", f"{origin} to {step.name} through {name}")
-                table = self._gives(origin).table
-                between = pass_on(self.work, origin, table, step.name, name, columns, note)
-                frames.append(self.after(origin).mapInArrow(between, schema))
-        frame = frames[0]
-        for other in frames[1:]:
-            frame = frame.unionAll(other)
-        return frame
-
-    def _numbers(self, reader: Reader) -> "DataFrame":
-        """Return a frame of the indices of a source's splits, one partition for each task that reads them.
-
-        A work unit has few splits. A query has all of them, and no more tasks than may read the source at the same
-        time.
-        """
-        if self.program.splits is None:
-            splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
-        else:
-            splits, tasks = len(self.program.splits[reader.name]), reader.parallelism or 2 * self.slots
-        return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
-
-    def _origins(self, name: str) -> list[str]:
-        """Return the sources and DataFrame transforms from which rows come to a node through Arrow transforms only.
-
-        A node that is one of them is its own origin.
-        """
-        if self.program.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
-            return [name]
-        origins: dict[str, None] = {}
-        for before in self._step(name).inputs:
-            origins.update(dict.fromkeys(self._origins(before)))
-        return list(origins)
-
-    def _gives(self, node: str) -> TableSchema:
-        reader = self.program.reader(node)
-        return (reader or self._step(node)).schemas[0]
-
-    def _step(self, name: str) -> Step:
-        return next(step for step in self.program.steps if step.name == name)
-
-
-def reaches_sink(program: Program, node: str) -> bool:
-    """Return whether rows of a node reach a sink through Arrow transforms only."""
-    nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
-    for consumer in (one for one in nodes if node in one.inputs):
-        if isinstance(consumer, Target):
-            return True
-        if isinstance(consumer.transform, Transform) and reaches_sink(program, consumer.name):
-            return True
-    return False
-
-
 def both_parts(program: Program, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
     """Return one result for a unit whose sinks stand partly behind DataFrame transforms and partly not.
 
@@ -405,97 +255,6 @@ def _merged(program: Program, unit: WorkUnit, epoch: int, sink: str, parts: Iter
     staged = [Staged(body=part.body, rows=part.rows, bytes=part.bytes, table_rows=part.table_rows) for part in parts]
     target = next(target for target in program.targets if target.name == sink)
     return committable(program, unit, epoch, target.sink.merge(staged) if len(staged) > 1 else staged[0])
-
-
-def spark_schema(schema: TableSchema) -> "StructType":
-    """Return the Spark types of a table's columns.
-
-    Raises:
-        TransformError: Spark has no type for a column.
-    """
-    from pyspark.sql.pandas.types import from_arrow_type
-    from pyspark.sql.types import StructField, StructType
-
-    fields = []
-    for column in schema.columns:
-        try:
-            if pa.types.is_decimal256(column.type):
-                raise TypeError("Spark's decimals have at most 38 digits")
-            fields.append(StructField(column.name, from_arrow_type(column.type, True)))
-        except Exception as error:
-            raise TransformError(
-                f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
-                "counterpart; leave it out or convert it before"
-            ) from error
-    return StructType(fields)
-
-
-def arrow_columns(schema: "StructType") -> pa.Schema:
-    """Return the Arrow columns of a Spark schema: every column may be null, and timestamps are in UTC.
-
-    Raises:
-        TransformError: a column's type has no counterpart in Arrow.
-    """
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    # Spark 4.0 and 4.1 give moments in UTC unless told otherwise; later versions want to be told the zone.
-    zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
-    fields = []
-    for column in schema:
-        try:
-            fields.append(pa.field(column.name, to_arrow_type(column.dataType, **zone)))
-        except Exception as error:
-            kind = column.dataType.simpleString()
-            raise TransformError(f"column {column.name!r} has Spark's type {kind}, which no sink can write") from error
-    return pa.schema(fields)
-
-
-@contextmanager
-def _without_query_logs() -> Iterator[None]:
-    """Keep PySpark from printing each query that it cannot plan, with the stack of the JVM, before it raises.
-
-    It prints again afterwards: a session of the application's own has queries of others, too.
-    """
-    from pyspark.logger import PySparkLogger
-
-    printing = [logger for logger in map(PySparkLogger.getLogger, QUERY_LOGGERS) if not logger.disabled]
-    try:
-        for logger in printing:
-            logger.disabled = True
-        yield
-    finally:
-        for logger in printing:
-            logger.disabled = False
-
-
-def _read(source: FrameSource, spark: "SparkSession") -> "DataFrame":
-    try:
-        with _without_query_logs():
-            return source.frame(spark)
-    except SeaTunnelError:
-        raise
-    except Exception as error:
-        raise SourceError(f"{source.identifier}: {spark_says(error)}") from error
-
-
-def _applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
-    """Return what a transform makes of its inputs; ``schema`` is that of the first."""
-    try:
-        with _without_query_logs():
-            if len(frames) == 1:
-                made = transform.apply(next(iter(frames.values())), schema)
-            else:
-                made = transform.apply_to_inputs(frames, schema)
-    except SeaTunnelError:
-        raise
-    except Exception as error:
-        said = str(error).strip().splitlines() or [""]
-        raise TransformError(f"{transform.identifier}: {type(error).__name__}: {said[0]}") from error
-    names = made.columns
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise TransformError(f"{transform.identifier} gives several columns named {', '.join(twice)}: rename them")
-    return made
 
 
 def _new_notes(spark: "SparkSession") -> "Accumulator[dict[Any, Any]]":

@@ -1,0 +1,99 @@
+"""Errors of requests, as messages that name the cause and the option to correct."""
+
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from seatunnel_core.connectors.http.connection import Connection
+from seatunnel_core.connectors.http.request import Request
+from seatunnel_core.errors import ConnectorError
+
+if TYPE_CHECKING:
+    pass
+
+
+_PACKAGES = ("requests", "urllib3")
+
+
+class ErrorsExplained:
+    """A context in which errors of ``requests`` become errors that name the cause and the option to correct."""
+
+    def __init__(self, request: Request, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
+        self._request, self._connection, self._failure = request, connection, failure
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None or not isinstance(error, Exception):
+            return
+        if kind.__module__.partition(".")[0] not in _PACKAGES and not isinstance(error, OSError | UnicodeError):
+            return
+        reason, retryable = self._reason(error)
+        found = self._failure(f"{self._request.shown}: {reason}")
+        found.retryable = retryable
+        raise found from None  # the original error may show the whole url
+
+    def _reason(self, error: BaseException) -> tuple[str, bool]:
+        from requests import exceptions as of_requests
+        from urllib3 import exceptions as of_urllib3
+
+        chain, address, connection = list(_chain(error)), self._request.address, self._connection
+        tls = next((each for each in chain if isinstance(each, ssl.SSLError)), None)
+        if tls is not None or isinstance(error, of_requests.SSLError):
+            return f"no secure connection to {address}: {_of_tls(tls)}", False
+        if any(isinstance(each, of_urllib3.NameResolutionError | socket.gaierror) for each in chain):
+            return (
+                f"the host {urlsplit(self._request.url).hostname} is not known: look at {connection.url_option}",
+                True,
+            )
+        if isinstance(error, of_requests.ConnectTimeout):
+            return f"{address} does not answer within connect_timeout_ms = {connection.connect_timeout_ms}", True
+        if any(isinstance(each, of_requests.ReadTimeout | of_urllib3.ReadTimeoutError) for each in chain):
+            return f"no answer within {connection.timeout_option} = {connection.socket_timeout_ms}", True
+        if isinstance(error, of_requests.ProxyError):
+            return "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) cannot be used", True
+        if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
+            return _of_usage(error), False
+        # An error of a file is not one of the connection: it is only in the chain because it was being handled.
+        systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
+        system = next((each for each in systems if each.errno is not None), None)
+        if system is None and str(error).startswith("Could not find"):
+            return str(error), False  # a file of a certificate
+        why = system.strerror if system is not None and system.strerror else "the connection broke"
+        if isinstance(system, ConnectionRefusedError):
+            why = f"nobody answers at {address}; look at host and port, and whether the service runs"
+        return why[:1].lower() + why[1:], True
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and all errors in its causes, contexts, reasons and arguments."""
+    seen: list[BaseException] = []
+    waiting: list[Any] = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, BaseException) and each not in seen:
+            seen.append(each)
+            yield each
+            waiting += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
+
+
+def _of_tls(error: ssl.SSLError | None) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not accepted ({error.verify_message}); tls_ca_file names a file with the certificates "
+            "that are trusted"
+        )
+    why = (error.reason or error.strerror or "") if error is not None else ""
+    return "it does not answer with TLS; is it http://?" if why == "WRONG_VERSION_NUMBER" else why or "TLS failed"
+
+
+def _of_usage(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename}"
+    if isinstance(error, UnicodeError):
+        return "headers may only have signs of Latin-1"
+    return "url or headers have signs that no request may have"

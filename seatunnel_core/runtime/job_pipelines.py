@@ -1,0 +1,91 @@
+"""How the pipelines of a job are made from its claim: with their plugins, the protocol and what they restore."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
+from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
+from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.vertices.limits import Limits
+from seatunnel_core.claiming.claim import Claim
+from seatunnel_core.config.engine import EngineConfig
+from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.planning.settings import checkpoint_policy, restart_policy, topology_of
+from seatunnel_core.reporting.notices import PipelineLog
+from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.pipeline_run import PipelineOwner, PipelineRun
+from seatunnel_core.runtime.save_modes import SaveModes
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.settings import runs_on_this_machine
+from seatunnel_storage_api.storage import CheckpointStorage
+
+
+@frozen(kw_only=True, slots=False)
+class JobPipelines:
+    """All that the runs of a job's pipelines are made of."""
+
+    job_id: str
+    claim: Claim
+    """The job as this process claimed it, and what each pipeline restores."""
+
+    engine: EngineConfig
+    storage: CheckpointStorage = field(repr=False)
+    plane: SparkPlane = field(repr=False)
+    restored: bool
+    """Whether the job goes on with what earlier processes began."""
+
+    def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
+        """Return a run for each pipeline, in the order of the plan; none is started."""
+        restarts, save_modes = restart_policy(self.claim.job), SaveModes()
+        shares_disk = runs_on_this_machine(self.plane.settings)
+        return [
+            PipelineRun(
+                work=self._work(planned, save_modes, shares_disk),
+                shared=shared,
+                protocol_of=self._protocols(planned),
+                restart_policy=restarts,
+                owner=owner,
+                log=PipelineLog(self.job_id, planned.id),
+            )
+            for planned in self.claim.job.pipelines
+        ]
+
+    @cached_property
+    def checkpoints(self) -> CheckpointPolicy:
+        """How all pipelines of the job take checkpoints."""
+        return checkpoint_policy(self.claim.job, self.engine)
+
+    def _work(self, planned: PlannedPipeline, save_modes: SaveModes, shares_disk: bool) -> PipelineIO:
+        return PipelineIO(
+            job_id=self.job_id,
+            planned=planned,
+            storage=self.storage,
+            plane=self.plane,
+            shares_disk=shares_disk,
+            settled_below=self.claim.job.manifest.settled_below,
+            requires_known=self.restored and self._request(planned).rewind is Rewind.REFUSED,
+            recognised_before=self.claim.job.manifest.tracks,
+            save_modes=save_modes,
+        )
+
+    def _request(self, planned: PlannedPipeline) -> RestoreRequest:
+        return self.claim.restores.get(planned.id, RestoreRequest())
+
+    def _protocols(self, planned: PlannedPipeline) -> Callable[[int], PipelineProtocol]:
+        topology, limits = topology_of(planned), Limits().within(self.checkpoints.interval_ms)
+
+        def protocol(restarts: int) -> PipelineProtocol:
+            return PipelineProtocol(
+                job_id=self.job_id,
+                pipeline_id=planned.id,
+                epoch_minimum=self.claim.epoch_minimum(restarts),
+                topology=topology,
+                policy=self.checkpoints,
+                limits=limits,
+                restore=evolve(self._request(planned), since=self.claim.epoch_minimum(0)),
+            )
+
+        return protocol

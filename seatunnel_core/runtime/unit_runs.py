@@ -1,0 +1,113 @@
+"""The work units of one epoch on Spark: they are submitted when it runs, and their results come back as events."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from seatunnel_core.checkpoint import commands, events
+from seatunnel_core.checkpoint.events import Event
+from seatunnel_core.reporting.counters import Figures
+from seatunnel_core.reporting.notices import Notices
+from seatunnel_core.runtime.pipeline_io import PipelineIO
+from seatunnel_core.runtime.shared import SharedResources
+from seatunnel_core.runtime.unit_event import unit_event
+from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.work import UnitResult
+from seatunnel_core.work.unit import AttemptId
+
+_log = logging.getLogger(__name__)
+
+
+class UnitRuns:
+    """The attempts of one epoch that wait for Spark or run on it. Its methods run on the loop's thread."""
+
+    def __init__(
+        self,
+        work: PipelineIO,
+        shared: SharedResources,
+        notices: Notices,
+        figures: Figures,
+        deliver: Callable[[Callable[[int], Event]], None],
+        when_spark_runs: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Begin without a unit.
+
+        Args:
+            work: The plugins of the pipeline.
+            shared: What the pipelines of the job share, Spark among it.
+            notices: Takes what users should know.
+            figures: Counts what begins again.
+            deliver: Hands an event to the protocol.
+            when_spark_runs: Calls a function when Spark runs, or could not be started.
+        """
+        self._work = work
+        self._shared = shared
+        self._notices = notices
+        self._figures = figures
+        self._deliver = deliver
+        self._when_spark_runs = when_spark_runs
+        self._programs: dict[str, Program] = {}
+        self._orders: list[commands.RunUnit] = []
+        """Units that wait for Spark."""
+
+        self._on_spark: set[tuple[str, AttemptId]] = set()
+        """Task and id of the attempts that Spark has."""
+
+    def take(self, programs: Mapping[str, Program]) -> None:
+        """Take the programs of tasks, by task, whose units will come."""
+        self._programs |= programs
+
+    def run(self, command: commands.RunUnit) -> None:
+        """Have Spark run one attempt at a unit."""
+        self._orders.append(command)
+        self._when_spark_runs(self._submit_orders)
+
+    def cancel(self, _command: commands.CancelUnits | None = None) -> None:
+        """Cancel what runs on Spark, if anything does.
+
+        This is asked for at the end of each epoch, and of ten thousand pipelines few have anything to cancel then.
+        """
+        self._orders.clear()
+        if self._on_spark:
+            self._on_spark.clear()
+            self._shared.spark.result().cancel(self._work.job_id, self._work.planned.id)
+
+    def _submit_orders(self) -> None:
+        orders, self._orders = self._orders, []
+        for order in orders:
+            self._submit(order)
+
+    def _submit(self, order: commands.RunUnit) -> None:
+        try:
+            dispatcher = self._shared.spark.result()
+        except Exception as error:
+            failure, attempt = failure_of(error), order.attempt.id
+            self._deliver(lambda now: events.UnitFailed(now_ms=now, task=order.task, attempt=attempt, failure=failure))
+            return
+        self._on_spark.add((order.task, order.attempt.id))
+        dispatcher.submit(
+            self._programs[order.task],
+            order.attempt,
+            partial(self._on_result, order),
+            restored=order.restored,
+            on_again=lambda: self._shared.inbox.put(partial(self._begins_again, order)),
+        )
+
+    def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
+        """Take a result, in a thread of the dispatcher."""
+        if result.shown and (order.task, order.attempt.id) in self._on_spark:
+            self._work.show(result.shown)
+        self._shared.inbox.put(partial(self._ended, order, result))
+
+    def _ended(self, order: commands.RunUnit, result: UnitResult) -> None:
+        self._on_spark.discard((order.task, order.attempt.id))
+        for note in result.notes:
+            _log.warning("pipeline %d, %s", result.pipeline_id, note)
+        self._deliver(partial(unit_event, order, self._programs[order.task], result))
+
+    def _begins_again(self, order: commands.RunUnit) -> None:
+        """Report a unit that runs again after its rows went to a target at once: they may be there twice."""
+        program = self._programs[order.task]
+        self._figures.begun_again()
+        self._notices.begun_again(order, program.doubling)

@@ -1,0 +1,55 @@
+"""Columns of Arrow as Spark's types, and of Spark as Arrow's."""
+
+import inspect
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from seatunnel_core.errors import TransformError
+from seatunnel_core.rows.batch import TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+def spark_schema(schema: TableSchema) -> "StructType":
+    """Return the Spark types of a table's columns.
+
+    Raises:
+        TransformError: Spark has no type for a column.
+    """
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    fields = []
+    for column in schema.columns:
+        try:
+            if pa.types.is_decimal256(column.type):
+                raise TypeError("Spark's decimals have at most 38 digits")
+            fields.append(StructField(column.name, from_arrow_type(column.type, True)))
+        except Exception as error:
+            raise TransformError(
+                f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
+                "counterpart; leave it out or convert it before"
+            ) from error
+    return StructType(fields)
+
+
+def arrow_columns(schema: "StructType") -> pa.Schema:
+    """Return the Arrow columns of a Spark schema: every column may be null, and timestamps are in UTC.
+
+    Raises:
+        TransformError: a column's type has no counterpart in Arrow.
+    """
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    # Spark 4.0 and 4.1 give moments in UTC unless told otherwise; later versions want to be told the zone.
+    zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
+    fields = []
+    for column in schema:
+        try:
+            fields.append(pa.field(column.name, to_arrow_type(column.dataType, **zone)))
+        except Exception as error:
+            kind = column.dataType.simpleString()
+            raise TransformError(f"column {column.name!r} has Spark's type {kind}, which no sink can write") from error
+    return pa.schema(fields)

@@ -1,0 +1,224 @@
+"""The frames of one work unit: what each source and DataFrame transform gives, down to what is staged."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.source import FrameSource
+from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
+from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.spark.failure import spark_says
+from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
+from seatunnel_core.spark.frames.task import FrameWork, Note, counted, pass_on, read_to, stage_from
+from seatunnel_core.spark.program import Program, Reader, Step, Target
+from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
+from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@frozen
+class UnitFrames:
+    """The frames of one work unit."""
+
+    spark: "SparkSession"
+    program: Program
+    work: FrameWork
+    slots: int
+    note_for: Callable[[str, str], Note]
+    """Returns the function that takes what was counted, by the source whose rows are counted (empty for none) and the
+    step where they are counted."""
+
+    kept: "dict[str, DataFrame]" = field(factory=dict)
+    """Of a query: frames of which several tables are made. A second computation might sample or limit the rows
+    differently."""
+
+    def staging_nodes(self) -> list[str]:
+        """Return the DataFrame transforms, and sources that Spark reads, behind which a sink follows.
+
+        Only Arrow transforms may stand between such a node and the sink.
+        """
+        sources = [reader.name for reader in self.program.readers if isinstance(reader.source, FrameSource)]
+        frames = [step.name for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
+        return [name for name in (*sources, *frames) if reaches_sink(self.program, name)]
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Release the kept frames at the end."""
+        try:
+            yield
+        finally:
+            for frame in self.kept.values():
+                frame.unpersist()
+
+    def staged(self, node: str) -> "DataFrame":
+        """Return a frame that stages what a node gives; it has one row per partition, with what was staged."""
+        table = self._gives(node)
+        return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "report string")
+
+    def after(self, node: str) -> "DataFrame":
+        """Return what a DataFrame transform, or a source that Spark reads, gives for this unit."""
+        from pyspark import StorageLevel
+
+        reader = self.program.reader(node)
+        if reader is not None:
+            return self._source_frame(reader)
+        if node in self.kept:
+            return self.kept[node]
+        step = self._step(node)
+        assert isinstance(step.transform, DataFrameTransform)
+        frame = applied(step.transform, self._before(step), self._gives(step.inputs[0]))
+        if self.program.splits is not None and self._takers(node) > 1:
+            self.kept[node] = frame.persist(StorageLevel.DISK_ONLY)
+        return frame
+
+    def _takers(self, node: str) -> int:
+        """Return how many tables are made of what a node gives.
+
+        It is one for each input of a DataFrame transform, and one for all sinks together.
+        """
+        frames = [step for step in self.program.steps if isinstance(step.transform, DataFrameTransform)]
+        inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
+        return inputs.count(node) + reaches_sink(self.program, node)
+
+    def _source_frame(self, reader: Reader) -> "DataFrame":
+        """Return the rows of a source that Spark reads; they are counted on their way.
+
+        Raises:
+            SourceChangedError: its columns have changed since the job began.
+        """
+        source, schema = reader.source, reader.schemas[0]
+        assert isinstance(source, FrameSource)
+        frame = frame_of(source, self.spark)
+        if arrow_columns(frame.schema) != schema.columns:
+            raise SourceChangedError(
+                f"{source.identifier}: {schema.table} has other columns than when the job began: "
+                f"{frame.schema.simpleString()}"
+            )
+        return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
+
+    def _before(self, step: Step) -> "dict[str, DataFrame]":
+        """Return the inputs of a DataFrame transform, by the names that the job has for them."""
+        return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
+
+    def _input(self, step: Step, name: str) -> "DataFrame":
+        schema = spark_schema(self._gives(name))
+        columns = arrow_columns(schema)
+        frames = []
+        for origin in self._origins(name):
+            reader = self.program.reader(origin)
+            if reader is not None and not isinstance(reader.source, FrameSource):
+                note = self.note_for(origin, f"{step.name} through {name}")
+                read = read_to(self.work, origin, step.name, name, columns, note)
+                frames.append(self._numbers(reader).mapInArrow(read, schema))
+            else:
+                note = self.note_for("", f"{origin} to {step.name} through {name}")
+                table = self._gives(origin).table
+                between = pass_on(self.work, origin, table, step.name, name, columns, note)
+                frames.append(self.after(origin).mapInArrow(between, schema))
+        frame = frames[0]
+        for other in frames[1:]:
+            frame = frame.unionAll(other)
+        return frame
+
+    def _numbers(self, reader: Reader) -> "DataFrame":
+        """Return a frame of the indices of a source's splits, one partition for each task that reads them.
+
+        A work unit has few splits. A query has all of them, and no more tasks than may read the source at the same
+        time.
+        """
+        if self.program.splits is None:
+            splits, tasks = len(self.work.attempt.unit.splits), 2 * self.slots
+        else:
+            splits, tasks = len(self.program.splits[reader.name]), reader.parallelism or 2 * self.slots
+        return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
+
+    def _origins(self, name: str) -> list[str]:
+        """Return the sources and DataFrame transforms from which rows come to a node through Arrow transforms only.
+
+        A node that is one of them is its own origin.
+        """
+        if self.program.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
+            return [name]
+        origins: dict[str, None] = {}
+        for before in self._step(name).inputs:
+            origins.update(dict.fromkeys(self._origins(before)))
+        return list(origins)
+
+    def _gives(self, node: str) -> TableSchema:
+        reader = self.program.reader(node)
+        return (reader or self._step(node)).schemas[0]
+
+    def _step(self, name: str) -> Step:
+        return next(step for step in self.program.steps if step.name == name)
+
+
+def reaches_sink(program: Program, node: str) -> bool:
+    """Return whether rows of a node reach a sink through Arrow transforms only."""
+    nodes: tuple[Step | Target, ...] = (*program.steps, *program.targets)
+    for consumer in (one for one in nodes if node in one.inputs):
+        if isinstance(consumer, Target):
+            return True
+        if isinstance(consumer.transform, Transform) and reaches_sink(program, consumer.name):
+            return True
+    return False
+
+
+@contextmanager
+def _without_query_logs() -> Iterator[None]:
+    """Keep PySpark from printing each query that it cannot plan, with the stack of the JVM, before it raises.
+
+    It prints again afterwards: a session of the application's own has queries of others, too.
+    """
+    from pyspark.logger import PySparkLogger
+
+    printing = [logger for logger in map(PySparkLogger.getLogger, QUERY_LOGGERS) if not logger.disabled]
+    try:
+        for logger in printing:
+            logger.disabled = True
+        yield
+    finally:
+        for logger in printing:
+            logger.disabled = False
+
+
+def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
+    """Return the rows of a source that Spark reads.
+
+    Raises:
+        SourceError: Spark refuses it.
+    """
+    try:
+        with _without_query_logs():
+            return source.frame(spark)
+    except SeaTunnelError:
+        raise
+    except Exception as error:
+        raise SourceError(f"{source.identifier}: {spark_says(error)}") from error
+
+
+def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
+    """Return what a transform makes of its inputs; ``schema`` is that of the first.
+
+    Raises:
+        TransformError: Its function or Spark refuses, or two of its columns have one name.
+    """
+    try:
+        with _without_query_logs():
+            if len(frames) == 1:
+                made = transform.apply(next(iter(frames.values())), schema)
+            else:
+                made = transform.apply_to_inputs(frames, schema)
+    except SeaTunnelError:
+        raise
+    except Exception as error:
+        said = str(error).strip().splitlines() or [""]
+        raise TransformError(f"{transform.identifier}: {type(error).__name__}: {said[0]}") from error
+    names = made.columns
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise TransformError(f"{transform.identifier} gives several columns named {', '.join(twice)}: rename them")
+    return made

@@ -1,0 +1,100 @@
+"""The pickled programs, sources and sinks that travel to tasks."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from seatunnel_core.connectors.sink import Sink
+from seatunnel_core.connectors.source import Source
+from seatunnel_core.connectors.task_modules import needed
+from seatunnel_core.spark.packet import PackedObject
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.shipping import OWN_PACKAGE, TASK_MODULES, Shipment, modules_in, shipment
+from seatunnel_core.spark.starting.settings import SparkSettings
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+BROADCAST_BYTES = 65_536
+"""A larger pickle goes to each worker once, as a Spark broadcast, instead of with every packet."""
+
+
+class Pickles:
+    """What was pickled for the tasks of one Spark. Thread-safe."""
+
+    def __init__(self, new_name: Callable[[], str], context: Callable[[], "SparkContext"]) -> None:
+        """Begin with nothing.
+
+        Args:
+            new_name: Returns a name that no other pickle has.
+            context: Returns the context of the running Spark; called only where Spark has a part in it.
+        """
+        self._new_name = new_name
+        self._context = context
+        self._packed: WeakKeyDictionary[Program, PackedObject] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._shipment: Shipment | None = None
+        """Brings modules to the executors of a cluster; ``None`` where tasks run beside the driver."""
+
+        self._given_up = threading.Event()
+
+    def ship(self, settings: SparkSettings, given_up: threading.Event) -> None:
+        """Begin to bring to the executors of a cluster what tasks import; ``given_up`` ends each wait for them.
+
+        Raises:
+            PlatformError: An executor lacks a module; the message names node, module and pip line.
+        """
+        self._given_up = given_up
+        self._shipment = shipment(self._context())
+        own = [module for module in settings.preloads if module.startswith(OWN_PACKAGE)]
+        self._shipment.cover(self._context(), given_up, [*TASK_MODULES, *own], settings.declared)
+
+    def warm(self, slots: int) -> None:
+        """Have the Python processes of so many tasks import what was shipped.
+
+        Raises:
+            PlatformError: An executor lacks a module; the message names node, module and pip line.
+        """
+        if self._shipment is None:
+            self._context().parallelize(range(slots), slots).count()
+        else:
+            self._shipment.probe_again(self._context())
+
+    def forget(self) -> None:
+        """Forget all of it, when its Spark is stopped."""
+        self._packed.clear()
+        self._shipment = None
+
+    def pack(self, thing: Program | Source | Sink, whole: Program | None = None) -> PackedObject:
+        """Pickle a program, source or sink for the tasks.
+
+        On a cluster, make sure that the tasks can import its code and what its plugins declare. If ``thing`` is a
+        program from which plugins were left out, ``whole`` is the program with all of them.
+
+        Raises:
+            PlatformError: An executor lacks a module; the message names node, module and pip line.
+        """
+        from pyspark import cloudpickle
+
+        body: bytes = cloudpickle.dumps(thing)
+        if self._shipment is not None:
+            declared = needed(_plugins_of(whole or thing))
+            self._shipment.cover(self._context(), self._given_up, modules_in(body), declared)
+        return PackedObject(self._new_name(), body if len(body) <= BROADCAST_BYTES else self._context().broadcast(body))
+
+    def pack_program(self, program: Program) -> PackedObject:
+        """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
+        with self._lock:
+            packed = self._packed.get(program)
+            if packed is None:
+                packed = self._packed[program] = self.pack(program.for_tasks(), program)
+            return packed
+
+
+def _plugins_of(thing: Program | Source | Sink) -> list[Any]:
+    if not isinstance(thing, Program):
+        return [thing]
+    steps = (step.transform for step in thing.steps if step.transform is not None)
+    sources = (reader.source for reader in thing.readers)
+    return [*sources, *steps, *(target.sink for target in thing.targets)]
