@@ -137,7 +137,7 @@ class PipelineProtocol:
             sinks={name: channel(sink.receive) for name, sink in self._sinks.items()},
         )
 
-    def _handler_table(self) -> dict[type[Event], Callable[[Any], None]]:
+    def _handler_table(self) -> dict[type[Event], Callable[..., None]]:
         coordinator = self._coordinator
         return {
             events.Started: coordinator.start.started,

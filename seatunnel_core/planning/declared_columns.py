@@ -37,7 +37,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
     return frozenset(wrong)
 
 
-def _columns(schema: Block) -> Iterator[tuple[dict[str, Any], Position]]:
+def _columns(schema: Block) -> Iterator[tuple[dict[str, object], Position]]:
     """Yield a schema of one column, and its position, for each column that has a name and a type.
 
     The plugin reports what else is wrong with the schema.

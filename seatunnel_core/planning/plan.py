@@ -18,6 +18,9 @@ from seatunnel_core.transforms.transform import DataFrameTransform, Transform
 Schemas = tuple[TableSchema, ...] | None
 """``None`` for schemas that are known only when the data is read."""
 
+Plugin = Source | Transform | DataFrameTransform | Sink
+"""What a block of a job names."""
+
 
 @frozen(kw_only=True)
 class PlannedSource:

@@ -20,7 +20,7 @@ from seatunnel_core.connectors.tables import source_of
 from seatunnel_core.connectors.task_modules import missing
 from seatunnel_core.errors import ConfigError, JobError, SeaTunnelError, SourceError
 from seatunnel_core.job.columns import Columns, column_options
-from seatunnel_core.job.graph import Vertex, build_graph
+from seatunnel_core.job.graph import build_graph
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
 from seatunnel_core.job.pipeline import PipelineShape, connected
@@ -33,6 +33,7 @@ from seatunnel_core.planning.plan import (
     PlannedSink,
     PlannedSource,
     PlannedTransform,
+    Plugin,
     Schemas,
 )
 from seatunnel_core.planning.save_modes import refuse_mixed_modes
@@ -74,7 +75,7 @@ class _Made:
     """A node and the plugin behind it."""
 
     node: Node
-    plugin: Any
+    plugin: Plugin | None
     """``None`` when something about it is wrong."""
 
     options: Options
@@ -188,7 +189,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
     return {name: path for name, path in paths.items() if path is not None}
 
 
-def _introduce(plugins: Iterable[Any]) -> None:
+def _introduce(plugins: Iterable[Plugin | None]) -> None:
     """Introduce each source to the others of its class."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
@@ -204,7 +205,7 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
     With ``look``, return the source with its schemas. A job that goes on is not asked: it has its list of files, and
     may have read the ones that are gone.
     """
-    if each.node.kind is not Kind.SOURCE or each.plugin is None or _lacks_variable(each.written, problems):
+    if not isinstance(each.plugin, Source) or _lacks_variable(each.written, problems):
         return each
     try:
         if look:
@@ -245,7 +246,7 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     validated = validate(written, tuple(declared.values()), rules, problems)
     options = validated.options
     wrong = validated.wrong | refuse_columns(written, tuple(declared.values()), what, problems)
-    plugin: Any = None
+    plugin: Plugin | None = None
     if plugin_class is not None and not wrong - (common.keys() - own.keys()):
         plugin = _instance(plugin_class, validated, block, problems)
         if isinstance(plugin, Source):
@@ -269,14 +270,14 @@ def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming:
     return _Made(node, plugin, options, written)
 
 
-def _own_options(kind: Kind, plugin_class: Any) -> tuple[Option[Any], ...]:
+def _own_options(kind: Kind, plugin_class: type[Plugin] | None) -> tuple[Option[Any], ...]:
     declared: tuple[Option[Any], ...] = plugin_class.declared if plugin_class else ()
     return with_tables(declared) if kind is Kind.TRANSFORM else declared
 
 
-def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
+def _class(block: RawBlock, registry: Registry, problems: Problems) -> type[Plugin] | None:
     try:
-        found = getattr(registry, block.kind.value)(block.identifier)
+        found: type[Plugin] = getattr(registry, block.kind.value)(block.identifier)
     except SeaTunnelError as error:
         problems.error(str(error), block.position)
         return None
@@ -287,7 +288,7 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> Any:
     return found
 
 
-def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems: Problems) -> Any:
+def _instance(plugin_class: type[Plugin], validated: Validated, block: RawBlock, problems: Problems) -> Plugin | None:
     try:
         made = _made(plugin_class, validated.options)
     except (SeaTunnelError, ValueError) as error:
@@ -302,7 +303,7 @@ def _instance(plugin_class: Any, validated: Validated, block: RawBlock, problems
     return made
 
 
-def _made(plugin_class: Any, options: Options) -> Any:
+def _made(plugin_class: type[Plugin], options: Options) -> Plugin:
     if issubclass(plugin_class, Source):
         return source_of(plugin_class, options)
     if issubclass(plugin_class, Transform | DataFrameTransform):
@@ -313,45 +314,49 @@ def _made(plugin_class: Any, options: Options) -> Any:
 def _pipeline(
     number: int, shape: PipelineShape, plugins: Mapping[str, _Made], manifest: Manifest, env: Options
 ) -> PlannedPipeline:
-    def ordinal(vertex: Vertex) -> int:
-        return manifest.seats[vertex.name].ordinal
-
+    seats = manifest.seats
     return PlannedPipeline(
         id=number,
         sources=tuple(
-            PlannedSource(
-                name=vertex.name,
-                ordinal=ordinal(vertex),
-                source=plugins[vertex.name].plugin,
-                parallelism=plugins[vertex.name].options[PARALLELISM] or env[JOB_PARALLELISM],
-                skip_bad_rows=plugins[vertex.name].options[ROW_ERRORS.key] == "SKIP",
-                rows_per_second=env[ROWS_PER_SECOND],
-                bytes_per_second=env[BYTES_PER_SECOND],
-                schemas=plugins[vertex.name].schemas,
-            )
+            _source(vertex.name, plugins[vertex.name], seats[vertex.name].ordinal, env)
             for vertex in shape.of(Kind.SOURCE)
         ),
         transforms=tuple(
-            PlannedTransform(
-                name=vertex.name,
-                transform=plugins[vertex.name].plugin,
-                inputs=shape.inputs[vertex.name],
-                views=tuple(plugins[name].node.output or name for name in shape.inputs[vertex.name]),
-            )
-            for vertex in shape.of(Kind.TRANSFORM)
+            _transform(vertex.name, plugins, shape.inputs[vertex.name]) for vertex in shape.of(Kind.TRANSFORM)
         ),
         sinks=tuple(
-            PlannedSink(
-                name=vertex.name,
-                ordinal=ordinal(vertex),
-                sink=plugins[vertex.name].plugin,
-                inputs=shape.inputs[vertex.name],
-                on_bad_row=OnBadRow(plugins[vertex.name].options[BAD_ROWS.key]),
-            )
+            _sink(vertex.name, plugins[vertex.name], seats[vertex.name].ordinal, shape.inputs[vertex.name])
             for vertex in shape.of(Kind.SINK)
         ),
         streaming=env[JOB_MODE] == STREAMING,
     )
+
+
+def _source(name: str, made: _Made, ordinal: int, env: Options) -> PlannedSource:
+    assert isinstance(made.plugin, Source)
+    return PlannedSource(
+        name=name,
+        ordinal=ordinal,
+        source=made.plugin,
+        parallelism=made.options[PARALLELISM] or env[JOB_PARALLELISM],
+        skip_bad_rows=made.options[ROW_ERRORS.key] == "SKIP",
+        rows_per_second=env[ROWS_PER_SECOND],
+        bytes_per_second=env[BYTES_PER_SECOND],
+        schemas=made.schemas,
+    )
+
+
+def _transform(name: str, plugins: Mapping[str, _Made], inputs: tuple[str, ...]) -> PlannedTransform:
+    plugin = plugins[name].plugin
+    assert isinstance(plugin, Transform | DataFrameTransform)
+    views = tuple(plugins[each].node.output or each for each in inputs)
+    return PlannedTransform(name=name, transform=plugin, inputs=inputs, views=views)
+
+
+def _sink(name: str, made: _Made, ordinal: int, inputs: tuple[str, ...]) -> PlannedSink:
+    assert isinstance(made.plugin, Sink)
+    on_bad_row = OnBadRow(made.options[BAD_ROWS.key])
+    return PlannedSink(name=name, ordinal=ordinal, sink=made.plugin, inputs=inputs, on_bad_row=on_bad_row)
 
 
 _ELSEWHERE = {option.key: "env" for option in ENV if option.key != "parallelism"}

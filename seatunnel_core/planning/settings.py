@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from seatunnel_core.checkpoint.decisions.restart import RestartPolicy
 from seatunnel_core.checkpoint.decisions.trigger import PATIENCE_MS, CheckpointPolicy
@@ -17,10 +17,20 @@ from seatunnel_core.config import env as env_options
 from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource, PlannedTransform
+from seatunnel_core.planning.plan import (
+    PlannedJob,
+    PlannedPipeline,
+    PlannedSink,
+    PlannedSource,
+    PlannedTransform,
+    Plugin,
+)
 from seatunnel_core.planning.programs import possible_groups
 from seatunnel_core.spark.shipping import TASK_MODULES, modules_in
 from seatunnel_core.spark.starting.settings import SparkSettings, java_options
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
@@ -158,13 +168,13 @@ class _Description(io.BytesIO):
     A plugin that carries rows is left before they are copied.
     """
 
-    def write(self, data: Any) -> int:
+    def write(self, data: "ReadableBuffer") -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:
             raise OverflowError("it carries more than options")
         return super().write(data)
 
 
-def _plugins(job: PlannedJob) -> Iterator[Any]:
+def _plugins(job: PlannedJob) -> Iterator[Plugin]:
     for pipeline in job.pipelines:
         yield from (source.source for source in pipeline.sources)
         yield from (transform.transform for transform in pipeline.transforms)

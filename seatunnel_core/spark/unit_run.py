@@ -127,7 +127,7 @@ class UnitRun(ReadContext):
     def push(self, node: str, batch: Batch) -> None:
         """Hand a batch that comes out of ``node`` to everything behind it, down to the sinks.
 
-        What lies behind a DataFrame transform is left out: it has tasks of its own (``frame_task``).
+        What lies behind a DataFrame transform is left out: it has tasks of its own (``frames.task``).
         """
         for consumer in self._consumers.get(node, ()):
             if isinstance(consumer, Target):

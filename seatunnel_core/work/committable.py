@@ -42,7 +42,7 @@ def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return total
 
 
-def committable_json(committable: Committable) -> dict[str, Any]:
+def committable_json(committable: Committable) -> dict[str, object]:
     """Return the committable as JSON, as a stored checkpoint has it and as a task reports it."""
     return table_rows_json(committable.table_rows) | {
         "id": committable.id,
@@ -55,7 +55,7 @@ def committable_json(committable: Committable) -> dict[str, Any]:
     }
 
 
-def read_committable(committable: Mapping[str, Any]) -> Committable:
+def read_committable(committable: Mapping[str, object]) -> Committable:
     """Return the committable that ``committable_json`` wrote.
 
     Raises:
@@ -73,7 +73,7 @@ def read_committable(committable: Mapping[str, Any]) -> Committable:
     )
 
 
-def table_rows_json(table_rows: Mapping[str, int]) -> dict[str, Any]:
+def table_rows_json(table_rows: Mapping[str, int]) -> dict[str, object]:
     """Return the JSON entry ``table_rows``, or nothing for a sink that does not count the rows of each table.
 
     States of those sinks keep the bytes that they had before there was such an entry.
@@ -81,7 +81,7 @@ def table_rows_json(table_rows: Mapping[str, int]) -> dict[str, Any]:
     return {"table_rows": dict(table_rows)} if table_rows else {}
 
 
-def read_table_rows(block: Mapping[str, Any]) -> dict[str, int]:
+def read_table_rows(block: Mapping[str, object]) -> dict[str, int]:
     """Return what ``table_rows_json`` wrote into the block."""
     if "table_rows" not in block:
         return {}

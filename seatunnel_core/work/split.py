@@ -25,7 +25,7 @@ class Split:
     """What the source needs to read it: JSON values only, a few hundred bytes. Opaque to the protocol."""
 
 
-def split_json(split: Split) -> dict[str, Any]:
+def split_json(split: Split) -> dict[str, object]:
     """Return the split as JSON, as a stored checkpoint has it."""
     return {
         "index": split.index,
@@ -35,7 +35,7 @@ def split_json(split: Split) -> dict[str, Any]:
     }
 
 
-def read_split(split: Mapping[str, Any]) -> Split:
+def read_split(split: Mapping[str, object]) -> Split:
     """Return the split that ``split_json`` wrote.
 
     Raises:

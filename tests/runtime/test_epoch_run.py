@@ -153,7 +153,7 @@ def test_only_units_that_spark_still_has_are_cancelled_in_the_end(
         owner=None,  # type: ignore[arg-type]
         log=PipelineLog("1", 1),
     )
-    run._programs["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
+    run._units._programs["in"] = SimpleNamespace(source=None)  # type: ignore[assignment]
     run.start()
     loop.run_until_complete(asyncio.sleep(0))
     (on_result,) = dispatcher.submitted

@@ -28,8 +28,8 @@ from seatunnel_core.errors import (
     UsageError,
 )
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.spark import frame_task
 from seatunnel_core.spark.failure import kind_of, task_failure
+from seatunnel_core.spark.frames import task as frame_task
 from seatunnel_core.spark.frames.task import staged_parts
 from seatunnel_core.spark.program import Program, Step, Target
 from seatunnel_core.spark.task import run_packet, run_unit

@@ -8,7 +8,6 @@ The schemas beside them are the source's.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.errors import StateFormatError
@@ -21,14 +20,14 @@ _SPLIT = ("weight_bytes", "rows", "body")
 """What stands for a split, in this order."""
 
 
-def document_of(body: bytes) -> Mapping[str, Any]:
+def document_of(body: bytes) -> Mapping[str, object]:
     """Return the enumeration as it is stored.
 
     Raises:
         StateFormatError: The bytes are not an enumeration, or one of a newer version.
     """
     try:
-        document: Mapping[str, Any] = stored.parse(body)
+        document: Mapping[str, object] = stored.parse(body)
         version = stored.number(document, "version")
     except StoredValueError as error:
         raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
@@ -40,7 +39,7 @@ def document_of(body: bytes) -> Mapping[str, Any]:
     return document
 
 
-def splits_of(document: Mapping[str, Any]) -> tuple[Split, ...]:
+def splits_of(document: Mapping[str, object]) -> tuple[Split, ...]:
     """Return the splits of an enumeration, numbered from 0.
 
     Raises:
@@ -52,7 +51,7 @@ def splits_of(document: Mapping[str, Any]) -> tuple[Split, ...]:
         raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
 
 
-def _split(index: int, written: Any) -> Split:
+def _split(index: int, written: object) -> Split:
     if not isinstance(written, list) or len(written) != len(_SPLIT):
         raise StoredValueError(f"split {index} is not a list of {', '.join(_SPLIT)}")
     split = dict(zip(_SPLIT, written, strict=True))

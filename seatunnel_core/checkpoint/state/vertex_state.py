@@ -1,7 +1,7 @@
 """What each vertex remembers in a checkpoint."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -82,6 +82,17 @@ class SinkState:
 
 VertexState = SourceState | TaskState | SinkState
 
+State = TypeVar("State", SourceState, TaskState, SinkState)
+
+
+def _of_kind(states: Mapping[VertexId, VertexState], kind: VertexKind, state_class: type[State]) -> dict[str, State]:
+    found: dict[str, State] = {}
+    for vertex, state in states.items():
+        if vertex.kind is kind:
+            assert isinstance(state, state_class)
+            found[vertex.name] = state
+    return found
+
 
 @frozen(kw_only=True)
 class VertexStates:
@@ -106,14 +117,10 @@ class VertexStates:
     @classmethod
     def of(cls, states: Mapping[VertexId, VertexState], *, retracting: CheckpointRef | None = None) -> "VertexStates":
         """Return the states by the names of their vertices; the kind of a vertex is the kind of its state."""
-
-        def of_kind(kind: VertexKind) -> Any:
-            return {vertex.name: state for vertex, state in states.items() if vertex.kind is kind}
-
         return cls(
-            sources=of_kind(VertexKind.SOURCE),
-            tasks=of_kind(VertexKind.TASK),
-            sinks=of_kind(VertexKind.SINK),
+            sources=_of_kind(states, VertexKind.SOURCE, SourceState),
+            tasks=_of_kind(states, VertexKind.TASK, TaskState),
+            sinks=_of_kind(states, VertexKind.SINK, SinkState),
             retracting=retracting,
         )
 
