@@ -1,13 +1,17 @@
 """``seatunnel --check``: shows what a job would do, without importing what only a running job needs."""
 
-from seatunnel_core.cli.arguments import RunArguments
+from typing import TYPE_CHECKING
+
 from seatunnel_core.cli.job_files import read_job
 from seatunnel_core.planning.check import check_report, spark_to_ask
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.registry import lookup
 
+if TYPE_CHECKING:
+    from seatunnel_core.cli.arguments import RunArguments
 
-def check(arguments: RunArguments) -> int:
+
+def check(arguments: "RunArguments") -> int:
     """Print what would run, without moving a row, and return the exit code.
 
     Raises:

@@ -6,12 +6,11 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.cli.cluster_arguments import ClusterArguments
 from seatunnel_core.config.engine import find_engine_file
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import ClientConfig, ClusterConfig, load_hazelcast
@@ -19,6 +18,9 @@ from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.cluster import ClusterClient, NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
 from seatunnel_core.errors import PlatformError, UsageError
+
+if TYPE_CHECKING:
+    from seatunnel_core.cli.cluster_arguments import ClusterArguments
 
 POLL_S = 0.25
 PATIENCE_S = 60.0
@@ -43,7 +45,7 @@ class ClientPlace:
     client: ClusterClient
 
 
-def ask_cluster(arguments: ClusterArguments) -> int:
+def ask_cluster(arguments: "ClusterArguments") -> int:
     """Do what was asked, and return the exit code.
 
     Raises:
@@ -75,7 +77,7 @@ def ask_cluster(arguments: ClusterArguments) -> int:
     return 0
 
 
-def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
+def client_place(arguments: "ClusterArguments", environment: Mapping[str, str] = os.environ) -> ClientPlace:
     """Return the cluster that ``hazelcast-client.yaml`` names, else ``hazelcast.yaml``, else one of this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
@@ -102,7 +104,7 @@ def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:
     return found
 
 
-def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
+def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
     assert arguments.config is not None
     text = read_text(arguments.config)
     job_id = arguments.restore or arguments.set_job_id or new_job_id()  # made here: a submit that is repeated is one

@@ -1,22 +1,13 @@
 """The options that ask jobs in other processes, and their values."""
 
 import argparse
-import enum
 from functools import partial
 
 from attrs import frozen
 
 from seatunnel_core.cli.command import DONE, Command
+from seatunnel_core.cli.control_verb import ControlVerb
 from seatunnel_core.errors import UsageError
-
-
-class ControlVerb(enum.Enum):
-    """The requests to running jobs."""
-
-    LIST = "list"
-    METRICS = "metrics"
-    SAVEPOINT = "savepoint"
-    STOP = "stop"
 
 
 @frozen(kw_only=True)

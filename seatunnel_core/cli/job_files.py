@@ -1,11 +1,15 @@
 """The files that a command names: the job and its engine."""
 
+from typing import TYPE_CHECKING
+
 from attrs import frozen
 
-from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.config.engine import EngineConfig, load_engine
 from seatunnel_core.config.job_file import RawJob, load_job
 from seatunnel_core.config.variables import Variables
+
+if TYPE_CHECKING:
+    from seatunnel_core.cli.arguments import RunArguments
 
 
 @frozen(kw_only=True)
@@ -16,7 +20,7 @@ class Request:
     engine: EngineConfig
 
 
-def read_job(arguments: RunArguments) -> Request:
+def read_job(arguments: "RunArguments") -> Request:
     """Read the job file and the engine file.
 
     Raises:

@@ -3,10 +3,10 @@
 import contextlib
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from seatunnel_core.claiming.handover import ForeignSavepoint
 from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.cli.arguments import RunArguments
 from seatunnel_core.cli.job_files import Request, read_job
 from seatunnel_core.cli.progress import Display
 from seatunnel_core.cli.resume import resume_command
@@ -20,10 +20,13 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.spark.starting.session import archive_classes
 
+if TYPE_CHECKING:
+    from seatunnel_core.cli.arguments import RunArguments
+
 EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 130}
 
 
-def run(arguments: RunArguments, *, last: bool = False) -> int:
+def run(arguments: "RunArguments", *, last: bool = False) -> int:
     """Run the job to its end and return the exit code; ``last`` is whether the process ends with it.
 
     Raises:
@@ -42,7 +45,7 @@ def run(arguments: RunArguments, *, last: bool = False) -> int:
 
 
 def _run_and_watch(
-    arguments: RunArguments, request: Request, display: Display, interrupts: Interrupts, *, last: bool
+    arguments: "RunArguments", request: Request, display: Display, interrupts: Interrupts, *, last: bool
 ) -> JobReport:
     job_id = arguments.restore or arguments.set_job_id or new_job_id()
     resume = resume_command(arguments.typed, job_id)
@@ -72,7 +75,7 @@ def _run_and_watch(
     return report
 
 
-def _job_run(arguments: RunArguments, request: Request, job_id: str, on_begun: Callable[[], None]) -> JobRun:
+def _job_run(arguments: "RunArguments", request: Request, job_id: str, on_begun: Callable[[], None]) -> JobRun:
     return JobRun(
         request.raw,
         request.engine,
@@ -94,7 +97,7 @@ def _notify_begun(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _restore(arguments: RunArguments) -> Restore | None:
+def _restore(arguments: "RunArguments") -> Restore | None:
     if arguments.restore is None:
         return None
     asked = arguments.restoring
@@ -108,7 +111,7 @@ def _restore(arguments: RunArguments) -> Restore | None:
     )
 
 
-def _begin_with(arguments: RunArguments) -> ForeignSavepoint | None:
+def _begin_with(arguments: "RunArguments") -> ForeignSavepoint | None:
     asked = arguments.restoring
     if asked.from_savepoint is None:
         return None

@@ -6,11 +6,10 @@ Variables stay as they are written: what the environment holds, or ``-i``, was k
 import json
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from seatunnel_core.cli.arguments import ShadeArguments
 from seatunnel_core.config.document import Block, Items, Scalar, Value
 from seatunnel_core.config.file import load
 from seatunnel_core.config.job_file import Kind, decrypted, read_env, read_sections, read_shading, shaded
@@ -19,8 +18,11 @@ from seatunnel_core.config.shade import Shading
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
+if TYPE_CHECKING:
+    from seatunnel_core.cli.arguments import ShadeArguments
 
-def shade(arguments: ShadeArguments) -> None:
+
+def shade(arguments: "ShadeArguments") -> None:
     """Print the job file with its secrets encrypted or decrypted.
 
     Raises:
@@ -30,7 +32,7 @@ def shade(arguments: ShadeArguments) -> None:
     print(json.dumps(_shaded(arguments), indent=2, ensure_ascii=not every_letter))
 
 
-def _shaded(arguments: ShadeArguments) -> dict[str, Any]:
+def _shaded(arguments: "ShadeArguments") -> dict[str, Any]:
     problems = Problems()
     origin = str(arguments.config)
     shading = _shading(arguments, problems)
@@ -51,7 +53,7 @@ def _shaded(arguments: ShadeArguments) -> dict[str, Any]:
     return {"env": _json(env), **sections}
 
 
-def _shading(arguments: ShadeArguments, problems: Problems) -> Shading:
+def _shading(arguments: "ShadeArguments", problems: Problems) -> Shading:
     """Return the shade of the file's ``env`` with its variables substituted; variables of the nodes need no value."""
     origin = str(arguments.config)
     env, _ = read_sections(load(arguments.config, Variables(arguments.variables), Problems()), origin, Problems())

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.cli.arguments import ShadeArguments, parse
-from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
+from seatunnel_core.cli.control_arguments import ControlArguments
+from seatunnel_core.cli.control_verb import ControlVerb
 from seatunnel_core.cli.help.arguments import PluginsArguments
 from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.errors import UsageError
