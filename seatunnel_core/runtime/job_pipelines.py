@@ -19,7 +19,6 @@ from seatunnel_core.runtime.pipeline_run import PipelineOwner, PipelineRun
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.spark.plane import SparkPlane
-from seatunnel_core.spark.starting.settings import runs_on_this_machine
 from seatunnel_storage_api.storage import CheckpointStorage
 
 
@@ -34,16 +33,18 @@ class JobPipelines:
     engine: EngineConfig
     storage: CheckpointStorage = field(repr=False)
     plane: SparkPlane = field(repr=False)
+    shares_disk: bool
+    """Whether tasks run beside the driver, as it was known before Spark was started."""
+
     restored: bool
     """Whether the job goes on with what earlier processes began."""
 
     def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
         """Return a run for each pipeline, in the order of the plan; none is started."""
         restarts, save_modes = restart_policy(self.claim.job), SaveModes()
-        shares_disk = runs_on_this_machine(self.plane.settings)
         return [
             PipelineRun(
-                work=self._work(planned, save_modes, shares_disk),
+                work=self._work(planned, save_modes),
                 shared=shared,
                 protocol_of=self._protocols(planned),
                 restart_policy=restarts,
@@ -58,13 +59,13 @@ class JobPipelines:
         """How all pipelines of the job take checkpoints."""
         return checkpoint_policy(self.claim.job, self.engine)
 
-    def _work(self, planned: PlannedPipeline, save_modes: SaveModes, shares_disk: bool) -> PipelineIO:
+    def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:
         return PipelineIO(
             job_id=self.job_id,
             planned=planned,
             storage=self.storage,
             plane=self.plane,
-            shares_disk=shares_disk,
+            shares_disk=self.shares_disk,
             settled_below=self.claim.job.manifest.settled_below,
             requires_known=self.restored and self._request(planned).rewind is Rewind.REFUSED,
             recognised_before=self.claim.job.manifest.tracks,

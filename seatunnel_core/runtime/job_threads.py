@@ -27,6 +27,7 @@ from seatunnel_core.spark.dispatch import UnitDispatcher
 from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.spark.packing import ShareMode, longest_packet_ms
 from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.settings import runs_on_this_machine
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -89,7 +90,13 @@ class JobThreads:
         self._connector_pool = ThreadPool(CONNECTOR_THREADS, "seatunnel-connectors")
         self._spark: asyncio.Future[UnitDispatcher] = self._loop.create_future()
         self._pipelines = JobPipelines(
-            job_id=job_id, claim=claim, engine=engine, storage=storage, plane=plane, restored=restored
+            job_id=job_id,
+            claim=claim,
+            engine=engine,
+            storage=storage,
+            plane=plane,
+            shares_disk=runs_on_this_machine(plane.settings),
+            restored=restored,
         )
         self._manifest = ManifestWriter(storage, job_id, claim)
         self._savepoints = JobSavepoints(self._manifest, self._storage_pool)

@@ -131,7 +131,7 @@ def _job(folder: Path, text: str) -> Figures:
         start(plane)
         ready.append(time.monotonic())
 
-    SparkPlane.start = noted  # type: ignore[method-assign]
+    SparkPlane.start = noted  # type: ignore[assignment, method-assign]
     ended = run_job(conf, folder)
     return {"wall_s": ended - ready[0]}
 
@@ -144,7 +144,7 @@ def _connected(port: int) -> Any:
     import psycopg
 
     place = {"host": "127.0.0.1", "port": port, "user": USER, "password": PASSWORD, "dbname": "postgres"}
-    return psycopg.connect(**place, autocommit=True)
+    return psycopg.connect(**place, autocommit=True)  # type: ignore[arg-type]
 
 
 def _plain(array: pa.Array) -> pa.Array:

@@ -69,7 +69,7 @@ def syncs(run: Callable[[], object]) -> int:
         counted[0] += 1
         fsync(descriptor)
 
-    os.fsync = counting
+    os.fsync = counting  # type: ignore[assignment]
     try:
         run()
     finally:
@@ -87,11 +87,11 @@ def report(bench: Bench, changes: int = CHANGES) -> None:
         print(f"    round {number + 1}: {ours:,.0f} changes/s, bare {bare:,.0f}", flush=True)
     with _empty(folder) as each:
         synced = syncs(lambda: changes_per_s(each, changes))
-    ours, bare = zip(*played, strict=True)
+    ours, bare = zip(*played, strict=True)  # type: ignore[assignment]
     bench.record(
-        Figure(what=f"durable changes, from {THREADS} threads", values=ours, unit="a second", goal=at_least(20_000)),
-        Figure(what=f"one fsync per group of {THREADS}, and nothing else", values=bare, unit="a second"),
-        Figure(what="ours / that", values=ratios(ours, bare)),
+        Figure(what=f"durable changes, from {THREADS} threads", values=ours, unit="a second", goal=at_least(20_000)),  # type: ignore[arg-type]
+        Figure(what=f"one fsync per group of {THREADS}, and nothing else", values=bare, unit="a second"),  # type: ignore[arg-type]
+        Figure(what="ours / that", values=ratios(ours, bare)),  # type: ignore[arg-type]
         Figure(what="changes to an fsync", values=(changes / synced,), unit="changes"),
     )
 

@@ -79,7 +79,7 @@ def _write(target: Path, batches: Iterator[pa.RecordBatch], rows_of_one: int | N
                 break
         else:
             rows_of_one = None
-    with open(target, "rb") as file:
+    with open(target, "rb") as file:  # type: ignore[assignment]
         os.fsync(file.fileno())
     return rows_of_one is not None
 

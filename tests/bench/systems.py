@@ -83,7 +83,7 @@ def command(conf: Path, folder: Path, *more: str, master: str = MASTER) -> Figur
     for name in ("seatunnel.job", "seatunnel.pipeline"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.DEBUG)
-        logger._log = moments.note  # type: ignore[method-assign]
+        logger._log = moments.note  # type: ignore[assignment, method-assign]
     sys.argv = ["seatunnel", "-c", str(conf), "-m", master, "--engine-config", str(jobs.write_engine(folder)), *more]
     code = main()
     assert code == 0, f"exit code {code}"

@@ -378,7 +378,7 @@ def _count_one_less(original: Any) -> Any:
 
 @contextmanager
 def _no_pause_after_a_failure() -> Iterator[None]:
-    original = coordinator_module.decide
+    original = coordinator_module.decide  # type: ignore[attr-defined]
     with patch.object(
         coordinator_module, "decide", lambda policy, now: original(policy, evolve(now, last_failed=False))
     ):

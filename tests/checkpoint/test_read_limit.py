@@ -71,15 +71,15 @@ class Reading:
         self._timers: dict[str, int] = {}
         self._triggered_ms: dict[int, int] = {}
 
-    def play(self, until_ms: int = 10**9, *, stored: commands.PipelineState | None = None) -> "Reading":
+    def play(self, until_ms: int = 10**9, *, stored: commands.PipelineState | None = None) -> "Reading":  # type: ignore[name-defined]
         self._played.stored(self._played.begin(stored).checkpoint_id)
         self._do(self._tell(events.SinksPrepared(now_ms=0)))
         while self._agenda and self._agenda[0][0] <= until_ms:
             self.now_ms, _, action = heapq.heappop(self._agenda)
-            self._do(action())
+            self._do(action())  # type: ignore[arg-type]
         return self
 
-    def snapshot(self) -> commands.PipelineState:
+    def snapshot(self) -> commands.PipelineState:  # type: ignore[name-defined]
         return self._played.at(self.now_ms).checkpoint()
 
     @property
@@ -109,25 +109,25 @@ class Reading:
                 case commands.SetTimer(key=key, at_ms=at_ms):
                     self._timers[key] = at_ms
                     pause_ms = max(0, at_ms - self.now_ms) + self._late_ms
-                    self._after(pause_ms, lambda key=key, at_ms=at_ms: self._fire(key, at_ms))
+                    self._after(pause_ms, lambda key=key, at_ms=at_ms: self._fire(key, at_ms))  # type: ignore[misc]
                 case commands.CancelTimer(key=key):
                     self._timers.pop(key, None)
                 case commands.Sweep():
                     self._after(0, lambda: self._tell(events.Swept(now_ms=0, removed=0)))
                 case commands.Enumerate(source=source):
                     frozen = events.Enumerated(now_ms=0, source=source, splits=self._splits, attachment="frozen")
-                    self._after(0, lambda frozen=frozen: self._tell(frozen))
+                    self._after(0, lambda frozen=frozen: self._tell(frozen))  # type: ignore[misc]
                 case commands.RunUnit(task=task, attempt=UnitAttempt(unit=unit)):
                     self._run(task, unit)
                 case commands.CheckpointTriggered(checkpoint_id=checkpoint_id):
                     self._triggered_ms[checkpoint_id] = self.now_ms
                 case commands.StoreCheckpoint(state=state):
                     self.checkpoint_ms.append(self.now_ms - self._triggered_ms[state.checkpoint_id])
-                    self._after(5, lambda ref=state.ref: self._tell(events.CheckpointStored(now_ms=0, ref=ref)))
+                    self._after(5, lambda ref=state.ref: self._tell(events.CheckpointStored(now_ms=0, ref=ref)))  # type: ignore[misc]
                 case commands.Commit(sink=sink, committables=committables):
                     ids = tuple(each.id for each in committables)
                     committed = events.CommitSucceeded(now_ms=0, sink=sink, ids=ids)
-                    self._after(5, lambda committed=committed: self._tell(committed))
+                    self._after(5, lambda committed=committed: self._tell(committed))  # type: ignore[misc]
 
     def _fire(self, key: str, at_ms: int) -> Sequence[commands.Command]:
         if self._timers.get(key) != at_ms:
@@ -176,10 +176,10 @@ def test_the_limit_is_kept_and_used_up(limit: str, per_second: int, split_rows: 
     """In 30 s, within 5 % or one split, of which each is read at full speed."""
     wanted = per_second * WINDOW_MS // 1000
     actual = how.get("actual", lambda rows: rows)
-    count = -(-2 * wanted // actual(split_rows))
-    reading = Reading([split_rows] * count, **{limit: per_second}, **how).play()
-    assert in_all(reading) == count * actual(split_rows), "everything was read in the end"
-    slack = max(wanted // 20, actual(split_rows))
+    count = -(-2 * wanted // actual(split_rows))  # type: ignore[operator]
+    reading = Reading([split_rows] * count, **{limit: per_second}, **how).play()  # type: ignore[arg-type]
+    assert in_all(reading) == count * actual(split_rows), "everything was read in the end"  # type: ignore[operator]
+    slack = max(wanted // 20, actual(split_rows))  # type: ignore[operator]
     assert reading.most_in_a_window() <= wanted + slack
     assert reading.least_in_a_window() >= wanted - slack
 

@@ -109,7 +109,7 @@ def test_a_savepoint_can_be_restored_after_any_number_of_starts(
         kill(first)
     for _ in range(2):
         begin_and_kill(ground, text, ROWS // 20, Restore())
-    restore = Restore(savepoint="before-upgrade", **{how: True})
+    restore = Restore(savepoint="before-upgrade", **{how: True})  # type: ignore[arg-type]
     report, told = run_through(ground.run(text, restore=restore))
     assert report.outcome is JobOutcome.FINISHED, report
     assert any("goes back to" in sentence for sentence in told)

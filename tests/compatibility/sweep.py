@@ -62,7 +62,7 @@ def facts() -> dict[str, Any]:
 def declared() -> dict[str, Mapping[str, Option[Any]]]:
     """Our options by what has them: ``source LocalFile``, ``every sink``, ``env``."""
     found = {
-        f"{each.kind} {each.identifier}": _by_key(each.declared.declared)
+        f"{each.kind} {each.identifier}": _by_key(each.declared.declared)  # type: ignore[attr-defined]
         for each in lookup.plugins()
         if each.distribution == "seatunnel-core" and each.declared is not None
     }

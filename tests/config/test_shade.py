@@ -216,7 +216,7 @@ def fernet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
                 raise toy.InvalidToken
             return clear[len(self.key) :]
 
-    toy.Fernet, toy.InvalidToken = Fernet, type("InvalidToken", (Exception,), {})
+    toy.Fernet, toy.InvalidToken = Fernet, type("InvalidToken", (Exception,), {})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cryptography", types.ModuleType("cryptography"))
     monkeypatch.setitem(sys.modules, "cryptography.fernet", toy)
     site = tmp_path / "site"

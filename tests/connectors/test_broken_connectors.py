@@ -111,7 +111,7 @@ def test_the_honest_transform_passes(rule: str) -> None:
 @pytest.mark.parametrize(("broken", "rule"), TRANSFORMS.items())
 def test_a_broken_transform_is_found(broken: type, rule: str) -> None:
     suite = OfAdding()
-    suite.transform_class = broken
+    suite.transform_class = broken  # type: ignore[assignment]
     with pytest.raises(AssertionError):
         try_rule(suite, rule)
 
@@ -119,7 +119,7 @@ def test_a_broken_transform_is_found(broken: type, rule: str) -> None:
 @pytest.mark.parametrize(("broken", "rule"), SOURCES.items())
 def test_a_broken_source_is_found(broken: type, rule: str) -> None:
     suite = OfNumbers()
-    suite.source_class = broken
+    suite.source_class = broken  # type: ignore[assignment]
     with pytest.raises(AssertionError):
         try_rule(suite, rule)
 
@@ -127,7 +127,7 @@ def test_a_broken_source_is_found(broken: type, rule: str) -> None:
 @pytest.mark.parametrize(("broken", "rule"), ENDLESS.items())
 def test_a_broken_source_without_an_end_is_found(broken: type, rule: str) -> None:
     suite = OfNumbersWithoutEnd()
-    suite.source_class = broken
+    suite.source_class = broken  # type: ignore[assignment]
     with pytest.raises(AssertionError):
         try_rule(suite, rule)
 
@@ -135,7 +135,7 @@ def test_a_broken_source_without_an_end_is_found(broken: type, rule: str) -> Non
 @pytest.mark.parametrize(("broken", "rule"), SINKS.items())
 def test_a_broken_sink_is_found(broken: type, rule: str, tmp_path: Path) -> None:
     suite = OfJsonLines()
-    suite.folder, suite.sink_class = tmp_path, broken
+    suite.folder, suite.sink_class = tmp_path, broken  # type: ignore[assignment]
     with pytest.raises((AssertionError, pytest.fail.Exception, SinkError)):
         try_rule(suite, rule)
 

@@ -38,7 +38,7 @@ def rows(of: FakeSource, polled: list[PollResult], planning: Planning) -> list[A
 @pytest.mark.parametrize("interval_ms", [0, 1, 300, 5_000])
 def test_it_gives_the_rows_of_a_batch_job_and_then_waits(parallelism: int, interval_ms: int) -> None:
     planning = Planning(parallelism=parallelism)
-    made = source(**{"split.read-interval": interval_ms})
+    made = source(**{"split.read-interval": interval_ms})  # type: ignore[arg-type]
     assert made.enumerate((), planning).splits == ()
     polled = looks(made, planning)
     batch = source(streaming=False, **{"split.read-interval": 0})
@@ -48,13 +48,13 @@ def test_it_gives_the_rows_of_a_batch_job_and_then_waits(parallelism: int, inter
 
 
 def test_a_split_of_each_reader_comes_per_interval() -> None:
-    polled = looks(source(**{"split.read-interval": 2_000}), Planning(parallelism=3))
+    polled = looks(source(**{"split.read-interval": 2_000}), Planning(parallelism=3))  # type: ignore[arg-type]
     assert [(len(each.items), each.again_ms) for each in polled] == [(3, 2_000)] * 7 + [(0, None)]
     assert [item["start"] for item in polled[0].items] == [0, 50, 100]
 
 
 def test_what_would_come_more_often_than_once_a_second_comes_together() -> None:
-    polled = looks(source(**{"split.read-interval": 300}), Planning(parallelism=2))
+    polled = looks(source(**{"split.read-interval": 300}), Planning(parallelism=2))  # type: ignore[arg-type]
     assert [(len(each.items), each.again_ms) for each in polled] == [(6, 900), (6, 900), (2, 900), (0, None)]
 
 
@@ -67,9 +67,9 @@ def test_one_look_gives_no_more_than_a_checkpoint_may_hold() -> None:
 
 def test_it_keeps_to_the_way_in_which_it_began() -> None:
     """Whoever goes on with the job may have changed its options: no row is left out, and none comes twice."""
-    first, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=2)
+    first, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=2)  # type: ignore[arg-type]
     begun = looks(first, planning, most=3)
-    other = source(**{"split.read-interval": 1, "row.num": 9, "split.num": 2})
+    other = source(**{"split.read-interval": 1, "row.num": 9, "split.num": 2})  # type: ignore[arg-type]
     rest = looks(other, Planning(parallelism=5, rows_per_second=3), begun[-1].memory)
     ids = sorted(row["id"] for row in rows(first, begun, planning) + rows(first, rest, planning))
     assert ids == list(range(1, 101))
@@ -84,7 +84,7 @@ def test_a_split_does_not_sleep_in_its_task(monkeypatch: pytest.MonkeyPatch) -> 
     """It came when it was its time; in a unit of many splits the pauses would add up."""
     pauses: list[float] = []
     monkeypatch.setattr("seatunnel_core.connectors.fake.source.time.sleep", pauses.append)
-    made, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=1)
+    made, planning = source(**{"split.read-interval": 2_000}), Planning(parallelism=1)  # type: ignore[arg-type]
     polled = made.poll({}, planning)
     assert list(made.read(made.enumerate(polled.items, planning).splits[0], None))  # type: ignore[arg-type]
     assert pauses == []

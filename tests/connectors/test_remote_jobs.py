@@ -169,7 +169,7 @@ def on_sftp(tmp_path: Path) -> Iterator[Place]:
                 "private_key_path": str(server.folder / "user_key"),
             },
             folder=f"{tmp_path}/files",
-            put=lambda name, body: (tmp_path / "files" / name).write_bytes(body) and None,
+            put=lambda name, body: (tmp_path / "files" / name).write_bytes(body) and None,  # type: ignore[arg-type]
             restart=server.process.restart,
             names=lambda: {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()},
         )
@@ -188,7 +188,7 @@ def on_ftp(tmp_path: Path) -> Iterator[Place]:
             connector="FtpFile",
             options={"host": "127.0.0.1", "port": server.port, "user": USER, "password": PASSWORD},
             folder="",
-            put=lambda name, body: (root / name).write_bytes(body) and None,
+            put=lambda name, body: (root / name).write_bytes(body) and None,  # type: ignore[arg-type]
             restart=server.process.restart,
             names=lambda: {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()},
         )
@@ -223,7 +223,7 @@ PLACES = {"FtpFile": on_ftp, "HdfsFile": on_hdfs, "OssFile": on_oss, "S3File": o
 """By connector."""
 
 
-@pytest.fixture(params=PLACES.values(), ids=PLACES)
+@pytest.fixture(params=PLACES.values(), ids=PLACES)  # type: ignore[call-overload]
 def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     for made in request.param(tmp_path):
         made.fill()
@@ -266,7 +266,7 @@ def test_twenty_kills_cost_no_row_and_double_none(remote: Place, tmp_path: Path)
             how: dict[str, Any] = {} if not number else {"restore": Restore()}
             with ground.run(remote.text(rows_per_second=300), **how) as run:
                 run.start()
-                until(lambda number=number, run=run: committed(run) >= (number + 1) * len(ALL) // 25, run)
+                until(lambda number=number, run=run: committed(run) >= (number + 1) * len(ALL) // 25, run)  # type: ignore[misc]
                 run.kill()
                 assert run.wait(WAIT_S) is not None
             if number % 5 == 4:
@@ -283,7 +283,7 @@ def test_a_server_that_dies_and_comes_back_costs_time_and_no_rows(remote: Place,
         with ground.run(remote.text(rows_per_second=300, retries=5)) as run:
             run.start()
             for share in (6, 3, 2):
-                until(lambda share=share: committed(run) >= len(ALL) // share, run)
+                until(lambda share=share: committed(run) >= len(ALL) // share, run)  # type: ignore[misc]
                 remote.restart()
             report = run.wait(WAIT_S)
             assert report is not None
@@ -313,7 +313,7 @@ def test_ten_deaths_of_a_server_cost_time_and_no_rows(begin: Callable[[Path], It
                 run.start()
                 before = 0
                 for _ in range(10):
-                    until(lambda before=before: committed(run) > before, run)
+                    until(lambda before=before: committed(run) > before, run)  # type: ignore[misc]
                     assert place.kill is not None
                     assert place.start is not None
                     place.kill()

@@ -61,7 +61,7 @@ def test_look_can_still_be_called_of_a_source_and_of_its_base() -> None:
 
         class Doubling(Ticking):
             def look(self, memory: Item, planning: Planning) -> PollResult:
-                return super().look({**memory, "own": 1}, planning)
+                return super().look({**memory, "own": 1}, planning)  # type: ignore[misc]
 
     with pytest.warns(DeprecationWarning, match="the method look is poll now"):
         assert Doubling(Options({}, ())).poll({}, PLANNING).memory == {"own": 1, "polled": 1}

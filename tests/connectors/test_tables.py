@@ -93,7 +93,7 @@ def test_large_tables_come_in_turns_and_small_ones_in_one_piece() -> None:
     big = {"string.length": 10_000, "schema": {"table": "big", "fields": {"a": "string"}}}
     source = fake(
         {**big, "row.num": 16_000, "split.num": 16},
-        {**big, "row.num": 16_000, "split.num": 16, "schema": {**big["schema"], "table": "big2"}},
+        {**big, "row.num": 16_000, "split.num": 16, "schema": {**big["schema"], "table": "big2"}},  # type: ignore[dict-item]
         counted("small", 40, **{"split.num": 4}),
     )
     tables = [split.body["table"] for split in plan(source).splits]

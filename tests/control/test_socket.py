@@ -102,7 +102,7 @@ def test_of_two_processes_the_one_that_claimed_the_job_last_is_asked(environment
     older, newer = ControlServer(JOB, {}, environment), ControlServer(JOB, {}, environment)
     try:
         for server, version in ((older, 1), (newer, 2)):
-            server._verbs = {"status": lambda _, v=version: status(version=v), "who": lambda _, v=version: v}
+            server._verbs = {"status": lambda _, v=version: status(version=v), "who": lambda _, v=version: v}  # type: ignore[misc]
             server.start()
             (own,) = sockets(folder, JOB) if version == 1 else (socket_of(folder, JOB, os.getpid()),)
             server._path = own.rename(socket_of(folder, JOB, version))

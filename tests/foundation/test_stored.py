@@ -25,14 +25,14 @@ def test_values_are_given_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("read", "value"),
     [
-        *((stored.number, value) for value in (None, True, 1.0, "1", -1, stored.MOST + 1, [])),
+        *((stored.number, value) for value in (None, True, 1.0, "1", -1, stored.MOST + 1, [])),  # type: ignore[var-annotated]
         *((stored.flag, value) for value in (None, 0, 1, "true")),
         *((stored.text, value) for value in (None, 1, "\ud800", "\udcff", ["a"])),
         *((stored.path, value) for value in (None, 1, "\ud800", "a\0b", b"a")),
-        *((stored.items, value) for value in (None, "ab", {})),
+        *((stored.items, value) for value in (None, "ab", {})),  # type: ignore[var-annotated]
         *((stored.texts, value) for value in ("ab", [1], ["a", None], ["\ud800"])),
         *((stored.paths, value) for value in ("ab", [1], ["a\0"])),
-        *((stored.below, value) for value in (None, [], "a", {"\ud800": 1})),
+        *((stored.below, value) for value in (None, [], "a", {"\ud800": 1})),  # type: ignore[var-annotated]
     ],
 )
 def test_a_wrong_value_is_refused_and_named(read, value) -> None:  # type: ignore[no-untyped-def]

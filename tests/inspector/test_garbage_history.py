@@ -112,7 +112,7 @@ def test_nothing_that_a_restore_needs_is_ever_collected(steps: list[tuple[object
         ]
         for made in games:
             made.begin()
-        game = Game(*games)
+        game = Game(*games)  # type: ignore[arg-type]
         for name, *arguments in steps:
             getattr(game, str(name))(*arguments)
         game.collect(True)

@@ -116,7 +116,7 @@ def test_a_third_one_leaves_though_spark_does_not_answer(tmp_path: Path) -> None
     os.kill(jvm.pid, signal.SIGSTOP)
     for said in ("Stopping after a last checkpoint", "Stopping at once", "Stopped."):
         interrupt(engine)
-        until(lambda said=said: said in engine.output, engine)
+        until(lambda said=said: said in engine.output, engine)  # type: ignore[misc]
     assert engine.wait(60) == 130, engine.output
     assert "Traceback" not in engine.output
     engine.end()

@@ -134,7 +134,7 @@ class TestWatched:
         drop(ground, 0)
         ends = ["kill", "stop", "drain", "kill", "drain"]
         for number, end in enumerate(ends):
-            with ground.run(text, **({"restore": Restore()} if number else {})) as run:
+            with ground.run(text, **({"restore": Restore()} if number else {})) as run:  # type: ignore[arg-type]
                 run.start()
                 until(lambda seen=10 * number: committed(run) > seen, run)  # type: ignore[misc]
                 drop(ground, 10 * (number + 1))

@@ -38,7 +38,7 @@ def page() -> str:
         parts.append(_section(f"Every {kind.value}", options))
     for plugin in lookup.plugins():
         if plugin.distribution == "seatunnel-core" and plugin.declared is not None:
-            parts.append(_section(f"{plugin.kind.capitalize()} `{plugin.identifier}`", plugin.declared.declared))
+            parts.append(_section(f"{plugin.kind.capitalize()} `{plugin.identifier}`", plugin.declared.declared))  # type: ignore[attr-defined]
     return "\n".join(parts)
 
 

@@ -40,7 +40,7 @@ class LocalFile(Source):
 
 class Stream(LocalFile):
     identifier = "Stream"
-    declared = (Option("queue.size", INTEGER, default=10, doc="A size.", aliases=("queue_size",)),)
+    declared = (Option("queue.size", INTEGER, default=10, doc="A size.", aliases=("queue_size",)),)  # type: ignore[assignment]
     bounded = False
     replayable = False
 
@@ -79,7 +79,7 @@ class FileSink(Sink):
 
 class Console(FileSink):
     identifier = "Console"
-    declared = ()
+    declared = ()  # type: ignore[assignment]
     guarantee = Guarantee.AT_LEAST_ONCE
 
 

@@ -239,10 +239,10 @@ _DECLARED = [
     for plugin in plugins
     for option in (*plugin.declared, *COMMON[Kind(kind)])
 ] + [
-    (lookup, plugin.kind, plugin.declared, option)
+    (lookup, plugin.kind, plugin.declared, option)  # type: ignore[misc]
     for plugin in _BUILT_IN
     if plugin.declared is not None
-    for option in (*plugin.declared.declared, *COMMON[Kind(plugin.kind)])
+    for option in (*plugin.declared.declared, *COMMON[Kind(plugin.kind)])  # type: ignore[attr-defined]
 ]
 """Every option of every plugin here, and of every connector and transform that comes with the engine."""
 

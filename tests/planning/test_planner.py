@@ -235,7 +235,7 @@ def test_a_package_that_only_these_options_need_is_told_in_the_same_way(monkeypa
     class OfOneFormat(plugins_for_plans.LocalFile):
         def __init__(self, options: Options) -> None:
             super().__init__(options)
-            self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()
+            self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()  # type: ignore[misc]
 
     known = {**Plugins._known, "source": {"localfile": OfOneFormat}}
     monkeypatch.setattr(Plugins, "_known", known)

@@ -33,7 +33,7 @@ sink {
 
 def planned(env: str = "", nodes: str = NODES) -> PlannedJob:
     problems = Problems()
-    tree = parse(f"env {{ {env} }}\n{nodes}", Path("job.conf"), Variables({}, {}), problems)
+    tree = parse(f"env {{ {env} }}\n{nodes}", Path("job.conf"), Variables({}, {}), problems)  # type: ignore[arg-type]
     return plan_job(read_job(tree, "job.conf", problems), Plugins(), ENGINE)
 
 
@@ -142,7 +142,7 @@ def test_rows_that_a_plugin_carries_are_not_copied_to_know_what_it_imports(monke
 
     monkeypatch.setattr(settings, "modules_in", modules_in)
     job = planned()
-    job.pipelines[0].sources[0].source.rows = bytes(4 << 20)
+    job.pipelines[0].sources[0].source.rows = bytes(4 << 20)  # type: ignore[attr-defined]
     spark_settings(job, master=None, jvm_options=(), log_file=None)
     assert asked
     assert max(map(len, asked)) < 1 << 20

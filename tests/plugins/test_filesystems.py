@@ -92,7 +92,7 @@ def test_what_a_dead_writer_left_is_swept(tmp_path: Path) -> None:
         unfinished = tmp_path / "below" / JOB / "000001" / ".tmp"
         (unfinished / "0000000001-00000000000000000002.checkpoint.base-none.ckpt.1-ab").write_bytes(b"half")
         assert refs(storage) == [(epoch, 1)]
-        (found,) = storage.unfinished("")
+        (found,) = storage.unfinished("")  # type: ignore[attr-defined]
         assert (found.key.rpartition("/")[0], found.size_bytes) == (f"{JOB}/000001/.tmp", 4)
         claim(storage)
         assert list(unfinished.iterdir()) == []
@@ -112,7 +112,7 @@ def test_a_put_that_was_swept_under_way_begins_again_and_hears_of_the_newer_engi
 
         def swept_before(files: FlakyFileSystem, *paths: str, **more: Any) -> None:
             monkeypatch.setattr(flaky, "mv", move)
-            newer.sweep_unfinished(f"{JOB}/000001/", f"{newest:010d}")
+            newer.sweep_unfinished(f"{JOB}/000001/", f"{newest:010d}")  # type: ignore[attr-defined]
             move(files, *paths, **more)
 
         monkeypatch.setattr(flaky, "mv", swept_before)

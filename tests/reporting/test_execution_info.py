@@ -62,7 +62,7 @@ def test_it_is_said_again_and_again(caplog: pytest.LogCaptureFixture) -> None:
     threads = JobThreads(
         job_id="night",
         claim=Claim(version=1, job=PlannedNothing()),  # type: ignore[arg-type]
-        engine=evolve(load_engine(environment={"HOME": "/"}), options={PRINT_EXECUTION_INFO: 0.01}),
+        engine=evolve(load_engine(environment={"HOME": "/"}), options={PRINT_EXECUTION_INFO: 0.01}),  # type: ignore[arg-type]
         storage=None,  # type: ignore[arg-type]
         plane=SparkPlane(SparkSettings()),
         on_begun=None,
@@ -72,7 +72,7 @@ def test_it_is_said_again_and_again(caplog: pytest.LogCaptureFixture) -> None:
     heard = Heard()
     logging.getLogger("seatunnel").addHandler(heard)
     try:
-        threads._tell_now_and_then()
+        threads._log_periodically()
         threads._loop.run_until_complete(asyncio.wait_for(heard.twice.wait(), 60))
     finally:
         logging.getLogger("seatunnel").removeHandler(heard)

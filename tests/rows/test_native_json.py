@@ -136,7 +136,7 @@ def test_common_values_are_left_to_the_parser(kind: str) -> None:
     assert found.num_rows == 2
     found.validate(full=True)
     missing = NativeJson(columns, never).rows(b'{"c": null}\r\n{}\r\n')
-    assert "vector" in kind or missing.to_pylist() == [{"c": None}] * 2
+    assert "vector" in kind or missing.to_pylist() == [{"c": None}] * 2  # type: ignore[union-attr]
 
 
 def test_a_column_that_the_parser_does_not_read_is_made_beside_the_others_that_it_reads() -> None:

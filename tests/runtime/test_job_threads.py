@@ -111,7 +111,7 @@ def test_a_job_that_breaks_has_failed_even_if_its_last_pipeline_is_quick_to_stop
     130, whenever that came before the word of what broke."""
     reports: list[JobReport] = []
     threads = threads_that(reports.append)
-    threads._storage_pool = AtOnce()
+    threads._storage_pool = AtOnce()  # type: ignore[assignment]
     threads._runs.append(Pipeline(threads))  # type: ignore[arg-type]
     threads._break(RuntimeError("an unexpected thing"))
     threads._loop.close()
@@ -190,7 +190,7 @@ def test_a_job_whose_report_cannot_be_made_ends_all_the_same() -> None:
     pipeline = Pipeline(threads)
     pipeline.view = lambda: PipelineView(id=1, name="a", phase="finished", no_such_field=0)  # type: ignore[call-arg,method-assign]
     threads._runs.append(pipeline)  # type: ignore[arg-type]
-    threads._storage_pool = AtOnce()
+    threads._storage_pool = AtOnce()  # type: ignore[assignment]
     threads._conclude()
     threads._loop.close()
     assert {report.outcome for report in reports} == {JobOutcome.FAILED}

@@ -121,7 +121,7 @@ def test_jobs_of_one_process_share_what_is_shipped(master: str, tmp_path: Path) 
                 UnitAttempt(unit=numbers_unit(1, 0, 10), epoch=1000, number=1),
                 results.append,
             )
-            wait_until(lambda results=results: results)
+            wait_until(lambda results=results: results)  # type: ignore[misc]
             dispatcher.close()
             plane.stop()
             assert [result.failure for result in results] == [None]

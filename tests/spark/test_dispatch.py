@@ -227,7 +227,7 @@ def test_a_killed_worker_lets_nothing_run_again_but_its_own_packet(
     def submit(*pipelines: int) -> None:
         with dispatcher._changed:  # they share a packet
             for pipeline in pipelines:
-                unit = numbers_unit(1, note=str(notes[pipeline]), **accidents.get(pipeline, {}))
+                unit = numbers_unit(1, note=str(notes[pipeline]), **accidents.get(pipeline, {}))  # type: ignore[arg-type]
                 dispatcher.submit(numbers_program(tmp_path, pipeline), first_attempt(unit), inbox)
 
     submit(4, 5)

@@ -209,7 +209,7 @@ def make_job(
     }
     known |= {name: partial(remote_targets, name) for name in SERVERS}
     make_targets = known.get(sink) or partial(in_formats, sink.split(","))
-    targets = make_targets(out, tables)
+    targets = make_targets(out, tables)  # type: ignore[arg-type]
     read = [table for table in tables if any(target.table is table for target in targets)]
     sources = (
         _SOURCE.format(name=table.name, path=table.path, split_size=split_size, reading=table.reading())

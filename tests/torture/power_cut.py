@@ -176,7 +176,7 @@ sink {{ LocalFile {{ plugin_input = [s], path = "{self.disk}/out", file_format_t
             from seatunnel_storage_hdfs import local
 
             local._NAMELESS_ON = frozenset()
-        job_run.SparkPlane = InProcessPlane
+        job_run.SparkPlane = InProcessPlane  # type: ignore[attr-defined]
         (self.folder / "job.conf").write_text(self.job(cut, slowly=slowly))
         raw = load_job(self.folder / "job.conf", Variables({}, {}))
         engine = load_engine(self.folder / "seatunnel.yaml")

@@ -134,7 +134,7 @@ def _started(name: str) -> Any:
     folder = Path(
         stack.enter_context(tempfile.TemporaryDirectory(prefix=f"torture-{name}-", ignore_cleanup_errors=True))
     )
-    return SERVERS[name](folder, stack)
+    return SERVERS[name](folder, stack)  # type: ignore[operator]
 
 
 def remote_targets(name: str, out: Path, tables: Sequence[Table]) -> list[Target]:

@@ -29,9 +29,11 @@ class HalfBuiltUnit:
     rows: int = 0
 
     def add(self, split: Split) -> None:
+        """Add a split behind those that it has."""
         self.splits.append(split)
         self.bytes += split.weight_bytes
         self.rows += split.rows
 
     def as_unit(self) -> WorkUnit:
+        """Return the unit with the splits that it has by now."""
         return WorkUnit(number=self.number, splits=tuple(self.splits))

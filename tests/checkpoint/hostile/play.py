@@ -68,7 +68,7 @@ def _measured(victim: Victim, key: str, sealed: bytes, body: bytes | None) -> tu
         elif isinstance(found, StoredManifest):
             look_into_manifest(found.body)
         else:
-            thaw(found)
+            thaw(found)  # type: ignore[arg-type]
     _, peak = tracemalloc.get_traced_memory()
     return peak - before, BYTES_AT_LEAST + BYTES_PER_BYTE * len(sealed)
 

@@ -365,7 +365,7 @@ class Engine:
             self._finish_unit(command, duration_ms + 500)
         elif self.chance(faults.unit_fails):
             if self.rng.random() < 0.5:
-                self.later(lambda: self._stage(command, "orphan") and None, most_ms=duration_ms, outside=True)
+                self.later(lambda: self._stage(command, "orphan") and None, most_ms=duration_ms, outside=True)  # type: ignore[arg-type]
             self._fail_unit(command, FailureKind.TRANSIENT, duration_ms)
         else:
             self._finish_unit(command, duration_ms)

@@ -149,7 +149,7 @@ def forget_what_was_seen(original: Any) -> Any:
     """Of an unbounded source: a bounded one remembers nothing."""
 
     def pass_barrier(self: Any, barrier: Any, checkpoint_id: int) -> None:
-        memory = None if self.spec.bounded else {}
+        memory = None if self.spec.bounded else {}  # type: ignore[var-annotated]
         _forget_in_acknowledgement(memory=memory)(original)(self, barrier, checkpoint_id)
 
     return pass_barrier
@@ -279,7 +279,7 @@ def _stays_pending(original: Any) -> Any:
 
 
 def _the_one_before_the_latest() -> Any:
-    original = start_module.choose_base
+    original = start_module.choose_base  # type: ignore[attr-defined]
 
     def choose(checkpoints: Any, *rest: Any, **named: Any) -> Any:
         listed = sorted(checkpoints, key=lambda info: info.ref)
@@ -290,7 +290,7 @@ def _the_one_before_the_latest() -> Any:
 
 @contextmanager
 def _any_number_pending() -> Iterator[None]:
-    original = coordinator_module.decide
+    original = coordinator_module.decide  # type: ignore[attr-defined]
     with patch.object(
         coordinator_module, "decide", lambda policy, situation: original(policy, evolve(situation, pending=0))
     ):

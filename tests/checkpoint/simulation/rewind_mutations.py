@@ -59,7 +59,7 @@ def _never_refused() -> AbstractContextManager[Any]:
 
 
 def _void_counts() -> AbstractContextManager[Any]:
-    return patch.object(base_module.lineage, "live", lambda infos: frozenset(info.ref for info in infos))
+    return patch.object(base_module.lineage, "live", lambda infos: frozenset(info.ref for info in infos))  # type: ignore[attr-defined]
 
 
 def _not_recorded() -> AbstractContextManager[Any]:
@@ -82,7 +82,7 @@ def _before_the_sweep() -> AbstractContextManager[Any]:
 
 
 def _all_of(start: Any) -> Mapping[str, Retraction]:
-    gone = start_module.retractions(
+    gone = start_module.retractions(  # type: ignore[attr-defined]
         start._restored,
         start._context.topology,
         epoch=start._context.epoch,

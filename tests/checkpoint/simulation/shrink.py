@@ -107,7 +107,7 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
         yield evolve(scenario, rewind_at_the_end=None)
     for name in _probabilities():
         if getattr(faults, name):
-            yield evolve(scenario, faults=evolve(faults, **{name: 0.0}))
+            yield evolve(scenario, faults=evolve(faults, **{name: 0.0}))  # type: ignore[arg-type]
     for name, count in scenario.splits.items():
         for fewer_splits in sorted({0, count // 2, count - 1} & set(range(count))):
             yield evolve(scenario, splits={**scenario.splits, name: fewer_splits})

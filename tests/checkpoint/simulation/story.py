@@ -38,10 +38,10 @@ def sentence(what: Any) -> str:
         case commands.StoreCheckpoint(state=state):
             return f"has {state.ref} stored ({state.checkpoint_type.value})"
         case commands.RunUnit(task=task, attempt=UnitAttempt(unit=unit, number=attempt)):
-            splits = ", ".join(str(split.index) for split in unit.splits)
+            splits = ", ".join(str(split.index) for split in unit.splits)  # type: ignore[assignment]
             return f"has unit {unit.number} of {task} run, with the splits {splits} (attempt {attempt})"
         case commands.Commit(sink=sink, committables=committables, again=again):
-            ids = ", ".join(committable.id for committable in committables)
+            ids = ", ".join(committable.id for committable in committables)  # type: ignore[assignment]
             return f"has {sink} publish {ids}{', perhaps again' if again else ''}"
         case commands.Sweep(epoch=epoch, final=final):
             return f"has everything swept that is staged {'up to' if final else 'before'} epoch {epoch}"

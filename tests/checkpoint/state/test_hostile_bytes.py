@@ -83,8 +83,8 @@ GUARDS: dict[str, Callable[[], Any]] = {
         "seatunnel_core.connectors.file.sink.staged_files", every_path
     ),
     "a folder that is a link stays inside": lambda: patch.object(committed, "_stays_inside", lambda *_: True),
-    "numbers are numbers": lambda: patch.object(codec.stored, "number", any_number),
-    "two vertices have two places": lambda: patch.object(manifest.stored, "below", stored.member),
+    "numbers are numbers": lambda: patch.object(codec.stored, "number", any_number),  # type: ignore[attr-defined]
+    "two vertices have two places": lambda: patch.object(manifest.stored, "below", stored.member),  # type: ignore[attr-defined]
 }
 
 

@@ -17,7 +17,7 @@ def test_each_plugin_with_its_package_and_state(
 ) -> None:
     storage = PluginInfo(identifier="hdfs", distribution="storage", version="0.1", state=PluginState.READY)
     monkeypatch.setattr(plugins, "list_storages", lambda: (storage,))
-    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("Console", "ok")]))
+    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("Console", "ok")]))  # type: ignore[attr-defined]
     assert main(["plugins"]) == 0
     said = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["hdfs", "storage", "0.1", "ok"] in said
@@ -30,7 +30,7 @@ def test_a_broken_one_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pyte
         identifier="mine", distribution="mine", version="1", state=PluginState.BROKEN, problem="cannot be loaded"
     )
     monkeypatch.setattr(plugins, "list_storages", lambda: (broken,))
-    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("A", "no class"), sink("B", "ok")]))
+    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("A", "no class"), sink("B", "ok")]))  # type: ignore[attr-defined]
     assert main(["plugins"]) == 1
     said = capsys.readouterr().out
     assert "cannot be loaded" in said
@@ -52,7 +52,7 @@ def test_a_missing_extra_is_told_with_the_line_for_pip(
         extra="kafka",
     )
     monkeypatch.setattr(plugins, "list_storages", lambda: ())
-    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([lacking]))
+    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([lacking]))  # type: ignore[attr-defined]
     assert main(["plugins"]) == 0
     assert "needs confluent-kafka: pip install 'seatunnel-core[kafka]'" in capsys.readouterr().out
 
@@ -64,7 +64,7 @@ def test_columns_are_as_wide_as_their_longest_cell(
         identifier="s", distribution="a-distribution-with-a-long-name", version="10.20.30", state=PluginState.READY
     )
     monkeypatch.setattr(plugins, "list_storages", lambda: (storage,))
-    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("ASinkWithALongNameOfItsOwn", "ok")]))
+    monkeypatch.setattr(plugins.lookup, "plugins", lambda: iter([sink("ASinkWithALongNameOfItsOwn", "ok")]))  # type: ignore[attr-defined]
     assert main(["plugins"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" ok")]
     assert len(lines) == 2

@@ -246,7 +246,7 @@ class HasOneBuffer(Honest):
                 write(batch)
             return finish()
 
-        writer.write = self.batches.append  # type: ignore[method-assign]
+        writer.write = self.batches.append  # type: ignore[assignment, method-assign]
         writer.finish = write_all_and_finish  # type: ignore[method-assign]
         return writer
 

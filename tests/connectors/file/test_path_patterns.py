@@ -59,9 +59,9 @@ class Objects(ObjectStore):
         found = [self.head(key) for key in rest[:3] if deep or "/" not in key[len(prefix) :]]
         return Page(objects=found, more=rest[2] if len(rest) > 3 else None)
 
-    get = put = copy = delete = begin = send = send_copy = complete = abort = uploads = require_writable = (
+    get = put = copy = delete = begin = send = send_copy = complete = abort = uploads = require_writable = (  # type: ignore[assignment]
         days_of_objects
-    ) = None
+    ) = None  # type: ignore[assignment]
 
 
 def on_disk(folder: Path) -> tuple[FileSystem, str]:

@@ -205,7 +205,7 @@ def test_each_row_is_in_one_split_whatever_the_type_of_the_column(database: Data
         rows = filled(database, number, declared, values)
         for how in HOW:
             for asked in ({"table_path": f"t{number}"}, {"query": f"SELECT id, v FROM t{number}"}):
-                only = _only_ids(database.source(**asked, partition_column="v", **how))
+                only = _only_ids(database.source(**asked, partition_column="v", **how))  # type: ignore[arg-type]
                 found, splits = ids(only, Planning(parallelism=4))
                 assert found == list(range(rows)), (declared, asked, how, plan(only).splits)
                 alone |= {declared} if splits < 2 else set()

@@ -67,7 +67,7 @@ class Mistake:
         given |= {key: value for key, value in self.options.items() if key != "kafka.config" or not self.secure}
         given = {key: value for key, value in given.items() if value is not None}
         if self.topic and "small" not in broker.topics():
-            broker.topic("small", **self.topic)
+            broker.topic("small", **self.topic)  # type: ignore[arg-type]
         if not self.sink:
             given = {"start_mode": "earliest", "schema": {"fields": {"id": "bigint"}}, **given}
             KafkaSource(options_of(KafkaSource, given)).require_input()

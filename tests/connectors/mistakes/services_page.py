@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +110,8 @@ def page() -> str:
         os.chdir(folder)
         try:
             reading = [f"| {what} | {_checked(changes, real)} |" for what, changes in _READING.items()]
-            sending = [f"| {sent.what} | {_told(lambda sent=sent: _send(sent, real), real)} |" for sent in _SENDING]
-            asking = [
-                f"| {what} | {_told(lambda o=options: _ask(o, real), real)} |" for what, options in _ASKING.items()
-            ]
+            sending = [f"| {sent.what} | {_told(partial(_send, sent, real), real)} |" for sent in _SENDING]
+            asking = [f"| {what} | {_told(partial(_ask, how, real), real)} |" for what, how in _ASKING.items()]
         finally:
             os.chdir(before)
     table = "| mistake | message |\n|---|---|\n"

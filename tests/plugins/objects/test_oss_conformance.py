@@ -103,11 +103,11 @@ else:
     class TestRealOss(OssConformance):
         backend = "OSS"
         model_examples = 3
-        secrets = (REAL["fs.oss.accessKeySecret"],)
+        secrets = (REAL["fs.oss.accessKeySecret"],)  # type: ignore[index]
 
         @pytest.fixture
         def configuration(self) -> Iterator[dict[str, str]]:
-            configuration = {**REAL, "namespace": f"/seatunnel-tests/{secrets.token_hex(8)}/"}
+            configuration = {**REAL, "namespace": f"/seatunnel-tests/{secrets.token_hex(8)}/"}  # type: ignore[dict-item]
             yield configuration
             left = BucketBackdoor(configuration)
             for path in left.paths():

@@ -33,7 +33,7 @@ NAMESPACE = "/seatunnel/checkpoint/"
 
 @pytest.fixture(scope="module")
 def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MinIO]:
-    yield from running(MinIO(tmp_path_factory.mktemp("minio")))
+    yield from running(MinIO(tmp_path_factory.mktemp("minio")))  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module")

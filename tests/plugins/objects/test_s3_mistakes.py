@@ -206,7 +206,7 @@ class Raw:
 
 def hook(monkeypatch: pytest.MonkeyPatch, event: str, handler: Callable[..., object]) -> None:
     """Lets a handler into every client of S3 that is made from now on."""
-    real = seatunnel_storage_hdfs.s3.open_client
+    real = seatunnel_storage_hdfs.s3.open_client  # type: ignore[attr-defined]
 
     def opened(*arguments: Any, **more: Any) -> Any:
         client = real(*arguments, **more)

@@ -60,7 +60,7 @@ def _written(namespace: str = "/mistakes/", **more: str | None) -> Mistake:
 
 
 def _address(address: str) -> Mistake:
-    return _written(**{WEB: None, "fs.defaultFS": address})
+    return _written(**{WEB: None, "fs.defaultFS": address})  # type: ignore[arg-type]
 
 
 def _site(content: str, address: str = "hdfs://ha") -> Mistake:
@@ -69,7 +69,7 @@ def _site(content: str, address: str = "hdfs://ha") -> Mistake:
     def make(scene: Scene) -> None:
         site = scene.folder / "hdfs-site.xml"
         site.write_text(content)
-        _written(**{WEB: None, "fs.defaultFS": address, "hdfs_site_path": str(site)})(scene)
+        _written(**{WEB: None, "fs.defaultFS": address, "hdfs_site_path": str(site)})(scene)  # type: ignore[arg-type]
 
     return make
 

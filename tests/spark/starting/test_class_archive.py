@@ -37,9 +37,9 @@ def test_another_java_or_pyspark_has_another_one(tmp_path: Path) -> None:
 
 def test_there_is_none_where_it_would_not_be_used() -> None:
     assert of(Java(home=Path("/jdk"), major=21, version="21.0.8")) is None
-    assert of(**{FOLDER: "off"}) is None
-    assert of(**{FOLDER: "/a:b"}) is None
-    elsewhere = of(**{FOLDER: "/elsewhere"})
+    assert of(**{FOLDER: "off"}) is None  # type: ignore[arg-type]
+    assert of(**{FOLDER: "/a:b"}) is None  # type: ignore[arg-type]
+    elsewhere = of(**{FOLDER: "/elsewhere"})  # type: ignore[arg-type]
     assert elsewhere is not None
     assert elsewhere.file.parent == Path("/elsewhere")
 
@@ -73,7 +73,7 @@ def test_an_archive_is_given_up_only_where_spark_starts_without_it(
         return object()
 
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setattr(session.gateway, "launch", launch)
+    monkeypatch.setattr(session.gateway, "launch", launch)  # type: ignore[attr-defined]
     archive = class_archive(JAVA_17, tmp_path, os.environ)
     assert archive is not None
     archive.file.touch()

@@ -66,7 +66,7 @@ def test_vectors_of_length_1_and_of_fewer_numbers() -> None:
         "VECTOR_REDUCE(v, 1, 'TRUNCATE') AS d, VECTOR_REDUCE(w, 2, 'truncate') AS e, VECTOR_REDUCE(v, 9, 'TRUNCATE') "
         "AS f FROM t"
     )
-    rows = [([4.0, 0.0], [3.0, 0.0, 4.0], np.float16([0, 2])), ([0.0, 0.0], [], None), (None, None, None)]
+    rows = [([4.0, 0.0], [3.0, 0.0, 4.0], np.float16([0, 2])), ([0.0, 0.0], [], None), (None, None, None)]  # type: ignore[arg-type]
     schema = TableSchema(table="t", columns=columns)
     assert selected(query, rows=rows, schema=schema, kinds=None) == [
         ([1.0, 0.0], [0.6, 0.0, 0.8], [0.0, 1.0], [4.0], [3.0, 0.0], [4.0, 0.0]),

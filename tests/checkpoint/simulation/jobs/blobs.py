@@ -55,7 +55,7 @@ class SimulatedStorage(BlobStorage):
         return stored
 
     def read(self, key: str) -> bytes | None:
-        found: bytes | None = self._act(lambda: self._world.blobs.get(key))
+        found: bytes | None = self._act(lambda: self._world.blobs.get(key))  # type: ignore[assignment]
         return found
 
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
@@ -64,7 +64,7 @@ class SimulatedStorage(BlobStorage):
             self._world.rng.shuffle(keys)
             return [Blob(key=key, size_bytes=len(self._world.blobs[key])) for key in keys]
 
-        blobs: list[Blob] = self._act(listed)
+        blobs: list[Blob] = self._act(listed)  # type: ignore[assignment]
         return blobs
 
     def delete(self, keys: Iterable[str]) -> None:

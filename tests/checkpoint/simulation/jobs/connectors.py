@@ -161,7 +161,7 @@ class SimulatedSink(_InWorld, Sink):
             self.world.may_fall_asleep("commit")
             try:
                 self.world.stage.act(
-                    lambda each=committable: sight.publish(context.epoch, self._name, self.told, each, again=again)
+                    lambda each=committable: sight.publish(context.epoch, self._name, self.told, each, again=again)  # type: ignore[misc]
                 )
             except MissingError as error:
                 raise CommitError(str(error)) from error

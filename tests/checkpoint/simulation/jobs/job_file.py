@@ -109,7 +109,7 @@ class JobFile:
         if key == "plugin":
             self._put(node, identifier=value)
         else:
-            self._put(node, **{key: value if key != "staged" else (False if value == "false" else None)})
+            self._put(node, **{key: value if key != "staged" else (False if value == "false" else None)})  # type: ignore[arg-type]
 
     def _put_sink_back(self, name: str) -> bool:
         if name not in self.gone or self._sink(name) is not None:

@@ -116,7 +116,7 @@ class People:
             return None
         how = {"retract": mode == "retracted", "accept_duplicates": mode == "accepted"}
         if manifest.savepoints and self._world.rng.random() < 0.5:
-            return Restore(savepoint=self._world.rng.choice(manifest.savepoints).name, **how)
+            return Restore(savepoint=self._world.rng.choice(manifest.savepoints).name, **how)  # type: ignore[arg-type]
         stored = [
             (number, ref)
             for number, sight in sorted(self._world.sights.items())
@@ -125,7 +125,7 @@ class People:
         if not stored:
             return Restore()
         number, ref = self._world.rng.choice(stored)
-        return Restore(checkpoints=(ChosenCheckpoint.parse(f"{number}:{ref}"),), **how)
+        return Restore(checkpoints=(ChosenCheckpoint.parse(f"{number}:{ref}"),), **how)  # type: ignore[arg-type]
 
     def replace_the_dead(self) -> None:
         """What people and supervisors do: what crashed, stopped or failed starts again in a new process."""
@@ -152,7 +152,7 @@ class People:
     def _explains(self, refusal: Exception) -> bool:
         """Whether a person who goes on, goes back or starts a rival may hear that."""
         said = ("exists already", "another process has just started", "there is no job", "is not the latest", "void")
-        said += (
+        said += (  # type: ignore[assignment]
             "no such checkpoint",
             "going back",
             "cannot be restored",

@@ -294,7 +294,7 @@ class SimulatedPlane:
                 continue
             identity = f"{program.source_ordinal}-{work.attempt.epoch}-{work.attempt.unit.number}"
             key = StagingKey(target.name, program.source_name, work.attempt.epoch, work.attempt.unit.number, attempt)
-            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))
+            sight.stage(key, StagedThing(identity, rows, self._stage.clock.now_ms, target.sink.told))  # type: ignore[attr-defined]
             staged[target.name] = Committable(
                 id=identity,
                 epoch=work.attempt.epoch,

@@ -99,7 +99,7 @@ def _smaller(scenario: JobScenario) -> Iterator[JobScenario]:
         yield evolve(scenario, faults=evolve(faults, outages=()))
     for name in (each.name for each in fields(JobFaults) if each.type in (float, "float")):
         if getattr(faults, name):
-            yield evolve(scenario, faults=evolve(faults, **{name: 0.0}))
+            yield evolve(scenario, faults=evolve(faults, **{name: 0.0}))  # type: ignore[arg-type]
     for at, (kind, identifier, options) in enumerate(scenario.nodes):
         count = options.get("splits", 0)
         for fewer_splits in sorted({0, count // 2, count - 1} & set(range(count))):

@@ -185,7 +185,7 @@ class Inline(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
         raise NotImplementedError
 
-    def map(self, function: Callable[..., Any], *iterables: Any, **_options: Any) -> Any:
+    def map(self, function: Callable[..., Any], *iterables: Any, **_options: Any) -> Any:  # type: ignore[override]
         return [function(*arguments) for arguments in zip(*iterables, strict=True)]
 
 

@@ -94,9 +94,9 @@ TYPES = {"id": "bigint", "one": "string", "at": "timestamp"}
 def test_what_the_sink_writes_is_what_the_source_reads(tmp_path: Path, delimiter: str) -> None:
     written = [{"id": 7, "one": "|a|b", "at": None}, {"id": None, "one": "@#", "at": None}]
     if delimiter == "@#@":
-        written[1]["one"] = "#"
+        written[1]["one"] = "#"  # type: ignore[index]
     options = {"file_format_type": "text", "field_delimiter": delimiter}
-    local_files.write(tmp_path / "out", TYPES, written, **options)
+    local_files.write(tmp_path / "out", TYPES, written, **options)  # type: ignore[arg-type]
     made = local_files.source(tmp_path / "out", schema={"fields": TYPES}, **options)
     assert read(made, plan(made)) == written
 

@@ -72,7 +72,7 @@ def test_dates_inside_have_the_form_of_those_outside(format: str, tmp_path: Path
         "20200102030000",
         "01:02:00",
     ]
-    assert back(tmp_path, format, types, **forms) == [row]
+    assert back(tmp_path, format, types, **forms) == [row]  # type: ignore[arg-type]
 
 
 @FORMATS
