@@ -201,6 +201,28 @@ def build_program(
         if reached_step is not None:
             known[step.name] = reached_step.schemas
             kept.append(reached_step)
+    reached = _reached_targets(targets, known)
+    return Program(
+        job_id=job_id,
+        pipeline_id=pipeline_id,
+        source_name=source_name,
+        source_ordinal=source_ordinal,
+        source=source,
+        schemas=tuple(schemas),
+        steps=tuple(kept),
+        targets=tuple(reached),
+        skip_bad_rows=skip_bad_rows,
+        parallelism=parallelism,
+        beside=tuple(beside),
+    )
+
+
+def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas]) -> list[Target]:
+    """Return the targets that rows reach, with what arrives at each.
+
+    Raises:
+        SinkError: A sink cannot write it.
+    """
     reached = [
         Target(
             name=target.name,
@@ -215,19 +237,7 @@ def build_program(
     ]
     for target in reached:
         _check_sink(target)
-    return Program(
-        job_id=job_id,
-        pipeline_id=pipeline_id,
-        source_name=source_name,
-        source_ordinal=source_ordinal,
-        source=source,
-        schemas=tuple(schemas),
-        steps=tuple(kept),
-        targets=tuple(reached),
-        skip_bad_rows=skip_bad_rows,
-        parallelism=parallelism,
-        beside=tuple(beside),
-    )
+    return reached
 
 
 def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanner | None) -> Step | None:

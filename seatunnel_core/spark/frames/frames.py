@@ -127,19 +127,7 @@ class SparkFrames:
         staged: dict[str, Staged] = {}
         skipped = 0
         try:
-            build = UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
-            reports: list[str] = []
-            with build.keeping():
-                for node in build.staging_nodes():
-                    with self._building:
-                        frame = build.staged(node)
-                    reports += [row[0] for row in frame.collect()]
-            parts, skipped, failure = staged_parts(reports)
-            noted = self._noted_for(tag)
-            failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
-            if failure is None:
-                sinks = {target.name: target.sink for target in program.targets}
-                staged = {name: sinks[name].merge(some) for name, some in parts.items()}
+            staged, skipped, failure = self._stage(program, work, tag)
         except SeaTunnelError as error:
             failure = task_failure(error, f"pipeline {program.pipeline_id}")
         finally:
@@ -162,6 +150,23 @@ class SparkFrames:
             shown=shown(staged),
             notes=tuple(dict.fromkeys(note for one in noted.values() for note in one.notes)),
         )
+
+    def _stage(self, program: Program, work: FrameWork, tag: str) -> tuple[dict[str, Staged], int, Failure | None]:
+        """Run the frames of a unit; return what is staged by sink, how many rows were skipped, the first failure."""
+        build = UnitFrames(self._spark, program, work, self._slots, self._note_for(tag))
+        reports: list[str] = []
+        with build.keeping():
+            for node in build.staging_nodes():
+                with self._building:
+                    frame = build.staged(node)
+                reports += [row[0] for row in frame.collect()]
+        parts, skipped, failure = staged_parts(reports)
+        noted = self._noted_for(tag)
+        failure = next((one.failure for one in noted.values() if one.failure is not None), failure)
+        if failure is not None:
+            return {}, skipped, failure
+        sinks = {target.name: target.sink for target in program.targets}
+        return {name: sinks[name].merge(some) for name, some in parts.items()}, skipped, None
 
     def _note_for(self, tag: str) -> Callable[[str, str], Note]:
         notes = self._noted
