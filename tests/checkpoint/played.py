@@ -9,7 +9,9 @@ from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest
 from seatunnel_core.checkpoint.decisions.trigger import CheckpointPolicy
 from seatunnel_core.checkpoint.pipeline import PipelineProtocol
+from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import SinkSpec, SourceSpec, Topology
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
@@ -183,4 +185,21 @@ class Played:
 def committable(unit: int, *, epoch: int = 1, source: str = "in", rows: int = 1) -> Committable:
     return Committable(
         id=f"0-{epoch}-{unit}", epoch=epoch, unit=unit, source=source, rows=rows, bytes=10, body={"staged": f"u{unit}"}
+    )
+
+
+def states(state: PipelineState) -> VertexStates:
+    """The states of the vertices in a stored checkpoint."""
+    return codec.decode(state.states)
+
+
+def held(state: PipelineState) -> list[int]:
+    """The numbers of the units in flight in a stored checkpoint."""
+    return [unit.unit.number for unit in states(state).tasks["in"].units]
+
+
+def one_source(**spec: int) -> Topology:
+    return Topology(
+        sources=(SourceSpec(name="in", ordinal=0, sinks=("out",), **spec),),  # type: ignore[arg-type]
+        sinks=(SinkSpec(name="out", ordinal=0),),
     )
