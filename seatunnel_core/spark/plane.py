@@ -23,7 +23,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.failure import refused_by_spark, spark_says
 from seatunnel_core.spark.frames.frames import SparkFrames, both_parts
 from seatunnel_core.spark.frames.task import FrameWork
-from seatunnel_core.spark.frames.unit import reaches_sink
+from seatunnel_core.spark.frames.unit import direct_works
 from seatunnel_core.spark.line import Exchange, TaskListener
 from seatunnel_core.spark.packet import PackedObject, packet_of
 from seatunnel_core.spark.pickles import Pickles
@@ -35,7 +35,7 @@ from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.status import speculates, wait_for_tasks
 from seatunnel_core.spark.task import run_packets
 from seatunnel_core.spark.task_requests import TaskRequests
-from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, UnitResult, UnitWork, Work
+from seatunnel_core.spark.work import InspectWork, Packet, ProbeWork, Result, UnitResult, Work
 from seatunnel_core.transforms.transform import DataFrameTransform
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.unit import UnitAttempt
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
 logger = logging.getLogger("seatunnel.spark")
+
+_NOT_OPEN = "Spark is not running: the data plane was not started, or is stopped"
 
 
 class SparkPlane:
@@ -137,9 +139,13 @@ class SparkPlane:
         Raises:
             PlatformError: the plane was not started, or is stopped.
         """
+        return self._open.context
+
+    @property
+    def _open(self) -> session.RunningSpark:
         if self._running is None:
-            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
-        return self._running.context
+            raise PlatformError(_NOT_OPEN)
+        return self._running
 
     @property
     def slots(self) -> int:
@@ -184,10 +190,6 @@ class SparkPlane:
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def pack(self, thing: Program | Source | Sink) -> PackedObject:
-        """Pickle a program, source or sink for the tasks, as ``Pickles.pack`` does."""
-        return self._pickles.pack(thing)
-
     def pack_program(self, program: Program) -> PackedObject:
         """Return the program, pickled for the tasks; it is packed once, and later calls return the same object."""
         return self._pickles.pack_program(program)
@@ -216,7 +218,7 @@ class SparkPlane:
         """
         exchange = self._exchange
         if exchange is None:
-            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
+            raise PlatformError(_NOT_OPEN)
         with exchange.listening(listener) as address:
             try:
                 with self._tagged(tag):
@@ -243,27 +245,13 @@ class SparkPlane:
         work = FrameWork(program=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):
             framed = self._spark_frames().run_unit(program, work, tag, pool=f"{program.job_id}-{program.pipeline_id}")
-        works = [] if framed.failure is not None else list(self._direct(program, packed.key, attempt))
+        works = [] if framed.failure is not None else list(direct_works(program, packed.key, attempt, self._slots))
         if not works:
             return framed
         direct = self.run([packet_of([(work, packed)]) for work in works], tag)
         return both_parts(
             program, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)]
         )
-
-    def _direct(self, program: Program, key: str, attempt: UnitAttempt) -> Iterator[UnitWork]:
-        """Yield the fused part of a work unit: what reaches sinks past all DataFrame transforms.
-
-        It is one task for each source; of a query, as many as may read the source at the same time.
-        """
-        for reader in program.readers:
-            if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
-                continue
-            splits = attempt.unit.splits if program.splits is None else program.splits[reader.name]
-            tasks = 1 if program.splits is None else min(len(splits), reader.parallelism or 2 * self._slots)
-            for first in range(tasks):
-                share = evolve(attempt, unit=evolve(attempt.unit, splits=splits[first::tasks]))
-                yield UnitWork(program=key, attempt=share, reads=reader.name)
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
         """Return what a DataFrame transform makes of its inputs, and whether it looks across rows.
@@ -318,9 +306,7 @@ class SparkPlane:
             ) from error
 
     def _spark_frames(self) -> SparkFrames:
-        running = self._running
-        if running is None:
-            raise PlatformError("Spark is not running: the data plane was not started, or is stopped")
+        running = self._open
         with self._lock:
             if self._frames is None:
                 self._frames = SparkFrames(session.session_of(running), self._slots)
@@ -355,20 +341,17 @@ class SparkPlane:
         except SeaTunnelError:
             raise
         except Exception as error:
-            self._check_alive(error)
-            raise PacketLostError(spark_says(error)) from error
-
-    def is_alive(self) -> bool:
-        """Return whether Spark runs and its JVM is there."""
-        return self._running is not None and session.alive(self._running)
-
-    def _check_alive(self, error: Exception) -> None:
-        if not self.is_alive():
+            if self.is_alive():
+                raise PacketLostError(spark_says(error)) from error
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
                 f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "
                 "Resume the job to go on from its latest checkpoint"
             ) from error
+
+    def is_alive(self) -> bool:
+        """Return whether Spark runs and its JVM is there."""
+        return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
         """Return an RDD with so many partitions, whose elements mean nothing.
@@ -390,7 +373,7 @@ class SparkPlane:
         Raises:
             SourceError: an item cannot be inspected.
         """
-        packed = self.pack(source)
+        packed = self._pickles.pack(source)
         works = [InspectWork(source=packed.key, items=(item,), planning=planning) for item in items]
         found = self._requests.ask([(work, packed) for work in works], SourceError)
         return tuple(item for result in found for item in result.items)
@@ -401,7 +384,7 @@ class SparkPlane:
         Raises:
             SinkError: a task cannot write there.
         """
-        packed = [self.pack(sink) for sink, _ in contexts]
+        packed = [self._pickles.pack(sink) for sink, _ in contexts]
         works = [
             ProbeWork(sink=each.key, context=context, token=token)
             for each, (_, context) in zip(packed, contexts, strict=True)

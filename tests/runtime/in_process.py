@@ -10,6 +10,7 @@ from pyspark import cloudpickle
 
 from seatunnel_core.spark.line import Line, TaskListener
 from seatunnel_core.spark.packet import PackedObject
+from seatunnel_core.spark.pickles import Pickles
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
 from seatunnel_core.spark.task import run_packet
@@ -34,11 +35,19 @@ class _DirectLine(Line):
         return True
 
 
+class _WholePickles(Pickles):
+    """None of them is broadcast, however large it is."""
+
+    def pack(self, thing: Any, whole: Any = None) -> PackedObject:
+        return PackedObject(self._new_name(), cloudpickle.dumps(thing))
+
+
 class InProcessPlane(SparkPlane):
     """Runs what a Spark task would run."""
 
     def __init__(self, settings: SparkSettings) -> None:
         super().__init__(settings)
+        self._pickles = _WholePickles(self._unique_name, lambda: self.context)
         self._jobs = 0
         self._job_ended = threading.Condition()
 
@@ -53,9 +62,6 @@ class InProcessPlane(SparkPlane):
     @property
     def shares_disk(self) -> bool:
         return True
-
-    def pack(self, thing: Any, whole: Any = None) -> PackedObject:
-        return PackedObject(self._unique_name(), cloudpickle.dumps(thing))
 
     def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         listener.reached()

@@ -493,12 +493,12 @@ class Lingering(Counting):
         super().__init__(cores=1, slots=1)
         self._over = threading.Event()
 
-    def run_units(self, packet: Packet, tag: str, hearing: Hearing) -> list[tuple[int, UnitResult]]:
-        hearing.reached()
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        listener.reached()
         for number, work in enumerate(packet.works):
             assert isinstance(work, UnitWork)
-            hearing.begins(number)
-            hearing.ended(number, self._result(work))
+            listener.begins(number)
+            listener.ended(number, self._result(work))
         self._over.wait(1.0)
         if tag in self._cancelled:
             raise PacketLostError("it was cancelled")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connectors.source import FrameSource
 from seatunnel_core.errors import SeaTunnelError, SourceChangedError, SourceError, TransformError
@@ -14,7 +14,9 @@ from seatunnel_core.spark.frames.schema import arrow_columns, spark_schema
 from seatunnel_core.spark.frames.task import FrameWork, Note, counted, pass_on, read_to, stage_from
 from seatunnel_core.spark.program import Program, Reader, Step, Target
 from seatunnel_core.spark.starting.gateway import QUERY_LOGGERS
+from seatunnel_core.spark.work import UnitWork
 from seatunnel_core.transforms.transform import DataFrameTransform, Transform
+from seatunnel_core.work.unit import UnitAttempt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -154,6 +156,27 @@ class UnitFrames:
 
     def _step(self, name: str) -> Step:
         return next(step for step in self.program.steps if step.name == name)
+
+
+def direct_works(program: Program, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
+    """Yield the fused part of a work unit: what reaches sinks past all DataFrame transforms.
+
+    It is one task for each source; of a query, as many as may read the source at the same time.
+
+    Args:
+        program: The program of the unit.
+        key: The key of the program in a packet.
+        attempt: The attempt at the unit.
+        slots: How many tasks Spark runs at the same time.
+    """
+    for reader in program.readers:
+        if isinstance(reader.source, FrameSource) or not reaches_sink(program, reader.name):
+            continue
+        splits = attempt.unit.splits if program.splits is None else program.splits[reader.name]
+        tasks = 1 if program.splits is None else min(len(splits), reader.parallelism or 2 * slots)
+        for first in range(tasks):
+            share = evolve(attempt, unit=evolve(attempt.unit, splits=splits[first::tasks]))
+            yield UnitWork(program=key, attempt=share, reads=reader.name)
 
 
 def reaches_sink(program: Program, node: str) -> bool:
