@@ -22,7 +22,7 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
-from tests.claiming.test_restoration import FIRST, JOB, Played, at
+from tests.claiming.tables import FIRST, JOB, Played, at
 
 JDBC = (
     'url = "jdbc:sqlite:{db}", generate_sink_sql = true, table = t, primary_keys = [a], is_exactly_once = true, '

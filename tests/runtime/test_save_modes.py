@@ -13,8 +13,8 @@ from seatunnel_core.errors import JobError, SinkError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_storage_api.state import CheckpointRef
+from tests.claiming.tables import JOB, Played, at
 from tests.claiming.test_bound import Told, file
-from tests.claiming.test_restoration import JOB, Played, at
 
 DROP = "data_save_mode = DROP_DATA"
 PLACE = SinkContext(job_id="j", pipeline_id=1, sink_ordinal=0, epoch=1)
@@ -117,7 +117,7 @@ def requests_of(played: Played, restore: Restore, text: str) -> dict[int, Restor
 
 def begin(played: Played, text: str, pipelines: int) -> None:
     from seatunnel_core.claiming.claim import claim_new
-    from tests.claiming.test_restoration import FIRST
+    from tests.claiming.tables import FIRST
 
     claim_new(played.storage, JOB, played.planner(text))
     for number in range(1, 1 + pipelines):
