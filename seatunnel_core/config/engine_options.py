@@ -65,14 +65,16 @@ SLOT_NUM = Option(
     _COUNT,
     default=2,
     doc="How many work units may run at once in one process when slots are not dynamic. Jobs that are submitted in one "
-    "process share them: each takes as many of the free ones as its sources have parallel readers.",
+    "process share them: each takes as many of the free ones as its sources have parallel readers. In a cluster: how "
+    "many slots a node has; a job holds one for each source, and one for each of its parallel readers, over all nodes.",
 )
 SCHEDULE_STRATEGY = Option(
     "job-schedule-strategy",
     ENUM("REJECT", "WAIT"),
     default="REJECT",
     doc="What a job does that is submitted while other jobs of the same process have all slots: it is refused, or it "
-    "waits until one of them ends. Of no matter when slots are dynamic.",
+    "waits until one of them ends. In a cluster: the same of the slots of all nodes; a small job may pass by a larger "
+    "one until that has waited for a minute. Of no matter when slots are dynamic.",
 )
 HISTORY_EXPIRE = Option(
     "history-job-expire-minutes",

@@ -96,7 +96,19 @@ JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are P
 CUSTOM_PARAMETERS = Option(
     "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="no part of this engine reads them"
 )
-TAG_FILTER = Option("tag_filter", MAP, doc="Which workers may run the job.", no_effect="Spark places the tasks")
+TAG_FILTER = Option(
+    "tag_filter",
+    MAP,
+    doc="In a cluster: the `member-attributes` that a node must have to run the job.",
+    no_effect="only a cluster (seatunnel-cluster) has nodes with tags",
+)
+ISOLATION = Option(
+    "isolation",
+    ENUM("thread", "process"),
+    default="thread",
+    doc="In a cluster: whether the job shares the process and the Spark of its node with other jobs, or has its own. "
+    "With options of `spark.` it always has its own.",
+)
 SHADE_IDENTIFIER = Option(
     "shade.identifier",
     STRING,
@@ -129,6 +141,7 @@ ENV: tuple[Option[Any], ...] = (
     JARS,
     CUSTOM_PARAMETERS,
     TAG_FILTER,
+    ISOLATION,
     SHADE_IDENTIFIER,
     SHADE_OPTIONS,
     SHADE_PROPERTIES,

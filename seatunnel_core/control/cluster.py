@@ -95,11 +95,13 @@ class ClusterClient:
             PlatformError: no node can be reached.
         """
         reasons = []
+        problem: Exception | None = None
         last: Answer | None = None
         for member in self._members:
             try:
                 answer = self._exchange_signed(member, method, target, body, content_type)
             except (OSError, http.client.HTTPException) as error:
+                problem = error
                 reasons.append(f"{member}: {error}")
                 continue
             if answer.status != 503:
@@ -109,7 +111,7 @@ class ClusterClient:
             return last
         raise PlatformError(
             f"the cluster {self._cluster!r} cannot be reached: {'; '.join(reasons) or 'no member is configured'}"
-        )
+        ) from problem
 
     def _exchange_signed(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
         with self._asking:  # the numbers of the nonces arrive in their order

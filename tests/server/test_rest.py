@@ -38,11 +38,12 @@ def leading(folder: Path, config: NodeConfig) -> Agent:
     counted as one whose leader does not act.
     """
     agent = Agent(config, local_store(folder), "127.0.0.1:1")
-    assert agent.election.tick(0.0) == [Look()]
-    asyncio.run(agent._look())
-    assert agent.election.tick(1e12) == [Claim()]
-    asyncio.run(agent._claim())
-    assert agent.leads()
+    leadership = agent.leadership
+    assert leadership.election.tick(0.0) == [Look()]
+    asyncio.run(leadership._look())
+    assert leadership.election.tick(1e12) == [Claim()]
+    asyncio.run(leadership._claim())
+    assert leadership.leads()
     return agent
 
 
@@ -121,7 +122,7 @@ def test_a_deposed_leader_acknowledges_nothing(tmp_path: Path) -> None:
     agent = leading(tmp_path, config_of(tmp_path))
     local_store(tmp_path).claim()
     assert ask(agent, "POST", "/submit-job", JOB)[0] == 503
-    assert agent.state is None
+    assert agent.leadership.state is None
     assert not local_store(tmp_path).read()
     assert ask(agent, "GET", "/overview")[0] == 503
 

@@ -9,6 +9,7 @@ from typing import Any
 from seatunnel_core.config.document import Block, Items, Scalar
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.errors import SeaTunnelError
+from seatunnel_core.server.scheduling.placing import Slots
 from seatunnel_core.server.state.cluster_state import Snapshot
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 from seatunnel_core.server.submitted_job import SubmittedJob
@@ -17,16 +18,22 @@ _INPUTS = ("plugin_input", "source_table_name")
 _OUTPUTS = ("plugin_output", "result_table_name")
 
 
-def overview(found: Snapshot, *, workers: int) -> dict[str, str]:
-    """Return the numbers of the cluster, all as texts. Slots are "0", as SeaTunnel has it for dynamic slots."""
+def overview(found: Snapshot, *, workers: int, slots: Slots) -> dict[str, str]:
+    """Return the numbers of the cluster, all as texts. Slots that are dynamic are "0", as SeaTunnel has it.
+
+    Args:
+        found: all jobs.
+        workers: on how many nodes rows move, of those that were asked about.
+        slots: of these nodes.
+    """
     ends = [each.state for each in found.history.values()]
     states = [each.state for each in found.jobs.values()]
     pending = sum(1 for state in states if state in (JobState.PENDING, JobState.SCHEDULED))
     return {
         "projectVersion": project_version(),
         "gitCommitAbbrev": "",
-        "totalSlot": "0",
-        "unassignedSlot": "0",
+        "totalSlot": str(slots.total),
+        "unassignedSlot": str(max(0, slots.free)),
         "workers": str(workers),
         "works": str(workers),
         "runningJobs": str(len(states) - pending),
@@ -89,7 +96,7 @@ def _described(job: SubmittedJob) -> dict[str, Any]:
     except SeaTunnelError:  # it was accepted by a version that could
         return {"env": {}, "dag": {"pipelineEdges": {}, "vertexInfoMap": []}}
     env = {
-        option.key: _text(raw.env[option])
+        option.key: text_of(raw.env[option])
         for option in raw.env.declared
         if raw.env.is_set(option) and not option.secret and raw.env[option] is not None
     }
@@ -128,10 +135,11 @@ def _names(block: RawBlock, keys: Iterable[str]) -> list[str]:
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values as SeaTunnel writes them: all of them are texts."""
-    return {key: _text(value) for key, value in values.items()}
+    return {key: text_of(value) for key, value in values.items()}
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a value as SeaTunnel writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,4 +1,4 @@
-"""The host of an agent: found again or started, asked, and ended. All calls block; one thread at a time."""
+"""A host of an agent: found again or started, asked, and ended. All calls block; one thread at a time."""
 
 import contextlib
 import json
@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostStatus, host_sockets
+from seatunnel_core.server.state.records import SHARED, JobRecord
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -27,16 +29,20 @@ ANSWER_S = 5.0
 SILENT_S = 20.0
 """A host that has not answered for so long is killed, and its jobs go on in another one."""
 
+LEAVE_S = 30.0
+"""A host that was told to leave and is still there after so long is killed."""
+
 STARTING_S = 120.0
 """A host that does not listen so long after its start is killed."""
 
 
 class HostProcess:
-    """The one host of a member.
+    """One host of a member.
 
     Args:
         config: of the node.
         address: of the member, by which its hosts are found again.
+        name: ``SHARED``, or the id of the job that has the host for itself.
         spark: what a host is told of the Spark that it runs on.
         clock: monotonic seconds.
     """
@@ -45,59 +51,69 @@ class HostProcess:
         self,
         config: NodeConfig,
         address: str,
+        name: str = SHARED,
         *,
         spark: Callable[[], Sequence[str]] = list,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.name = name
+        self.boot = ""
+        """By which the process differs from every other one of that name."""
+
+        self.pid = 0
+        """Of the host; 0 while there is none."""
+
         self._config = config
         self._spark = spark
         self._address = address
         self._clock = clock
         self._child: subprocess.Popen[bytes] | None = None
-        self.pid = 0
-        """Of the host; 0 while there is none."""
-
         self._path: Path | None = None
         self._connection: socket.socket | None = None
         self._answered_at = clock()
         self._started_at = clock()
+        self._leaving_since: float | None = None
 
-    def adopt(self) -> bool:
-        """Find a host that an earlier agent of this member has left, and return whether there is one that answers.
+    def adopt(self, pid: int, path: Path) -> bool:
+        """Take a host that an earlier agent of this member has left, and return whether it answers.
 
-        Others that it left are killed: they do not answer, so that nobody knows what they do.
+        One that does not is killed: nobody knows what it does.
         """
-        for pid, path in sorted(host_sockets(self._config.cluster, self._address).items(), reverse=True):
-            if self.pid:
-                continue
-            self.pid, self._path = pid, path
-            try:
-                self.ask({"do": "hello"}, timeout_s=2.0)
-            except HostError as error:
-                logger.warning("a host of an earlier agent does not answer, and is killed: %s", error)
-                self.kill()
-            else:
-                logger.info("adopted the host %d of an earlier agent", pid)
-                self._answered_at = self._clock()
-        return self.pid != 0
+        self.pid, self._path = pid, path
+        try:
+            answer = self.ask({"do": "hello"}, timeout_s=2.0)
+            self.name, self.boot = stored.text(answer, "name"), stored.text(answer, "boot")
+        except (HostError, StoredValueError) as error:
+            logger.warning("a host of an earlier agent does not answer, and is killed: %s", error)
+            self.kill()
+            return False
+        logger.info("adopted the host %d of an earlier agent", pid)
+        self._answered_at = self._clock()
+        return True
 
-    def start(self) -> None:
-        """Start a host in a session of its own, which outlives this process."""
+    def start(self, boot: str, job: JobRecord | None = None) -> None:
+        """Start a host in a session of its own, which outlives this process.
+
+        Args:
+            boot: of the process.
+            job: which has the host for itself. It goes through a pipe: its options for Spark may hold secrets.
+        """
         config = self._config
         config.logs.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "seatunnel_core.server.host", "--cluster", config.cluster]
         command += ["--address", self._address, "--slots", str(config.slots), "--logs", str(config.logs)]
         command += self._spark()
+        command += ["--offered", str(config.offered), "--name", self.name, "--boot", boot]
         if config.engine_file is not None:
             command += ["--engine-config", str(config.engine_file)]
-        with (config.logs / "seatunnel-engine-host.log").open("ab") as log:
-            self._child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        self.pid = self._child.pid
-        self._path = None
+        with (config.logs / "seatunnel-engine-host.log").open("ab") as log, tempfile.TemporaryFile() as told:
+            if job is not None:
+                told.write(job.to_bytes() + b"\n")
+                told.seek(0)
+            self._child = subprocess.Popen(command, stdin=told, stdout=log, stderr=log, start_new_session=True)
+        self.boot, self.pid, self._path, self._leaving_since = boot, self._child.pid, None, None
         self._started_at = self._answered_at = self._clock()
-        logger.info("started the host %d", self.pid)
+        logger.info("started the host %d%s", self.pid, f" of the job {self.name}" if self.name else "")
 
     def status(self, term: int) -> HostStatus | None:
         """Return what the host reports; ``None`` while it starts, does not answer, or is gone.
@@ -109,6 +125,10 @@ class HostProcess:
         if not self.is_alive():
             logger.warning("the host %d is gone", self.pid)
             self._forget()
+            return None
+        if self._leaving_since is not None and self._clock() - self._leaving_since > LEAVE_S:
+            logger.warning("the host %d does not end, and is killed", self.pid)
+            self.kill()
             return None
         if self._path is None:
             self._path = host_sockets(self._config.cluster, self._address).get(self.pid)
@@ -190,12 +210,19 @@ class HostProcess:
                     path.unlink()
         self._child, self._path, self.pid = None, None, 0
 
+    def begin_to_leave(self, term: int) -> None:
+        """Have the host stop its jobs after a last checkpoint each, and end. ``status`` kills it if it stays."""
+        if self._leaving_since is None:
+            self._leaving_since = self._clock()
+            try:
+                self.ask({"do": "leave", "term": term})
+            except HostError as error:
+                logger.warning("%s", error)
+                self.kill()
+
     def leave(self, term: int, patience_s: float) -> None:
-        """Have the host stop its jobs after a last checkpoint each, and end; kill it when it takes too long."""
-        try:
-            self.ask({"do": "leave", "term": term})
-        except HostError as error:
-            logger.warning("%s", error)
+        """Have the host leave, and wait until it has; kill it when it takes too long."""
+        self.begin_to_leave(term)
         until = self._clock() + patience_s
         while self.is_alive() and self._clock() < until:
             time.sleep(0.05)

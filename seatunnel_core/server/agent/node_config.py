@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from seatunnel_core.config import cluster_options
 from seatunnel_core.config.engine import EngineConfig, find_engine_file, load_engine
-from seatunnel_core.config.engine_options import DYNAMIC_SLOT, HISTORY_EXPIRE, SLOT_NUM
+from seatunnel_core.config.engine_options import DYNAMIC_SLOT, HISTORY_EXPIRE, SCHEDULE_STRATEGY, SLOT_NUM
 from seatunnel_core.config.hazelcast import ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.kylin_properties import kylin_folder, read_kylin
 from seatunnel_core.config.option import Option, Options
@@ -64,6 +64,14 @@ class NodeConfig:
 
     logs: Path
     slots: int
+    """How many tasks the Spark of one host of it runs at once."""
+
+    offered: int = 0
+    """How many slots jobs may hold of it; 0 when slots are dynamic, so that nobody counts them."""
+
+    waits: bool = False
+    """Whether a job that finds no slot waits, instead of being rejected."""
+
     timing: Timing = field(factory=Timing)
     history_s: float = 86_400.0
     attributes: Mapping[str, str] = field(factory=dict)
@@ -147,6 +155,8 @@ def node_config(
         logs=log_folder(environment),
         slots=_slots(engine.options),
         timing=_timing(told),
+        offered=0 if engine.options[DYNAMIC_SLOT] else int(engine.options[SLOT_NUM]),
+        waits=engine.options[SCHEDULE_STRATEGY] == "WAIT",
         history_s=60.0 * engine.options[HISTORY_EXPIRE],
         attributes={} if found is None else found.attributes,
         worker_grace_s=told[cluster_options.WORKER_GRACE],

@@ -126,9 +126,8 @@ async def _forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, 
     query = f"{request.url.query}&" if request.url.query else ""
     target = f"{request.url.path}?{query}{FORWARDED}=1"
     kind = request.headers.get("content-type", "application/json")
-    client = agent.client_of(leader)
     try:
-        answer = await agent._in(agent._asking, client.exchange, request.method, target, body, kind)
+        answer = await agent.peers.forward(leader, request.method, target, body, kind)
     except SeaTunnelError as error:
         raise RequestError(f"the leader {leader} does not answer: {error}", status=503) from error
     return answer.status, answer.body, answer.content_type
@@ -137,8 +136,11 @@ async def _forwarded(agent: Agent, request: Request, body: bytes) -> tuple[int, 
 # -- REST v2 ----------------------------------------------------------------------------------------------------------
 
 
-async def _overview(agent: Agent, _request: Request, _body: bytes) -> Any:
-    return answers.overview(agent.require_state().snapshot(), workers=agent.working())
+async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
+    tags = {key: text for key, text in request.query_params.items() if key != FORWARDED}
+    found = agent.require_state().snapshot()
+    members, slots = agent.users.members_with(tags)
+    return answers.overview(found, workers=members if tags else agent.working(), slots=slots)
 
 
 async def _running_jobs(agent: Agent, _request: Request, _body: bytes) -> Any:
@@ -147,8 +149,10 @@ async def _running_jobs(agent: Agent, _request: Request, _body: bytes) -> Any:
 
 
 def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
-    answer = answers.running_job(job, agent.metrics_of(job.job_id))
-    return {**answer, "jobStatus": agent.state_of(job).value}
+    answer = answers.running_job(job, agent.users.metrics_of(job))
+    waits_for = agent.users.waits_for(job)
+    pending = {"pendingReason": waits_for} if waits_for else {}
+    return {**answer, "jobStatus": agent.users.state_of(job).value, **pending}
 
 
 async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
@@ -210,23 +214,35 @@ async def _accept(
         submitted_at=now,
         since=now,
     )
-    await agent.submit(record)
+    await agent.users.submit(record)
     return {"jobId": job_id, "jobName": record.name}
 
 
 async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
+    block = _block(body)
+    if block.get("jobId") in (None, ""):
+        raise RequestError("jobId cannot be empty.")
+    job_id = str(block["jobId"])
+    wanted = Wanted.SAVEPOINT if block.get("isStopWithSavePoint") else Wanted.CANCEL
+    await agent.users.want(job_id, Wanted.CANCEL_AT_ONCE if block.get("force") else wanted)
+    return {"jobId": job_id}
+
+
+async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
+    """Set the tags of the node that is asked; an empty block clears them."""
+    agent.own_hosts().tags = {key: answers.text_of(value) for key, value in _block(body).items()}
+    agent.dispatcher.wake()
+    return {"status": "success", "message": "update node tags done."}
+
+
+def _block(body: bytes) -> Mapping[str, Any]:
     if not body.strip():
         raise RequestError("Request body is empty.")
     try:
         block = json.loads(body)
     except ValueError as error:
         raise RequestError("Invalid JSON format in request body.") from error
-    if not isinstance(block, Mapping) or block.get("jobId") in (None, ""):
-        raise RequestError("jobId cannot be empty.")
-    job_id = str(block["jobId"])
-    wanted = Wanted.SAVEPOINT if block.get("isStopWithSavePoint") else Wanted.CANCEL
-    await agent.want(job_id, Wanted.CANCEL_AT_ONCE if block.get("force") else wanted)
-    return {"jobId": job_id}
+    return block if isinstance(block, Mapping) else {}
 
 
 _ROUTES: tuple[tuple[str, str, Handler, bool], ...] = (
@@ -239,6 +255,7 @@ _ROUTES: tuple[tuple[str, str, Handler, bool], ...] = (
     ("GET", "/finished-jobs/{state}", _finished_jobs, True),
     ("POST", "/submit-job", _submit_job, True),
     ("POST", "/stop-job", _stop_job, True),
+    ("POST", "/update-tags", _update_tags, False),
 )
 
 # -- between nodes and clients ----------------------------------------------------------------------------------------
@@ -251,8 +268,22 @@ async def _members(agent: Agent, _request: Request, _body: bytes) -> Any:
 async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
     block = stored.parse(body)
-    agent.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
-    return {"term": agent.election.term}
+    agent.leadership.joined(stored.text(block, "address"), works=stored.flag(block, "works"))
+    return {"term": agent.leadership.term()}
+
+
+async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
+    hosts = agent.own_hosts()
+    hosts.require_term(stored.number(stored.parse(body), "term"))
+    report = hosts.report()
+    if report is None:
+        raise RequestError("this node looks for the hosts of an earlier agent: try again", status=503)
+    return report.record()
+
+
+async def _order(agent: Agent, _request: Request, body: bytes) -> Any:
+    await agent.own_hosts().carry_out(stored.parse(body))
+    return {}
 
 
 async def _join_as_worker(agent: Agent, _request: Request, body: bytes) -> Any:
@@ -278,5 +309,7 @@ _INTERNAL: tuple[tuple[str, str, Handler, bool], ...] = (
     ("GET", "/internal/v1/members", _members, False),
     ("POST", "/internal/v1/join", _join, False),
     ("POST", "/internal/v1/workers", _join_as_worker, False),
+    ("POST", "/internal/v1/hosts", _hosts, False),
+    ("POST", "/internal/v1/order", _order, False),
     ("POST", "/internal/v1/submit", _submit, True),
 )

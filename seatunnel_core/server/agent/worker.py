@@ -19,6 +19,7 @@ from seatunnel_core.control.signing import Doorkeeper
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
 from seatunnel_core.server.spark_children.spark_workers import SparkWorkers
 
@@ -135,6 +136,7 @@ class WorkerAgent:
         self.config = config
         self.address = address
         self.doorkeeper = Doorkeeper(config.secret, config.cluster)
+        self.peers = Peers(config)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
         self._spark = SparkWorkers(config, address)
         self._asking = ThreadPoolExecutor(8, "ask")
@@ -182,7 +184,7 @@ class WorkerAgent:
             await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
 
     async def _join(self, member: str, pool: ThreadPoolExecutor) -> None:
-        request = {"address": self.address, "slots": self.config.slots}
+        request = {"address": self.address, "slots": self.config.offered or self.config.slots}
         client = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S))
         try:
             answer = await self._in(pool, client.ask, "POST", "/internal/v1/workers", request)
@@ -199,6 +201,7 @@ class WorkerAgent:
     async def close(self, *, with_host: bool) -> None:
         """End the children; a worker has no host that could be left."""
         self._spark.end()
+        self.peers.close()
         for pool in (self._asking, self._searching):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -234,6 +237,14 @@ class WorkerAgent:
 
     def welcome(self, _address: str, _slots: int) -> NoReturn:
         """Refuse a worker.
+
+        Raises:
+            RequestError: always.
+        """
+        self.require_state()
+
+    def own_hosts(self) -> NoReturn:
+        """Refuse what only a node with hosts can do.
 
         Raises:
             RequestError: always.

@@ -9,17 +9,24 @@ import signal
 import socketserver
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seatunnel_core.config.engine import load_engine
+from attrs import evolve
+
+from seatunnel_core.config.engine import EngineConfig, load_engine
+from seatunnel_core.config.engine_options import DYNAMIC_SLOT
+from seatunnel_core.config.option import Options
 from seatunnel_core.control.server import LONGEST_REQUEST, PATIENCE_S, answer
+from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.job_logs import JobLogs
 from seatunnel_core.server.host.job_thread import JobThread
 from seatunnel_core.server.host.protocol import host_socket
 from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
-from seatunnel_core.server.state.records import Wanted
+from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.plane import SparkPlane
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
@@ -58,7 +65,10 @@ def main() -> int:
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--address", required=True)
     parser.add_argument("--engine-config", type=Path)
+    parser.add_argument("--name", default="", help="the job that has the host for itself; its record is read first")
+    parser.add_argument("--boot", required=True)
     parser.add_argument("--slots", type=int, required=True)
+    parser.add_argument("--offered", type=int, default=0)
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--spark-master", default="")
     parser.add_argument("--spark-properties", type=Path)
@@ -70,18 +80,26 @@ def main() -> int:
     own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.handlers, root.propagate = [own, logs], False
     root.setLevel(logging.INFO)
-    engine = load_engine(values.engine_config)
+    engine = _with_dynamic_slots(load_engine(values.engine_config))
     settings = host_settings(
-        cluster=values.cluster,
+        cluster=f"{values.cluster} {values.name}".strip(),
         slots=values.slots,
         log_file=values.logs / f"spark-{os.getpid()}.log",
         master=values.spark_master,
         address=values.address.rpartition(":")[0],
         properties=values.spark_properties,
+        own=_options(sys.stdin.readline()) if values.name else {},
     )
     plane = SparkPlane(settings)
     spark = WarmSpark(plane, values.slots)
-    host = Host(os.getpid(), lambda record: JobThread(record, engine, plane), forget_log=logs.forget)
+    host = Host(
+        lambda record: JobThread(record, engine, plane),
+        pid=os.getpid(),
+        name=values.name,
+        boot=values.boot,
+        offered=values.offered,
+        forget_log=logs.forget,
+    )
     signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     path = host_socket(values.cluster, values.address, os.getpid())
@@ -112,6 +130,25 @@ def main() -> int:
         sys.stderr.flush()
         plane.leave()
     return 0
+
+
+def _options(line: str) -> Mapping[str, str]:
+    """Return the options for Spark of the job whose record stands in a line; none when it cannot be read.
+
+    They come by a pipe, because they may hold secrets. A job that cannot be read fails when it is started.
+    """
+    try:
+        return SubmittedJob.of(JobRecord.from_bytes(line.encode())).read().spark_options
+    except (SeaTunnelError, ValueError) as error:
+        logger.error("the job of this host cannot be read: %s", error)
+        return {}
+
+
+def _with_dynamic_slots(engine: EngineConfig) -> EngineConfig:
+    """Return the engine's configuration for jobs whose slots the leader counts, over all nodes."""
+    options = engine.options
+    given = {option.key: options[option] for option in options.declared if options.is_set(option)}
+    return evolve(engine, options=Options({**given, DYNAMIC_SLOT.key: True}, options.declared))
 
 
 if __name__ == "__main__":

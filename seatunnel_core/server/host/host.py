@@ -38,21 +38,30 @@ class Host:
     """Carries out orders. May be called from any thread.
 
     Args:
-        pid: of this process.
         make_job: makes the job of a record; it is started here.
+        pid: of this process.
+        name: among the hosts of its member.
+        boot: by which it differs from every other process of that name.
+        offered: how many slots its jobs may hold; 0 when slots are dynamic.
         forget_log: called with the id of a job that is forgotten.
         clock: monotonic seconds.
     """
 
     def __init__(
         self,
-        pid: int,
         make_job: Callable[[JobRecord], RunningJob],
         *,
+        pid: int,
+        name: str,
+        boot: str,
+        offered: int,
         forget_log: Callable[[str], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pid = pid
+        self._name = name
+        self._boot = boot
+        self._offered = offered
         self._make_job = make_job
         self._forget_log = forget_log
         self._clock = clock
@@ -94,7 +103,7 @@ class Host:
         self._heard_at = self._clock()
 
     def _hello(self, _request: Mapping[str, Any]) -> Any:
-        return {"pid": self._pid, "term": self._term}
+        return {"pid": self._pid, "name": self._name, "boot": self._boot, "term": self._term}
 
     def _status(self, request: Mapping[str, Any]) -> Any:
         with self._changing:
@@ -102,16 +111,16 @@ class Host:
             jobs = tuple(self._jobs.values())
         found = tuple(job.status() for job in jobs)
         spark = self.spark
-        status = HostStatus(
+        return HostStatus(
             pid=self._pid,
             term=self._term,
             ready=spark.slots > 0 and not self.leaving.is_set(),
             slots=spark.slots,
+            offered=self._offered,
             jobs=found,
             application=spark.application,
             executors=spark.executors,
-        )
-        return status.record()
+        ).record()
 
     def _start(self, request: Mapping[str, Any]) -> Any:
         record = JobRecord.from_bytes(stored.text(request, "job").encode())

@@ -18,9 +18,11 @@ from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_storage_api.discovery import open_storage
-from seatunnel_storage_api.errors import CheckpointStorageError
+from seatunnel_storage_api.errors import CheckpointStorageError, ManifestConflictError, StaleEpochError
 
 logger = logging.getLogger("seatunnel.cluster")
+
+_SAVED_S = 10.0
 
 
 class JobThread:
@@ -35,6 +37,8 @@ class JobThread:
         self._changing = threading.Lock()
         self._end: JobState | None = None
         self._error = ""
+        self._fenced = False
+        self._saving: threading.Thread | None = None
         self._savepoint_taken = False
         self._metrics: dict[str, float] = {}
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
@@ -59,6 +63,7 @@ class JobThread:
             name=self.record.name,
             state=end or self._running_state(run),
             error=self._error,
+            fenced=self._fenced,
             metrics=dict(self._metrics),
         )
 
@@ -85,7 +90,8 @@ class JobThread:
         elif how is Wanted.CANCEL_AT_ONCE:
             run.kill()
         elif how is Wanted.SAVEPOINT:
-            threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True).start()
+            self._saving = threading.Thread(target=self._take_savepoint, args=(run,), name="savepoint", daemon=True)
+            self._saving.start()
 
     def _take_savepoint(self, run: JobRun) -> None:
         try:
@@ -101,12 +107,17 @@ class JobThread:
     def _work(self) -> None:
         try:
             report = self._play()
+        except StaleEpochError as error:
+            self._fenced = True
+            self._finish(JobState.FAILED, str(error))
         except (SeaTunnelError, CheckpointStorageError) as error:
+            self._fenced = self.record.attempt > 1 and isinstance(error.__cause__, ManifestConflictError)
             self._finish(JobState.FAILED, str(error))
         except Exception as error:
             logger.exception("a bug of ours ended the job", extra={"job": self.record.job_id})
             self._finish(JobState.FAILED, f"a bug in the host, which the job's log shows: {error!r}")
         else:
+            self._fenced = any(view.code == StaleEpochError.code for view in report.pipelines)
             self._finish(self._state_of(report), failures(report.failure, report.pipelines))
 
     def _play(self) -> JobReport:
@@ -131,6 +142,8 @@ class JobThread:
             logger.info("attempt %d runs", self.record.attempt, extra={"job": self.record.job_id})
             report = run.wait()
             assert report is not None, "a wait without a timeout ends with a report"
+            if self._saving is not None:
+                self._saving.join(_SAVED_S)  # it knows whether the job was stopped by its savepoint
             self._metrics = totals(run.metrics())
             return report
         finally:

@@ -2,7 +2,7 @@
 
 ::
 
-    {"do": "hello"}                                             {"answer": {"pid": …, "term": 7}}
+    {"do": "hello"}                                             {"answer": {"name": "", "boot": "…", "term": 7}}
     {"do": "status", "term": 7}                                 {"answer": {"pid": …, "ready": true, "jobs": […]}}
     {"do": "start", "term": 7, "attempt": 1, "job": {…}}        {"answer": {}}
     {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
@@ -41,6 +41,9 @@ class HostedJob:
     """``SCHEDULED`` until it is claimed and planned, then ``RUNNING``, ``CANCELING``, ``DOING_SAVEPOINT`` or an end."""
 
     error: str = ""
+    fenced: bool = False
+    """Whether another attempt has taken the job over: then an end of this one is none of the job."""
+
     metrics: Mapping[str, Any] = field(factory=dict)
     """By SeaTunnel's names."""
 
@@ -61,6 +64,7 @@ class HostedJob:
             name=stored.text(block, "name"),
             state=JobState(stored.text(block, "state")),
             error=stored.text(block, "error"),
+            fenced=stored.flag(block, "fenced"),
             metrics=stored.below(block, "metrics"),
         )
 
@@ -78,6 +82,9 @@ class HostStatus:
 
     slots: int
     """How many tasks its Spark runs at once now."""
+
+    offered: int = 0
+    """How many slots its jobs may hold; 0 when slots are dynamic, so that nobody counts them."""
 
     jobs: tuple[HostedJob, ...]
     application: str = ""
@@ -97,6 +104,7 @@ class HostStatus:
             "term": self.term,
             "ready": self.ready,
             "slots": self.slots,
+            "offered": self.offered,
             "jobs": [job.record() for job in self.jobs],
             "application": self.application,
             "executors": self.executors,
@@ -114,6 +122,7 @@ class HostStatus:
             term=stored.number(block, "term"),
             ready=stored.flag(block, "ready"),
             slots=stored.number(block, "slots"),
+            offered=stored.number(block, "offered"),
             jobs=tuple(map(HostedJob.from_record, stored.items(block, "jobs"))),
             application=stored.text(block, "application"),
             executors=stored.number(block, "executors"),

@@ -3,7 +3,9 @@
 import logging
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from attrs import frozen
 
@@ -36,7 +38,14 @@ class SparkStanding:
 
 
 def host_settings(
-    *, cluster: str, slots: int, log_file: Path, master: str = "", address: str = "", properties: Path | None = None
+    *,
+    cluster: str,
+    slots: int,
+    log_file: Path,
+    master: str = "",
+    address: str = "",
+    properties: Path | None = None,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSettings:
     """Return how a host starts Spark, and set what PySpark reads from this process's environment.
 
@@ -47,15 +56,18 @@ def host_settings(
         master: of the Spark cluster; empty for none.
         address: of this node, where executors find the driver; empty for Spark's own choice.
         properties: the file with the secret of the cluster's own Spark master; ``None`` when it is another's.
+        own: options of the job that has the host for itself; they win, and may name another cluster.
     """
-    options = {} if not master else _cluster_options(master, address, own=properties is not None)
-    if properties is not None:
+    elsewhere = "spark.master" in own
+    secured = properties is not None and not elsewhere
+    options = {} if not master or elsewhere else _cluster_options(master, address, own=secured)
+    if secured:
         os.environ[_PROPERTIES] = f"--properties-file {properties} pyspark-shell"
         os.environ["PYSPARK_PYTHON"] = PYTHON
     return SparkSettings(
         app_name=f"seatunnel {cluster}",
         parallelism=slots,
-        options=options,
+        options={**options, **own},
         java_options=java_options(os.environ),
         preloads=TASK_MODULES,
         log_file=log_file,

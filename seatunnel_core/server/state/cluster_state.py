@@ -1,9 +1,9 @@
 """The cluster's state in the hands of its leader: jobs by id, the history behind them, and its bounds."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.state.records import HISTORY_PREFIX, JOB_PREFIX, EndedJob, JobRecord
@@ -94,6 +94,23 @@ class ClusterState:
             self._tenure.commit(changes)
             self._jobs[record.job_id] = record
             self._history.pop(record.job_id, None)
+
+    def update(self, records: Sequence[JobRecord]) -> None:
+        """Store what was decided of some jobs, in one step; what users want of them stays as it stands by now.
+
+        A job that has ended meanwhile is left out.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        with self._changing:
+            merged = [
+                evolve(record, wanted=self._jobs[record.job_id].wanted)
+                for record in records
+                if record.job_id in self._jobs
+            ]
+            self._tenure.commit({record.key: record.to_bytes() for record in merged})
+            self._jobs.update({record.job_id: record for record in merged})
 
     def end(self, ended: EndedJob) -> None:
         """Move a job to the history, in one step, and forget what the history may not keep any longer.

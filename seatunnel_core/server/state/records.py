@@ -12,6 +12,9 @@ from seatunnel_core import stored
 JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
 
+SHARED = ""
+"""The name of the host of a member that jobs share. One that a job has for itself has the job's id."""
+
 
 class Wanted(enum.Enum):
     """What the users want of a job."""
@@ -48,6 +51,9 @@ class JobState(enum.Enum):
         return self in _ENDS
 
 
+_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "deaths": 0}
+"""What the records of earlier versions have not."""
+
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
 
 
@@ -72,10 +78,19 @@ class JobRecord:
     wanted: Wanted = Wanted.RUN
     state: JobState = JobState.PENDING
     host: str = ""
-    """The member whose host runs it, as ``host:port``; empty while none does."""
+    """The member whose host has it, as ``host:port``; empty while it waits for one."""
+
+    process: str = ""
+    """The boot of that host; empty while no host has the job, or its own one has not begun."""
+
+    dedicated: bool = False
+    """Whether that host is one of its own, which ends with the job."""
 
     attempt: int = 0
     """How often it was given to a host."""
+
+    deaths: int = 0
+    """How many hosts in a row have ended while they had it."""
 
     submitted_at: float
     """Seconds since 1970; for display only."""
@@ -88,6 +103,11 @@ class JobRecord:
         """The key of the record in the state."""
         return JOB_PREFIX + self.job_id
 
+    @property
+    def host_name(self) -> str:
+        """The name of the host that has it, among those of its member."""
+        return self.job_id if self.dedicated else SHARED
+
     def to_bytes(self) -> bytes:
         """Return the record as JSON."""
         return _encoded({**asdict(self), "wanted": self.wanted.value, "state": self.state.value})
@@ -99,7 +119,8 @@ class JobRecord:
         Raises:
             StoredValueError: it is not one.
         """
-        block = stored.parse(body)
+        found = stored.parse(body)
+        block = {**_ADDED, **found} if isinstance(found, Mapping) else found
         variables = stored.below(block, "variables")
         return cls(
             job_id=stored.text(block, "job_id"),
@@ -111,7 +132,10 @@ class JobRecord:
             wanted=Wanted(stored.text(block, "wanted")),
             state=JobState(stored.text(block, "state")),
             host=stored.text(block, "host"),
+            process=stored.text(block, "process"),
+            dedicated=stored.flag(block, "dedicated"),
             attempt=stored.number(block, "attempt"),
+            deaths=stored.number(block, "deaths"),
             submitted_at=stored.seconds(block, "submitted_at"),
             since=stored.seconds(block, "since"),
         )

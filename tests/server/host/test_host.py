@@ -42,7 +42,7 @@ def host(jobs: list[Job]) -> Host:
         jobs.append(Job(record))
         return jobs[-1]
 
-    return Host(42, make, clock=lambda: 100.0)
+    return Host(make, pid=42, name="", boot="b", offered=0, clock=lambda: 100.0)
 
 
 def ask(host: Host, **request: Any) -> Any:
@@ -64,7 +64,7 @@ def test_lower_terms_are_refused(host: Host, jobs: list[Job]) -> None:
     assert "term 6 is refused" in ask(host, **order(term=6))
     assert not jobs
     assert not host.leaving.is_set()
-    assert ask(host, do="hello") == {"pid": 42, "term": 7}
+    assert ask(host, do="hello") == {"pid": 42, "name": "", "boot": "b", "term": 7}
 
 
 def test_an_order_that_is_repeated_starts_one_job(host: Host, jobs: list[Job]) -> None:

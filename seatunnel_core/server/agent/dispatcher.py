@@ -1,0 +1,206 @@
+"""Carries out what the scheduling decides, while this node leads."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.leadership import Leadership
+from seatunnel_core.server.agent.members import Members
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.own_hosts import OwnHosts
+from seatunnel_core.server.agent.peers import Peers
+from seatunnel_core.server.demand import demand_of
+from seatunnel_core.server.errors import ClusterError
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.scheduling.decisions import (
+    Change,
+    Close,
+    Decisions,
+    End,
+    Forget,
+    Kill,
+    Open,
+    Order,
+    Record,
+    Start,
+    Stop,
+)
+from seatunnel_core.server.scheduling.schedule import decide
+from seatunnel_core.server.scheduling.view import View
+from seatunnel_core.server.state.cluster_state import ClusterState
+from seatunnel_core.server.state.records import JobRecord, Wanted
+from seatunnel_core.server.submitted_job import SubmittedJob
+
+logger = logging.getLogger("seatunnel.cluster")
+
+SCHEDULE_S = 0.1
+EXPIRE_EVERY_S = 60.0
+
+
+class Ages:
+    """For how long what is seen now has been as it is, by this process's clock."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, dict[str, tuple[object, float]]] = {}
+
+    def note(self, what: str, values: Mapping[str, object], now: float) -> dict[str, float]:
+        """Return the age of each value; one that was not there before, or was another one, is new."""
+        before = self._since.get(what, {})
+        kept = {
+            name: before[name] if before.get(name, (None,))[0] == value else (value, now)
+            for name, value in values.items()
+        }
+        self._since[what] = kept
+        return {name: now - at for name, (_, at) in kept.items()}
+
+
+class Dispatcher:
+    """Decides and carries out again and again while this node leads.
+
+    Args:
+        config: of the node.
+        leadership: of the node.
+        own: the hosts of this member.
+        peers: asks other members.
+    """
+
+    def __init__(self, config: NodeConfig, leadership: Leadership, own: OwnHosts, peers: Peers) -> None:
+        self._config = config
+        self._leadership = leadership
+        self._own = own
+        self._peers = peers
+        self._members: Members | None = None
+        self._ages = Ages()
+        self._news = asyncio.Event()
+        self.view: View | None = None
+        """What was known when it was decided last; ``None`` while this node does not lead."""
+
+        self.reasons: Mapping[str, str] = {}
+        """By job without a host: what it waits for."""
+
+    def wake(self) -> None:
+        """Decide now: there is something new."""
+        self._news.set()
+
+    async def run(self) -> None:
+        """Decide and carry out until cancelled."""
+        expired_at = time.monotonic()
+        try:
+            while True:
+                self._news.clear()
+                state = self._leadership.state
+                if state is None or not self._leadership.leads():
+                    await self._forget_members()
+                elif await self._round(state):
+                    continue
+                elif time.monotonic() - expired_at > EXPIRE_EVERY_S:
+                    expired_at = time.monotonic()
+                    with contextlib.suppress(ClusterError):  # said where the tenure was lost
+                        await self._leadership.change(state.expire, wall_clock())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), SCHEDULE_S)
+        finally:
+            await self._forget_members()
+
+    async def _forget_members(self) -> None:
+        members, self._members, self.view, self.reasons = self._members, None, None, {}
+        if members is not None:
+            self._ages = Ages()
+            await members.close()
+
+    async def _round(self, state: ClusterState) -> bool:
+        """Decide once, and return whether something was changed, so that there is more to decide."""
+        if self._members is None or self._members.term != state.term:
+            await self._forget_members()
+            self._members = Members(
+                state.term,
+                self._leadership.address,
+                self._own,
+                self._peers,
+                self._config.timing.timeout_s,
+                self.wake,
+            )
+        self.view = self._view_of(state, self._members)
+        decisions = decide(self.view)
+        self.reasons = decisions.reasons
+        self._give(self._members, decisions)
+        return await self._change(state, decisions.changes)
+
+    def _view_of(self, state: ClusterState, members: Members) -> View:
+        jobs, now = state.snapshot().jobs, time.monotonic()
+        wanted = {job_id: job.wanted for job_id, job in jobs.items() if job.wanted is not Wanted.RUN}
+        waiting = {job_id: job.attempt for job_id, job in jobs.items() if not job.host}
+        placed = {job_id: (job.attempt, job.process) for job_id, job in jobs.items() if job.host}
+        addresses = [*self._leadership.members(), *(job.host for job in jobs.values() if job.host)]
+        return View(
+            jobs=jobs,
+            members=members.view(addresses),
+            leader=self._leadership.address,
+            now=wall_clock(),
+            demands={job_id: demand_of(SubmittedJob.of(job)) for job_id, job in jobs.items()},
+            waits=self._config.waits,
+            stopping_s=self._ages.note("stopping", dict.fromkeys(wanted, True), now),
+            waiting_s=self._ages.note("waiting", waiting, now),
+            placed_s=self._ages.note("placed", placed, now),
+            envs={job.job_id: answers.env_of(job) for job in jobs.values()},
+        )
+
+    def _give(self, members: Members, decisions: Decisions) -> None:
+        by_member: dict[str, list[Mapping[str, Any]]] = {}
+        for order in decisions.orders:
+            _log(order)
+            by_member.setdefault(order.member, []).append(encoded(order))
+        for address, orders in by_member.items():
+            members.give(address, orders)
+
+    async def _change(self, state: ClusterState, changes: Sequence[Change]) -> bool:
+        records = [change.job for change in changes if isinstance(change, Record)]
+        try:
+            if records:
+                await self._leadership.change(state.update, records)
+            for change in changes:
+                if isinstance(change, End) and self._leadership.leads():
+                    await self._leadership.change(state.end, change.ended)
+                    ended = change.ended
+                    logger.info("the job %s ended: %s %s", ended.job_id, ended.state.value, ended.error)
+        except ClusterError:
+            return False  # said where the tenure was lost
+        return bool(changes)
+
+    def hosted(self, job: JobRecord) -> HostedJob | None:
+        """Return a job as its host reported it last, or ``None``."""
+        return None if self._members is None else self._members.hosted(job)
+
+
+def encoded(order: Order) -> Mapping[str, Any]:
+    """Return an order as JSON values, without the leader's term."""
+    match order:
+        case Open(_, boot, job):
+            return {"do": "open", "host": job.job_id, "boot": boot, "job": job.to_bytes().decode()}
+        case Start(_, host, job):
+            return {"do": "start", "host": host, "job": job.to_bytes().decode()}
+        case Stop(_, host, job_id, how):
+            return {"do": "stop", "host": host, "job_id": job_id, "how": how.value}
+        case Forget(_, host, job_id):
+            return {"do": "forget", "host": host, "job_id": job_id}
+        case Close(_, host, boot):
+            return {"do": "close", "host": host, "boot": boot}
+        case Kill(_, host, boot, _):
+            return {"do": "kill", "host": host, "boot": boot}
+
+
+def _log(order: Order) -> None:
+    match order:
+        case Start(member, _, job):
+            logger.info("attempt %d of the job %s starts on %s", job.attempt, job.job_id, member)
+        case Open(member, _, job):
+            logger.info("the job %s gets a host of its own on %s", job.job_id, member)
+        case Kill(member, _, _, job_id):
+            logger.warning("the job %s does not end: its host on %s is killed", job_id, member)
+        case _:
+            pass

@@ -1,0 +1,299 @@
+"""A node's part in the election, carried out: looks, claims and beats, and the state in the hands of a leader.
+
+What blocks, the store, is done in threads: one for looks and beats, one for claims and changes.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from seatunnel_core import stored
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.peers import Line, Peers
+from seatunnel_core.server.election import Claim, Command, Election, Look, Role, Seen, SendBeat, StepDown
+from seatunnel_core.server.errors import ClusterError, DeposedError, RequestError, StateUnavailableError
+from seatunnel_core.server.state.cluster_state import ClusterState
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+from seatunnel_storage_api.errors import CheckpointStorageError
+
+logger = logging.getLogger("seatunnel.cluster")
+
+TICK_S = 0.02
+KNOCK_S = 0.25
+JOIN_S = 1.0
+MEMBER_S = 5.0
+"""A standby that has not been heard of for so long is no member any more."""
+
+Value = TypeVar("Value")
+
+
+class Leadership:
+    """Takes part in the election, and holds the state while this node leads.
+
+    Args:
+        config: of the node.
+        store: of the cluster's state; closed by ``close``.
+        address: of this member.
+        peers: asks other members.
+        on_lead: called when this node has begun to lead.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        store: ClusterStore,
+        address: str,
+        peers: Peers,
+        on_lead: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.address = address
+        self.election = Election(address, config.timing)
+        self.state: ClusterState | None = None
+        self._config = config
+        self._store = store
+        self._peers = peers
+        self._on_lead = on_lead
+        self._tenure: Tenure | None = None
+        self._members: dict[str, float] = {}
+        """By address: when this leader last heard of it."""
+
+        self._working: set[str] = set()
+        """Masters on which rows move, too."""
+
+        self._looking = ThreadPoolExecutor(1, "look")
+        self._changing = ThreadPoolExecutor(1, "change")
+        self._work: set[asyncio.Task[Any]] = set()
+
+    async def run(self) -> None:
+        """Take part until cancelled."""
+        loops = [asyncio.create_task(each) for each in (self._elect(), self._knock(), self._join())]
+        try:
+            await asyncio.gather(*loops)  # one that ends is a bug, and ends the agent
+        finally:
+            for task in (*loops, *self._work):
+                task.cancel()
+            await asyncio.gather(*loops, *self._work, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Let go of the state."""
+        if self._tenure is not None:
+            await self._in(self._changing, self._tenure.release)
+        for pool in (self._looking, self._changing):
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._store.close()
+
+    async def _in(self, pool: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    # -- what others ask --------------------------------------------------------------------------------------------
+
+    def leads(self) -> bool:
+        """Return whether this node may act as the leader now."""
+        return self.state is not None and self.election.may_act(time.monotonic())
+
+    def leader(self) -> str:
+        """Return the address of the leader as far as this node knows; empty when it knows of none."""
+        return self.election.leader
+
+    def term(self) -> int:
+        """Return the newest term that this node knows of."""
+        if self._tenure is not None:
+            return self._tenure.term
+        return 0 if self.election.seen is None else self.election.seen.claimed
+
+    def members(self) -> tuple[str, ...]:
+        """Return the masters that are known to live, this node included when it leads."""
+        if self.state is None:
+            return () if self.election.seen is None else self.election.seen.members
+        now = time.monotonic()
+        return tuple(sorted({self.address, *(each for each, at in self._members.items() if now - at < MEMBER_S)}))
+
+    def joined(self, address: str, *, works: bool) -> None:
+        """Take in that another master lives, and whether rows move there, too."""
+        self._members[address] = time.monotonic()
+        (self._working.add if works else self._working.discard)(address)
+
+    def working_masters(self) -> int:
+        """Return on how many masters rows move, too."""
+        own = {self.address} if self._config.role.works else set()
+        return len((self._working | own) & set(self.members()))
+
+    def require_state(self) -> ClusterState:
+        """Return the state, of a node that leads.
+
+        Raises:
+            RequestError: this node does not lead, or not for sure.
+        """
+        if self.state is None or not self.leads():
+            raise RequestError("this node does not lead the cluster now: try again", status=503)
+        return self.state
+
+    async def change(self, change: Callable[..., Value], *arguments: Any) -> Value:
+        """Make a durable change of the state; a leader that cannot steps down.
+
+        Raises:
+            DeposedError, StateUnavailableError: it is not acknowledged.
+        """
+        tenure = self._tenure
+        try:
+            return await self._in(self._changing, change, *arguments)
+        except (DeposedError, StateUnavailableError) as error:
+            if tenure is not None:
+                self._lose(tenure, str(error))
+            raise
+
+    # -- the election's commands ------------------------------------------------------------------------------------
+
+    async def _elect(self) -> None:
+        while True:
+            self._obey(self.election.tick(time.monotonic()))
+            await asyncio.sleep(TICK_S)
+
+    def _obey(self, commands: list[Command]) -> None:
+        for command in commands:
+            match command:
+                case Look():
+                    self._spawn(self._look())
+                case Claim():
+                    self._spawn(self._claim())
+                case SendBeat():
+                    self._spawn(self._beat(command))
+                case StepDown(reason):
+                    self._step_down(reason)
+
+    async def _look(self) -> None:
+        began = time.monotonic()
+        try:
+            seen = _seen(await self._in(self._looking, self._store.look))
+        except (ClusterError, CheckpointStorageError) as error:
+            logger.warning("the cluster's state cannot be seen: %s", error)
+            self.election.look_failed()
+        else:
+            self.election.looked(began, time.monotonic(), seen)
+
+    async def _claim(self) -> None:
+        began = time.monotonic()
+        try:
+            tenure, behind = await self._in(self._changing, self._claim_and_look)
+            state = await self._in(self._changing, lambda: ClusterState(tenure, expire_s=self._config.history_s))
+        except DeposedError:
+            logger.info("another node was faster with its claim")
+            self.election.claim_failed(time.monotonic())
+            return
+        except (ClusterError, CheckpointStorageError) as error:
+            logger.warning("the cluster cannot be claimed: %s", error)
+            self.election.claim_failed(time.monotonic())
+            return
+        before, now = self.election.seen, time.monotonic()
+        self._tenure, self.state = tenure, state
+        self._members = {} if before is None else dict.fromkeys(before.members, now)
+        self.election.claimed(began, time.monotonic(), tenure.term, behind)
+        for key in state.unreadable:
+            logger.error("the entry %s of the cluster's state cannot be read, and is left alone", key)
+        logger.info(
+            "this node (%s) leads in term %d, with %d jobs; the state lies in %s",
+            self.address,
+            tenure.term,
+            len(state.snapshot().jobs),
+            self._store.describe(),
+        )
+        self._on_lead()
+
+    def _claim_and_look(self) -> tuple[Tenure, Seen]:
+        tenure = self._store.claim()
+        try:
+            return tenure, _seen(self._store.look())
+        except BaseException:
+            tenure.release()
+            raise
+
+    async def _beat(self, command: SendBeat) -> None:
+        tenure = self._tenure
+        if tenure is None:
+            return
+        sent = time.monotonic()
+        block = {"leader": self.address, "acting": command.acting, "members": list(self.members())}
+        try:
+            await self._in(self._looking, tenure.beat, command.number, json.dumps(block).encode())
+        except DeposedError as error:
+            self._lose(tenure, str(error))
+        except (ClusterError, CheckpointStorageError) as error:
+            logger.warning("no beat: %s", error)
+            self.election.beat_failed(time.monotonic())
+        else:
+            self.election.beat_acknowledged(sent, command.number)
+
+    def _lose(self, tenure: Tenure, reason: str) -> None:
+        """Step down if this tenure still is the one by which this node leads."""
+        if tenure is self._tenure:
+            self._obey(self.election.deposed(time.monotonic(), reason))
+
+    def _step_down(self, reason: str) -> None:
+        logger.warning("this node (%s) leads no more: %s", self.address, reason)
+        tenure, self._tenure, self.state = self._tenure, None, None
+        if tenure is not None:
+            self._changing.submit(tenure.release)
+
+    async def _knock(self) -> None:
+        """Hold a connection to the leader: when it breaks and another one is refused, the leader's process is gone."""
+        while True:
+            await asyncio.sleep(KNOCK_S)
+            leader = self.leader()
+            if self.election.role is not Role.STANDBY or leader in ("", self.address):
+                continue
+            host, _, port = leader.rpartition(":")
+            try:
+                reader, writer = await asyncio.wait_for(asyncio.open_connection(host, int(port)), 5.0)
+            except ConnectionRefusedError:
+                self.election.refused(time.monotonic(), leader)
+            except (OSError, TimeoutError, ValueError):
+                pass  # it may live: only a refusal says that it does not
+            else:
+                try:
+                    await reader.read(1)  # nothing comes until it closes the connection, or dies
+                except OSError:
+                    pass
+                finally:
+                    writer.close()
+
+    async def _join(self) -> None:
+        while True:
+            leader = self.leader()
+            if self.election.role is Role.STANDBY and leader not in ("", self.address):
+                request = {"address": self.address, "works": self._config.role.works}
+                try:
+                    await self._peers.ask(leader, Line.JOIN, "/internal/v1/join", request)
+                except SeaTunnelError as error:
+                    logger.debug("the leader did not take note of this node: %s", error)
+            await asyncio.sleep(JOIN_S)
+
+
+def _seen(sighting: Sighting) -> Seen:
+    """Return what the election needs of a sighting; a body that cannot be read names no leader."""
+    leader, acting = "", not sighting.body  # without any beat there is no leader whose lease could run on
+    members: tuple[str, ...] = ()
+    if sighting.body:
+        try:
+            block = stored.parse(sighting.body)
+            leader, acting = stored.text(block, "leader"), stored.flag(block, "acting")
+            members = tuple(stored.texts(block, "members"))
+        except StoredValueError as error:
+            logger.warning("the newest beat cannot be read: %s", error)
+    return Seen(
+        claimed=sighting.claimed,
+        term=sighting.term,
+        number=sighting.number,
+        leader=leader,
+        acting=acting,
+        members=members,
+    )

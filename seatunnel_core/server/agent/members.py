@@ -1,0 +1,127 @@
+"""What a leader knows of the members' hosts, and how its orders reach them.
+
+Each member's agent is asked again and again, whatever the others answer. While orders are under way to a member, and
+until it was asked after them, its report may be older than they are, and nothing is decided from it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from seatunnel_core.errors import SeaTunnelError, StoredValueError
+from seatunnel_core.server.agent.own_hosts import OwnHosts
+from seatunnel_core.server.agent.peers import Line, Peers
+from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.scheduling.contact import Contact, Question
+from seatunnel_core.server.scheduling.view import Member
+from seatunnel_core.server.state.records import JobRecord
+
+logger = logging.getLogger("seatunnel.cluster")
+
+
+class Members:
+    """The members of one term of this leader.
+
+    Args:
+        term: of the leader.
+        address: of the leader.
+        own: its own hosts.
+        peers: asks other members.
+        timeout_s: a member that has been silent for so long is lost.
+        on_news: called when a member reports something else than before.
+    """
+
+    def __init__(
+        self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]
+    ) -> None:
+        self.term = term
+        self._address = address
+        self._own = own
+        self._peers = peers
+        self._timeout_s = timeout_s
+        self._on_news = on_news
+        self._contacts: dict[str, Contact] = {}
+        self._work: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Ask and order nothing any more."""
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    # -- what is known ----------------------------------------------------------------------------------------------
+
+    def view(self, addresses: Iterable[str]) -> Mapping[str, Member]:
+        """Return what is known of some members, and ask those that are due; others are forgotten."""
+        now = time.monotonic()
+        wanted = dict.fromkeys(addresses)
+        self._contacts = {
+            address: contact
+            for address, contact in self._contacts.items()
+            if address in wanted or contact.ordering or contact.asking
+        }
+        for address in wanted:
+            contact = self._contacts.setdefault(address, Contact())
+            if address != self._address and contact.is_due(now):
+                self._spawn(self._ask(address, contact, contact.ask(now)))
+        return {address: self._member(address, self._contacts[address], now) for address in wanted}
+
+    def _member(self, address: str, contact: Contact, now: float) -> Member:
+        if address == self._address:
+            return Member(report=self._own.report(), busy=contact.ordering)
+        return contact.member(now, self._timeout_s)
+
+    def hosted(self, job: JobRecord) -> HostedJob | None:
+        """Return a job as its host reported it last, or ``None``."""
+        contact = self._contacts.get(job.host)
+        report = None if contact is None else contact.report
+        if job.host == self._address:
+            report = self._own.report()
+        host = None if report is None else report.host(job.host_name)
+        status = None if host is None or host.boot != job.process else host.status
+        found = None if status is None else status.job(job.job_id)
+        return found if found is not None and found.attempt == job.attempt else None
+
+    async def _ask(self, address: str, contact: Contact, question: Question) -> None:
+        try:
+            body = await self._peers.ask(address, Line.STATUS, "/internal/v1/hosts", {"term": self.term})
+            report = MemberReport.from_record(body)
+        except (SeaTunnelError, StoredValueError, ValueError) as error:
+            logger.debug("the member %s gives no status: %s", address, error)
+            contact.failed(question, refused=isinstance(error.__cause__, ConnectionRefusedError))
+        else:
+            if contact.answered(question, report):
+                self._on_news()
+
+    # -- orders -----------------------------------------------------------------------------------------------------
+
+    def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
+        """Send orders to a member, one after the other, and return at once. The first that fails ends the round."""
+        contact = self._contacts[address]
+        contact.ordering = True
+        self._spawn(self._give(address, contact, orders))
+
+    async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            for order in orders:
+                await self._give_one(address, {**order, "term": self.term})
+        except (HostError, StoredValueError, SeaTunnelError, ValueError) as error:
+            logger.warning("an order to %s was not carried out: %s", address, error)
+        finally:
+            contact.told()
+            self._on_news()
+
+    async def _give_one(self, address: str, order: Mapping[str, Any]) -> None:
+        if address == self._address:
+            await self._own.carry_out(order)
+        else:
+            await self._peers.ask(address, Line.ORDER, "/internal/v1/order", order)

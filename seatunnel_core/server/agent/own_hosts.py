@@ -1,0 +1,245 @@
+"""The hosts of a member: one warm host that jobs share, and one for each job that has its own.
+
+Each agent watches its own hosts, whoever leads. Orders carry the term of the leader that gave them; one that is lower
+than a term which this agent has heard of is refused, here and once more by the host.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from attrs import define, field
+
+from seatunnel_core import stored
+from seatunnel_core.server.agent.host_process import LEAVE_S, HostProcess
+from seatunnel_core.server.agent.host_spark import HostSpark
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.workers import Workers
+from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.host.protocol import HostStatus, host_sockets
+from seatunnel_core.server.member_report import HostReport, MemberReport
+from seatunnel_core.server.state.records import SHARED, JobRecord
+
+logger = logging.getLogger("seatunnel.cluster")
+
+WATCH_S = 0.1
+
+Value = TypeVar("Value")
+
+
+@define(eq=False)
+class _Watched:
+    """A host, the thread that asks it, and what it said last."""
+
+    process: HostProcess
+    thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
+    status: HostStatus | None = None
+
+    async def ask(self, function: Callable[..., Value], *arguments: Any) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, function, *arguments)
+
+
+class OwnHosts:
+    """Watches the hosts of this member, and passes orders on to them.
+
+    Args:
+        config: of the node.
+        address: of this member.
+        spark: what the hosts run on.
+        workers: that have joined this node.
+        seen_term: returns the newest term that this node knows of.
+        on_news: called when a host reports something else than before.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        address: str,
+        spark: HostSpark,
+        workers: Workers,
+        seen_term: Callable[[], int],
+        on_news: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.tags: Mapping[str, str] = dict(config.attributes)
+        self._config = config
+        self._address = address
+        self._spark = spark
+        self._workers = workers
+        self._seen_term = seen_term
+        self._on_news = on_news
+        self._term = 0
+        """The highest term of an order."""
+
+        self._hosts: dict[str, _Watched] = {}
+        self._adopted = False
+        self._opening = asyncio.Lock()
+        self._watching: dict[str, asyncio.Task[None]] = {}
+
+    # -- what is there ----------------------------------------------------------------------------------------------
+
+    def report(self) -> MemberReport | None:
+        """Return what is known of the hosts; ``None`` until those of an earlier agent have been looked for."""
+        if not self._adopted:
+            return None
+        hosts = (
+            HostReport(name=name, boot=host.process.boot, status=host.status)
+            for name, host in self._hosts.items()
+            if host.process.pid
+        )
+        workers = {} if self._config.role.works else self._workers.living()
+        return MemberReport(hosts=tuple(hosts), tags=self.tags, workers=workers)
+
+    def shared(self) -> HostStatus | None:
+        """Return what the shared host said last."""
+        host = self._hosts.get(SHARED)
+        return None if host is None else host.status
+
+    def shared_pid(self) -> int:
+        """Return the process id of the shared host; 0 while there is none."""
+        host = self._hosts.get(SHARED)
+        return 0 if host is None else host.process.pid
+
+    # -- watching ---------------------------------------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Adopt what an earlier agent left, and keep a warm shared host, until cancelled."""
+        await self._adopt()
+        self._hosts.setdefault(SHARED, self._watched(SHARED))
+        try:
+            while True:
+                for name in tuple(self._hosts):
+                    if name not in self._watching:
+                        self._watching[name] = asyncio.create_task(self._watch_one(name))
+                for name, task in tuple(self._watching.items()):
+                    if task.done():
+                        del self._watching[name]
+                        task.result()  # that it fails is a bug, and ends the agent
+                await asyncio.sleep(WATCH_S)
+        finally:
+            for task in self._watching.values():
+                task.cancel()
+            await asyncio.gather(*self._watching.values(), return_exceptions=True)
+
+    async def _adopt(self) -> None:
+        for pid, path in sorted(host_sockets(self._config.cluster, self._address).items(), reverse=True):
+            host = self._watched(SHARED)
+            if not await host.ask(host.process.adopt, pid, path):
+                host.thread.shutdown(wait=False)
+            elif host.process.name in self._hosts:
+                logger.warning("the host %d is one too many, and is killed", pid)
+                await host.ask(host.process.kill)
+                host.thread.shutdown(wait=False)
+            else:
+                self._hosts[host.process.name] = host
+        for host in self._hosts.values():
+            await self._refresh(host)
+        self._spark.prepare(goes_on=bool(self._hosts))
+        self._adopted = True
+
+    def _watched(self, name: str) -> _Watched:
+        return _Watched(HostProcess(self._config, self._address, name, spark=self._spark.arguments))
+
+    async def _watch_one(self, name: str) -> None:
+        """Ask a host how it stands, again and again; start the shared one when it is gone."""
+        host = self._hosts[name]
+        while True:
+            if name == SHARED:
+                await self._supervise(host)
+            if not host.process.pid:
+                if name != SHARED:
+                    if self._hosts.get(name) is host:
+                        del self._hosts[name]
+                    host.thread.shutdown(wait=False)
+                    self._on_news()
+                    return
+                await host.ask(host.process.start, secrets.token_hex(8))
+            await self._refresh(host)
+            await asyncio.sleep(WATCH_S)
+
+    async def _supervise(self, shared: _Watched) -> None:
+        """Keep the children of Spark alive, and kill hosts that cannot go on with them."""
+        if not self._spark.supervise():
+            for host in tuple(self._hosts.values()):
+                await self._kill(host, "its Spark master is gone")
+        doubt = await shared.ask(self._spark.doubt, shared.status)
+        if doubt:
+            await self._kill(shared, doubt)
+
+    async def _kill(self, host: _Watched, reason: str) -> None:
+        if host.process.pid:
+            logger.warning("the host %d is killed, and its jobs go on in another one: %s", host.process.pid, reason)
+            await host.ask(host.process.kill)
+
+    async def _refresh(self, host: _Watched) -> None:
+        before, pid = host.status, host.process.pid
+        host.status = await host.ask(host.process.status, max(self._term, self._seen_term()))
+        if (host.status, host.process.pid) != (before, pid):
+            self._on_news()
+
+    # -- orders -----------------------------------------------------------------------------------------------------
+
+    def require_term(self, term: int) -> None:
+        """Take in the term of a leader that asks or gives orders.
+
+        Raises:
+            HostError: it is lower than one before it.
+        """
+        if term < self._term:
+            raise HostError(f"an order of term {term} is refused: a leader of term {self._term} has given orders")
+        self._term = term
+
+    async def carry_out(self, order: Mapping[str, Any]) -> None:
+        """Carry out an order of a leader; when this returns, ``report`` shows what it led to.
+
+        Raises:
+            HostError: it is refused, or the host cannot be reached.
+            StoredValueError: it is no order.
+        """
+        self.require_term(stored.number(order, "term"))
+        name, what = stored.text(order, "host"), stored.text(order, "do")
+        if what == "open":
+            await self._open(JobRecord.from_bytes(stored.text(order, "job").encode()), stored.text(order, "boot"))
+            return
+        host = self._hosts.get(name)
+        if what in ("close", "kill"):
+            if host is not None and host.process.boot == stored.text(order, "boot"):
+                leave = host.process.begin_to_leave
+                await (host.ask(leave, self._term) if what == "close" else host.ask(host.process.kill))
+                await self._refresh(host)
+            return
+        if host is None or not host.process.pid:
+            raise HostError(f"there is no such host: {name or 'the shared one'}")
+        await host.ask(host.process.ask, {key: value for key, value in order.items() if key != "host"})
+        await self._refresh(host)
+
+    async def _open(self, job: JobRecord, boot: str) -> None:
+        """Start the host that a job has for itself, unless it is there; an older one of the job ends first."""
+        async with self._opening:
+            before = self._hosts.get(job.job_id)
+            if before is not None and before.process.pid:
+                if before.process.boot == boot:
+                    return
+                await before.ask(before.process.kill)
+            host = self._watched(job.job_id)
+            await host.ask(host.process.start, boot, job)
+            self._hosts[job.job_id] = host
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    async def close(self, *, with_hosts: bool) -> None:
+        """Let go of the hosts. They end, after last checkpoints, or are left to a later agent."""
+        term = max(self._term, self._seen_term())
+        hosts = tuple(self._hosts.values())
+        if with_hosts:
+            leaving = (host.ask(host.process.leave, term, LEAVE_S) for host in hosts if host.process.pid)
+            await asyncio.gather(*leaving)
+        else:
+            for host in hosts:
+                host.process.let_go()
+        for host in hosts:
+            with contextlib.suppress(RuntimeError):
+                host.thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,95 @@
+"""What users ask of the leader: to take a job, to stop one, how one stands, how many slots there are."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from attrs import evolve
+
+from seatunnel_core.clock import wall_clock
+from seatunnel_core.server.agent.dispatcher import Dispatcher
+from seatunnel_core.server.agent.leadership import Leadership
+from seatunnel_core.server.errors import DeposedError, RequestError, StateUnavailableError
+from seatunnel_core.server.scheduling.placing import Slots, has_tags, slots_of
+from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+
+Value = TypeVar("Value")
+
+
+class UserRequests:
+    """Answers users, of a node that leads.
+
+    Args:
+        leadership: of the node.
+        dispatcher: of the node.
+    """
+
+    def __init__(self, leadership: Leadership, dispatcher: Dispatcher) -> None:
+        self._leadership = leadership
+        self._dispatcher = dispatcher
+
+    async def submit(self, record: JobRecord) -> JobRecord:
+        """Accept a job; when this returns, it is durable. A job that is there already is returned as it is.
+
+        Raises:
+            RequestError: it ended before, and is not to be restored; or this node does not lead.
+        """
+        state = self._leadership.require_state()
+
+        def put() -> JobRecord:
+            present = state.job(record.job_id)
+            if present is not None:
+                return present
+            if state.ended(record.job_id) is not None and not record.restore:
+                raise RequestError(
+                    f"The job id {record.job_id} has already been submitted and is not starting with a savepoint.",
+                    status=500,
+                )
+            state.put(record)
+            return record
+
+        found = await self._acknowledged(put)
+        self._dispatcher.wake()
+        return found
+
+    async def want(self, job_id: str, wanted: Wanted) -> bool:
+        """Record what users want of a job, durably; return whether there is such a job that has not ended."""
+        state = self._leadership.require_state()
+
+        def put() -> bool:
+            present = state.job(job_id)
+            if present is None:
+                return False
+            if present.wanted is not wanted and present.wanted is not Wanted.CANCEL_AT_ONCE:
+                state.put(evolve(present, wanted=wanted, since=wall_clock()))
+            return True
+
+        found = await self._acknowledged(put)
+        self._dispatcher.wake()
+        return found
+
+    async def _acknowledged(self, put: Callable[[], Value]) -> Value:
+        try:
+            return await self._leadership.change(put)
+        except (DeposedError, StateUnavailableError) as error:
+            raise RequestError(f"it is not known whether this was recorded: {error}", status=503) from error
+
+    def metrics_of(self, job: JobRecord) -> dict[str, Any]:
+        """Return the last figures of a running job, by SeaTunnel's names."""
+        hosted = self._dispatcher.hosted(job)
+        return {} if hosted is None else dict(hosted.metrics)
+
+    def state_of(self, job: JobRecord) -> JobState:
+        """Return the state of a job, as its host reports it if that is newer than the record."""
+        hosted = self._dispatcher.hosted(job)
+        return job.state if hosted is None or hosted.state.is_end else hosted.state
+
+    def waits_for(self, job: JobRecord) -> str:
+        """Return what a job without a host waits for; empty when it has one, or that is not known yet."""
+        return self._dispatcher.reasons.get(job.job_id, "")
+
+    def members_with(self, tags: Mapping[str, str]) -> tuple[int, Slots]:
+        """Return how many members have some tags, and their slots."""
+        view = self._dispatcher.view
+        if view is None:
+            return 0, Slots(total=0, free=0)
+        return sum(has_tags(view, address, tags) for address in view.members), slots_of(view, tags)

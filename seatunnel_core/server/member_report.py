@@ -1,0 +1,73 @@
+"""What a member's agent reports of its hosts, to whoever leads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.server.host.protocol import HostStatus
+
+
+@frozen(kw_only=True)
+class HostReport:
+    """A host of a member: its process is there."""
+
+    name: str
+    """``SHARED``, or the id of the job that has it for itself."""
+
+    boot: str
+    """By which the process differs from every other one of that name."""
+
+    status: HostStatus | None
+    """What it said when it was asked last; ``None`` while it starts, or does not answer."""
+
+
+@frozen(kw_only=True)
+class MemberReport:
+    """All hosts of a member. One that is not in it is gone, with everything that it ran."""
+
+    hosts: tuple[HostReport, ...] = ()
+    tags: Mapping[str, str] = field(factory=dict)
+    """The member's attributes, for the tag filters of jobs."""
+
+    workers: Mapping[str, int] = field(factory=dict)
+    """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
+
+    def host(self, name: str) -> HostReport | None:
+        """Return a host by its name, or ``None``."""
+        return next((host for host in self.hosts if host.name == name), None)
+
+    def record(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "hosts": [
+                {"name": host.name, "boot": host.boot, "status": host.status and host.status.record()}
+                for host in self.hosts
+            ],
+            "tags": dict(self.tags),
+            "workers": dict(self.workers),
+        }
+
+    @classmethod
+    def from_record(cls, block: Any) -> "MemberReport":
+        """Return the report that ``record`` described.
+
+        Raises:
+            StoredValueError, ValueError: it is not one.
+        """
+        tags, workers = stored.below(block, "tags"), stored.below(block, "workers")
+        return cls(
+            hosts=tuple(map(_host, stored.items(block, "hosts"))),
+            tags={key: stored.text(tags, key) for key in tags},
+            workers={key: stored.number(workers, key) for key in workers},
+        )
+
+
+def _host(block: Any) -> HostReport:
+    status = stored.member(block, "status")
+    return HostReport(
+        name=stored.text(block, "name"),
+        boot=stored.text(block, "boot"),
+        status=None if status is None else HostStatus.from_record(status),
+    )

@@ -1,0 +1,185 @@
+"""What is to be done with a job that has a host: by what its member reports of that host and of the job in it."""
+
+from attrs import evolve
+
+from seatunnel_core.server.host.protocol import HostedJob
+from seatunnel_core.server.member_report import HostReport
+from seatunnel_core.server.scheduling.decisions import (
+    Change,
+    Close,
+    End,
+    Forget,
+    Kill,
+    Open,
+    Order,
+    Record,
+    Start,
+    Stop,
+)
+from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, View
+from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
+
+FORCE_AFTER_S = 20.0
+"""A job that is cancelled and has not ended for so long is stopped without a last checkpoint."""
+
+KILL_AFTER_S = 35.0
+"""One that has not ended then either loses its host."""
+
+PLAN_LIMIT_S = 600.0
+"""A job that its host has not claimed and planned for so long has failed."""
+
+LONG_LIFE_S = 600.0
+"""The end of a host says nothing of a job that ran in it for so long."""
+
+MOST_DEATHS = 6
+"""A job fails when so many hosts in a row have ended with it."""
+
+ALONE_S = 60.0
+"""A job that is suspected to end its hosts and ran alone for so long returns to the others."""
+
+
+def own_boot(record: JobRecord) -> str:
+    """Return the boot of the host that a job has for itself: another one for each attempt."""
+    return f"{record.job_id}-{record.attempt}"
+
+
+def follow(view: View, record: JobRecord) -> Change | Order | None:
+    """Return what is to be done with a job that has a host."""
+    member = view.members.get(record.host)
+    if member is not None and member.lost:
+        return _of_lost_member(view, record)
+    report = None if member is None else member.known
+    if report is None:
+        return _give_up(view, record)
+    host = report.host(record.host_name)
+    if record.dedicated and not record.process:
+        return _opened(view, record, host)
+    if host is None or host.boot != record.process:
+        return _of_dead_host(view, record)
+    hosted = None if host.status is None else host.status.job(record.job_id)
+    if hosted is None and (host.status is None or not host.status.ready):
+        return _late(view, record, host)
+    if hosted is None:
+        return Start(record.host, host.name, record)
+    if hosted.attempt != record.attempt:
+        return replaced(record.host, host.name, hosted)
+    return _of_hosted(view, record, host, hosted)
+
+
+def replaced(member: str, host: str, hosted: HostedJob) -> Order:
+    """Clear away what a host has of a job and no record names: another attempt, or one whose end is recorded."""
+    if hosted.state.is_end:
+        return Forget(member, host, hosted.job_id)
+    return Stop(member, host, hosted.job_id, Wanted.CANCEL_AT_ONCE)
+
+
+def strangers(view: View) -> list[Order]:
+    """Clear away what members have and no record names: it was given to others, or has ended."""
+    found: list[Order] = []
+    for address, member in view.members.items():
+        for host in () if member.known is None else member.known.hosts:
+            if host.name != SHARED and not _is_own(view, address, host):
+                found.append(Close(address, host.name, host.boot))
+            elif host.status is not None:
+                jobs = (job for job in host.status.jobs if not _is_placed(view.jobs.get(job.job_id), address, host))
+                found += [replaced(address, host.name, job) for job in jobs]
+    return found
+
+
+def _is_own(view: View, address: str, host: HostReport) -> bool:
+    record = view.jobs.get(host.name)
+    return record is not None and record.dedicated and record.host == address and host.boot == own_boot(record)
+
+
+def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool:
+    return record is not None and (record.host, record.host_name, record.process) == (address, host.name, host.boot)
+
+
+def _of_lost_member(view: View, record: JobRecord) -> Change | None:
+    """Give the job to another host. If it is cancelled, that one takes it over first: the lost one may still run it."""
+    if record.wanted in CANCELLED:
+        given_up = _give_up(view, record)
+        return given_up or Record(view.released(record, deaths=record.deaths, state=JobState.CANCELING))
+    return Record(view.released(record, deaths=record.deaths))
+
+
+def _give_up(view: View, record: JobRecord) -> Change | None:
+    """End a cancelled job whose host cannot be reached."""
+    if record.wanted not in CANCELLED or view.stopping_s.get(record.job_id, 0.0) <= GIVE_UP_AFTER_S:
+        return None
+    error = (
+        f"the member {record.host} could not be reached: what it still runs of the job is stopped when it can be "
+        "reached again"
+    )
+    return End(view.ended(record, JobState.CANCELED, error=error))
+
+
+def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
+    """Have the host started that the job has for itself, and take in that it is there."""
+    boot = own_boot(record)
+    if record.wanted in CANCELLED:
+        return End(view.ended(record, JobState.CANCELED))  # it has never been told to start the job
+    if host is None or host.boot != boot:
+        return Open(record.host, boot, record)
+    return Record(evolve(record, process=boot))
+
+
+def _of_dead_host(view: View, record: JobRecord) -> Change:
+    """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts."""
+    if record.wanted in CANCELLED:
+        return End(view.ended(record, JobState.CANCELED))
+    lived_s = view.placed_s.get(record.job_id, 0.0)
+    deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + 1
+    if deaths >= MOST_DEATHS:
+        error = (
+            f"{deaths} hosts in a row have ended while they ran this job, the last of them with no other job: it ends "
+            f"its process, or takes more memory than there is. See job-{record.job_id}.log and "
+            f"seatunnel-engine-host.log in the logs of {record.host}"
+        )
+        return End(view.ended(record, JobState.FAILED, error=error))
+    return Record(view.released(record, deaths=deaths))
+
+
+def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
+    """Take the host from a cancelled job that does not end."""
+    if record.wanted in CANCELLED and view.stopping_s.get(record.job_id, 0.0) > KILL_AFTER_S:
+        return Kill(record.host, host.name, host.boot, record.job_id)
+    return None
+
+
+def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJob) -> Change | Order | None:
+    if hosted.state.is_end:
+        return _of_end(view, record, hosted)
+    killed = _late(view, record, host)
+    if killed is not None:
+        return killed
+    late_s = view.stopping_s.get(record.job_id, 0.0) if record.wanted in CANCELLED else 0.0
+    if late_s > FORCE_AFTER_S:
+        return Stop(record.host, host.name, record.job_id, Wanted.CANCEL_AT_ONCE)
+    if record.wanted is not Wanted.RUN and not _is_stopping(hosted, record.wanted):
+        return Stop(record.host, host.name, record.job_id, record.wanted)
+    lived_s = view.placed_s.get(record.job_id, 0.0)
+    if hosted.state is JobState.SCHEDULED and lived_s > PLAN_LIMIT_S:
+        error = f"its host has not claimed and planned it within {PLAN_LIMIT_S:.0f} s: a source or sink does not answer"
+        return End(view.ended(record, JobState.FAILED, error=error))
+    if record.dedicated and not view.demand(record.job_id).own_host and lived_s > ALONE_S:
+        if record.deaths:
+            return Record(evolve(record, deaths=0))
+        if hosted.state is JobState.RUNNING:
+            return Stop(record.host, host.name, record.job_id, Wanted.CANCEL)  # it goes on in the shared host
+    if hosted.state is not record.state:
+        return Record(evolve(record, state=hosted.state, since=view.now))
+    return None
+
+
+def _of_end(view: View, record: JobRecord, hosted: HostedJob) -> Change:
+    left = record.wanted is Wanted.RUN and hosted.state in (JobState.CANCELED, JobState.SAVEPOINT_DONE)
+    unsaved = record.wanted is Wanted.SAVEPOINT and hosted.state is JobState.CANCELED
+    if left or unsaved or hosted.fenced:  # its host was told to leave, or an earlier attempt that woke up took it over
+        return Record(view.released(record, deaths=record.deaths))
+    return End(view.ended(record, hosted.state, error=hosted.error, metrics=hosted.metrics))
+
+
+def _is_stopping(hosted: HostedJob, wanted: Wanted) -> bool:
+    expected = JobState.DOING_SAVEPOINT if wanted is Wanted.SAVEPOINT else JobState.CANCELING
+    return hosted.state is expected and wanted is not Wanted.CANCEL_AT_ONCE

@@ -1,0 +1,24 @@
+"""All decisions of one moment."""
+
+from seatunnel_core.server.scheduling.decisions import Change, Decisions, End, Order, Record
+from seatunnel_core.server.scheduling.following import follow, strangers
+from seatunnel_core.server.scheduling.placing import place
+from seatunnel_core.server.scheduling.view import View
+
+
+def decide(view: View) -> Decisions:
+    """Return what is to be done now.
+
+    What was carried out already is not returned again, and what was lost is: call it as often as there is news.
+    """
+    records = sorted(view.jobs.values(), key=lambda each: (each.submitted_at, each.job_id))
+    changes: list[Change] = []
+    orders: list[Order] = []
+    for record in records:
+        decision = follow(view, record) if record.host else None
+        if isinstance(decision, Record | End):
+            changes.append(decision)
+        elif decision is not None:
+            orders.append(decision)
+    placed, reasons = place(view, [record for record in records if not record.host])
+    return Decisions(changes=(*changes, *placed), orders=(*orders, *strangers(view)), reasons=reasons)

@@ -1,0 +1,87 @@
+"""What a leader knows when it decides."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
+
+CANCELLED = (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE)
+
+GIVE_UP_AFTER_S = 50.0
+"""A cancelled job whose host cannot be reached is at its end after so long, whatever it still does there."""
+
+
+@frozen(kw_only=True)
+class Member:
+    """What the leader knows of a member."""
+
+    report: MemberReport | None = None
+    """``None`` until it has answered this leader."""
+
+    lost: bool = False
+    """Whether it has been silent for too long: its jobs are given to others."""
+
+    busy: bool = False
+    """Whether orders are under way to it, which its report does not show yet."""
+
+    @property
+    def known(self) -> MemberReport | None:
+        """Its report, if that is what is the case now."""
+        return None if self.lost or self.busy else self.report
+
+
+@frozen(kw_only=True)
+class View:
+    """What is known at one moment. All ages are by this leader's own clock, and lost with it."""
+
+    jobs: Mapping[str, JobRecord]
+    members: Mapping[str, Member]
+    """By address: all that the leader knows of, and all that records name."""
+
+    leader: str
+    now: float
+    """Seconds since 1970; goes into records for display only."""
+
+    demands: Mapping[str, Demand] = field(factory=dict)
+    waits: bool = False
+    """Whether a job that finds no slot waits, instead of being rejected."""
+
+    stopping_s: Mapping[str, float] = field(factory=dict)
+    """By job that is to end: for how long that is known."""
+
+    waiting_s: Mapping[str, float] = field(factory=dict)
+    """By job without a host: for how long it has none."""
+
+    placed_s: Mapping[str, float] = field(factory=dict)
+    """By job with a host: for how long this attempt has had it."""
+
+    envs: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    """By job: the options of its ``env``, for the history."""
+
+    def demand(self, job_id: str) -> Demand:
+        """Return what a job asks for."""
+        return self.demands.get(job_id, Demand())
+
+    def released(self, record: JobRecord, *, deaths: int, state: JobState = JobState.PENDING) -> JobRecord:
+        """Return the record of a job that has no host any more and waits for another one."""
+        return evolve(record, state=state, host="", process="", dedicated=False, deaths=deaths, since=self.now)
+
+    def ended(
+        self, record: JobRecord, state: JobState, *, error: str = "", metrics: Mapping[str, Any] | None = None
+    ) -> EndedJob:
+        """Return the record of a job that has ended now."""
+        return EndedJob(
+            job_id=record.job_id,
+            name=record.name,
+            state=state,
+            error=error,
+            attempts=record.attempt,
+            submitted_at=record.submitted_at,
+            ended_at=self.now,
+            env=self.envs.get(record.job_id, {}),
+            metrics=metrics or {},
+        )

@@ -1,0 +1,224 @@
+"""Where jobs without a host go, and what they wait for, as tables."""
+
+import itertools
+
+import pytest
+from attrs import evolve
+
+from seatunnel_core.server.demand import Demand
+from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.scheduling.decisions import End, Record
+from seatunnel_core.server.scheduling.placing import MOST_OWN_HOSTS, Slots, slots_of
+from seatunnel_core.server.scheduling.schedule import decide
+from seatunnel_core.server.scheduling.view import Member, View
+from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
+from tests.server.scheduling.views import GIVEN, HERE, JOB, THERE, host, hosted, member, view
+
+
+def jobs(*names: str) -> list[JobRecord]:
+    """Return jobs that were submitted in this order."""
+    return [evolve(JOB, job_id=name, submitted_at=float(at)) for at, name in enumerate(names, 1)]
+
+
+def offering(*slots: int) -> dict[str, Member]:
+    """Return members ``a``, ``b`` … whose hosts offer so many slots."""
+    return {name: member(host(offered=each)) for name, each in zip("abcdef", slots, strict=False)}
+
+
+def placed(seen: View) -> dict[str, str]:
+    """Return the members that jobs are given to."""
+    return {each.job.job_id: each.job.host for each in decide(seen).changes if isinstance(each, Record)}
+
+
+def test_a_job_is_given_to_a_host_as_a_new_attempt() -> None:
+    assert decide(view(JOB)).changes == (Record(evolve(GIVEN, since=9.0)),)
+    again = evolve(JOB, attempt=3, deaths=1)
+    assert decide(view(again)).changes == (Record(evolve(GIVEN, since=9.0, attempt=4, deaths=1)),)
+
+
+@pytest.mark.parametrize("here", [member(host(ready=False)), member(), Member(), member(host(), busy=True)])
+def test_nothing_is_given_without_a_warm_host(here: Member) -> None:
+    found = decide(view(JOB, members={HERE: here}))
+    assert not found.changes
+    assert found.reasons["1"] in ("no host is ready", "no node answers that could run it")
+
+
+def test_jobs_are_given_in_the_order_in_which_they_were_submitted() -> None:
+    seen = view(*jobs("b", "c", "a"))
+    assert list(placed(seen)) == ["b", "c", "a"]
+
+
+def test_jobs_are_spread_over_the_members() -> None:
+    seen = view(*jobs("1", "2", "3", "4"), members={HERE: member(host()), THERE: member(host())})
+    assert placed(seen) == {"1": HERE, "2": THERE, "3": HERE, "4": THERE}
+    running = evolve(GIVEN, job_id="0", state=JobState.RUNNING)
+    members = {HERE: member(host(hosted(JobState.RUNNING, job_id="0"))), THERE: member(host())}
+    assert placed(view(running, *jobs("1", "2"), members=members)) == {"1": THERE, "2": HERE}
+    assert placed(view(*jobs("1"), members={**members, THERE: member(host(), lost=True)})) == {"1": HERE}
+
+
+def test_a_job_that_is_to_end_and_that_no_host_has_is_at_its_end() -> None:
+    for wanted in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE, Wanted.SAVEPOINT):
+        (end,) = decide(view(evolve(JOB, wanted=wanted), members={HERE: member()})).changes
+        assert isinstance(end, End)
+        assert end.ended.state is JobState.CANCELED
+    begun = evolve(JOB, wanted=Wanted.SAVEPOINT, attempt=1)
+    assert isinstance(decide(view(begun)).changes[0], Record), "its savepoint is taken by the next attempt"
+
+
+@pytest.mark.parametrize(("deaths", "pause_s"), [(1, 0.0), (2, 1.0), (3, 2.0), (5, 8.0)])
+def test_a_job_that_ends_its_hosts_rests_longer_each_time(deaths: int, pause_s: float) -> None:
+    record = evolve(JOB, attempt=deaths, deaths=deaths)
+    early = decide(view(record, waiting_s={"1": max(0.0, pause_s - 0.1)}))
+    assert bool(early.changes) is (pause_s == 0.0)
+    assert "rests" in early.reasons.get("1", "rests")
+    (given,) = decide(view(record, waiting_s={"1": pause_s})).changes
+    assert isinstance(given, Record)
+    assert given.job.dedicated is (deaths >= 2)
+
+
+# -- hosts of one job -------------------------------------------------------------------------------------------------
+
+
+def test_a_job_with_options_of_its_own_gets_a_host_of_its_own() -> None:
+    demands = {"1": Demand(own_host=True)}
+    (given,) = decide(view(JOB, demands=demands)).changes
+    assert given == Record(evolve(GIVEN, since=9.0, process="", dedicated=True))
+    warming = {HERE: member(host(ready=False))}
+    assert placed(view(JOB, demands=demands, members=warming)) == {"1": HERE}, "it needs no warm one"
+    full = [evolve(GIVEN, job_id=f"own{number}", dedicated=True) for number in range(MOST_OWN_HOSTS)]
+    found = decide(view(*full, JOB, demands=demands, members={HERE: member(host(), busy=False)}))
+    assert found.reasons == {"1": "each node has 8 hosts of jobs already"}
+
+
+# -- tags -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_with_a_tag_filter_goes_to_members_that_have_all_of_its_tags() -> None:
+    members = {HERE: member(host(), zone="a"), THERE: member(host(), zone="b", disk="ssd")}
+    for tags, where in (({"zone": "b"}, THERE), ({"zone": "a"}, HERE), ({"zone": "b", "disk": "ssd"}, THERE)):
+        assert placed(view(JOB, members=members, demands={"1": Demand(tags=tags)})) == {"1": where}
+    found = decide(view(JOB, members=members, demands={"1": Demand(tags={"zone": "a", "disk": "ssd"})}))
+    assert found.reasons == {"1": "no node has the tags disk=ssd, zone=a"}
+    assert not found.changes, "a node with the tags may join later"
+
+
+# -- slots ------------------------------------------------------------------------------------------------------------
+
+
+def test_slots_that_are_dynamic_are_not_counted() -> None:
+    seen = view(*jobs(*"123456789"), members=offering(0), demands={"1": Demand(slots=1_000)})
+    assert len(placed(seen)) == 9
+    assert slots_of(seen, {}) == Slots(total=0, free=0)
+
+
+def test_slots_are_counted_over_all_members() -> None:
+    held = evolve(GIVEN, job_id="0", host="a")
+    seen = view(held, *jobs("1", "2", "3"), members=offering(4, 4), demands={"0": Demand(slots=3)}, waits=True)
+    assert slots_of(seen, {}) == Slots(total=8, free=5)
+    assert placed(seen) == {"1": "b", "2": "b"}
+    assert decide(seen).reasons == {"3": "it needs 2 slots, and 1 of 8 are free"}
+
+
+def test_workers_that_several_members_use_count_once() -> None:
+    report = MemberReport(hosts=(host(offered=4),), workers={"w1": 4, "w2": 6})
+    members = {"a": Member(report=report), "b": Member(report=report), "c": member(host(offered=5))}
+    held = evolve(GIVEN, job_id="0", host="b")
+    seen = view(held, members=members, demands={"0": Demand(slots=7)})
+    assert slots_of(seen, {}) == Slots(total=15, free=8)
+
+
+def test_a_job_may_hold_more_slots_than_one_member_has() -> None:
+    big = {"1": Demand(slots=7)}
+    assert placed(view(JOB, members=offering(4, 4), demands=big)) == {"1": "a"}
+    after = view(evolve(GIVEN, host="a"), members=offering(4, 4), demands=big)
+    assert slots_of(after, {}) == Slots(total=8, free=1)
+
+
+def test_a_job_without_slots_is_rejected_or_waits() -> None:
+    """One that had begun is never rejected, and none is while a host starts or a member has not answered."""
+    demands = {"1": Demand(slots=5)}
+    (end,) = decide(view(JOB, members=offering(4), demands=demands)).changes
+    assert isinstance(end, End)
+    assert end.ended.state is JobState.FAILED
+    assert "it needs 5 slots, and all nodes that may run it have 4" in end.ended.error
+    assert "job-schedule-strategy: WAIT" in end.ended.error
+    begun = evolve(JOB, attempt=1)
+    for seen in (
+        view(JOB, members=offering(4), demands=demands, waits=True),
+        view(begun, members=offering(4), demands=demands),
+        view(JOB, members={**offering(4), "z": Member()}, demands=demands),
+        view(JOB, members={**offering(4), "z": member(host(ready=False))}, demands=demands),
+    ):
+        found = decide(seen)
+        assert not found.changes
+        assert "it needs 5 slots" in found.reasons["1"]
+
+
+def test_free_slots_are_all_slots_when_no_job_has_a_host() -> None:
+    """They are derived from records, so nothing that happened before can have kept one."""
+    for records in ([], jobs("1", "2")):
+        assert slots_of(view(*records, members=offering(4, 8)), {}) == Slots(total=12, free=12)
+
+
+def waiting_for_big(age_s: float, *, big: int = 6) -> View:
+    held = evolve(GIVEN, job_id="0", host="a")
+    demands = {"big": Demand(slots=big), "0": Demand(slots=4)}
+    ages = {"big": age_s, "small": 1.0}
+    return view(held, *jobs("big", "small"), members=offering(8), demands=demands, waits=True, waiting_s=ages)
+
+
+def test_small_jobs_pass_a_big_one_by_until_it_has_waited_for_long() -> None:
+    assert placed(waiting_for_big(59.0)) == {"small": "a"}
+    late = waiting_for_big(61.0)
+    assert placed(late) == {}
+    assert decide(late).reasons == {
+        "big": "it needs 6 slots, and 4 of 8 are free",
+        "small": "it needs 2 slots, and 4 of 8 are free; big waits longer for them",
+    }
+
+
+def test_a_big_job_that_can_never_start_blocks_nobody() -> None:
+    assert placed(waiting_for_big(1e6, big=9)) == {"small": "a"}
+
+
+def test_a_job_whose_tags_nobody_has_blocks_nobody() -> None:
+    ages = {"tagged": 1e6}
+    demands = {"tagged": Demand(tags={"zone": "c"})}
+    seen = view(*jobs("tagged", "small"), members=offering(2), demands=demands, waits=True, waiting_s=ages)
+    assert placed(seen) == {"small": "a"}
+
+
+def test_a_job_that_waits_for_the_slots_of_some_members_leaves_the_others_alone() -> None:
+    members = {"a": member(host(offered=4), zone="x"), "b": member(host(offered=4))}
+    held = evolve(GIVEN, job_id="0", host="a")
+    demands = {"big": Demand(slots=4, tags={"zone": "x"})}
+    seen = view(
+        held, *jobs("big", "1", "2", "3"), members=members, demands=demands, waiting_s={"big": 61.0}, waits=True
+    )
+    assert placed(seen) == {"1": "b", "2": "b"}
+
+
+def test_whatever_waits_and_runs_no_slot_is_given_twice() -> None:
+    """All small clusters: what jobs hold is never more than there is, unless they held it before."""
+    played = 0
+    for offered, wanted, age, waits in itertools.product(
+        itertools.product((2, 4, 5), repeat=2), itertools.product((2, 3, 6, 10), repeat=3), (0.0, 100.0), (False, True)
+    ):
+        names = [f"{number}" for number in range(len(wanted))]
+        seen = view(
+            *jobs(*names),
+            members=offering(*offered),
+            demands={name: Demand(slots=each) for name, each in zip(names, wanted, strict=True)},
+            waits=waits,
+            waiting_s=dict.fromkeys(names, age),
+        )
+        given = placed(seen)
+        held = sum(each for name, each in zip(names, wanted, strict=True) if name in given)
+        assert held <= sum(offered)
+        found = decide(seen)
+        ends = {each.ended.job_id for each in found.changes if isinstance(each, End)}
+        assert set(given) | ends | set(found.reasons) == set(names)
+        assert not (ends and waits)
+        played += 1
+    assert played == 9 * 64 * 4
