@@ -135,6 +135,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
+        """Put the checkpoint, then list: a newer epoch there fences this one, whose checkpoint stays and is void."""
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)
@@ -371,7 +372,10 @@ class BlobStorage(CheckpointStorage, Inventory):
         return opened
 
     def _put_own(self, key: str, sealed: bytes) -> bool:
-        """Return whether the stored bytes are those of this call; a repeated put may meet its own earlier success."""
+        """Return whether the stored bytes are those of this call; a repeated put may meet its own earlier success.
+
+        No two calls have equal bytes, whatever they store: each seal has random ones.
+        """
         existing = self._put_or_read(key, [sealed])
         return existing is None or existing == sealed
 

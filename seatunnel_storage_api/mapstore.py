@@ -1,4 +1,7 @@
-"""A durable map: where an engine keeps its small state. Interfaces only."""
+"""A durable map: where an engine keeps its small state. Interfaces only.
+
+A storage for checkpoints, on a key-value store too, is a ``BlobStorage`` (``blob``), not one of these.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping

@@ -25,7 +25,7 @@ from seatunnel_core.checkpoint.ending import Ending
 from seatunnel_core.checkpoint.errors import IllegalEventError, StateFormatError
 from seatunnel_core.checkpoint.health import Health
 from seatunnel_core.checkpoint.pending import PendingCheckpoint
-from seatunnel_core.checkpoint.publishing import Publishing
+from seatunnel_core.checkpoint.publish_times import PublishTimes
 from seatunnel_core.checkpoint.savepoint import Savepoints
 from seatunnel_core.checkpoint.start import Start
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
@@ -92,7 +92,7 @@ class Coordinator:
         self._doing = doing
         self._next_id = 1
         self._undrained = {source.name for source in context.topology.sources}
-        self._publishing = Publishing(context)
+        self._publish_times = PublishTimes(context)
         self._trigger_asked = False
         self._ending = Ending.NOT_ASKED
         self._failures = 0
@@ -246,7 +246,7 @@ class Coordinator:
             )
         )
         self.health.completed(last=pending.is_final or self._context.phase is Phase.STOPPING)
-        self._publishing.completed(pending.checkpoint_id)
+        self._publish_times.completed(pending.checkpoint_id)
         if pending.is_final:
             self._context.enter(Phase.FINISHING)
         if pending.savepoints:
@@ -320,7 +320,7 @@ class Coordinator:
         Only the checkpoint whose publishing was asked for last decides when the pipeline may go on or end.
         """
         self._savepoints.settled(sink, checkpoint_id)
-        self._publishing.settled(sink, checkpoint_id)
+        self._publish_times.settled(sink, checkpoint_id)
         if checkpoint_id == self._context.publishing:
             self._context.unsettled.discard(sink)
         if self._context.phase is Phase.COMMITTING_BASE and not self._context.unsettled:

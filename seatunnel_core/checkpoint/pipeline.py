@@ -1,4 +1,17 @@
-"""One pipeline's protocol as a single state machine: events in, commands out."""
+"""One pipeline's protocol as a single state machine: events in, commands out.
+
+An event on its way, a stored checkpoint for example::
+
+    runtime/epoch_run.py     a thread has stored it; ``deliver`` hands the event ``CheckpointStored`` to ``handle``
+    transitions.py           is it legal in this phase?
+    _handler_table, below    the coordinator's or a vertex's method for this class of event
+    vertices/wiring.py       ``Channel.send``: messages between coordinator and vertices, all delivered before
+                             ``handle`` returns; ``Wiring.do``: commands, which ``handle`` returns
+    runtime/epoch_run.py     ``_action_table`` has the method that carries each command out, ``Commit`` for example
+
+So messages stay inside, events come in and commands go out. A *task* is here a vertex in the driver; the Spark task that
+reads a work unit is asked by the command ``RunUnit``.
+"""
 
 from collections.abc import Callable
 from functools import partial

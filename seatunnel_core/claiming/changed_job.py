@@ -1,4 +1,8 @@
-"""Compare a job file with the stored job: is it the same job, and what do its sources and columns no longer match."""
+"""Compare a job file with the manifest: may a job that has ended be shown for it, and do sources read the same.
+
+Whether the file fits what checkpoints hold is decided in ``restoration``, and of the state itself in
+``checkpoint.decisions.matching``.
+"""
 
 from collections.abc import Iterator
 

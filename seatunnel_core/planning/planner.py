@@ -290,7 +290,7 @@ def _class(block: RawBlock, registry: Registry, problems: Problems) -> type[Plug
 
 def _instance(plugin_class: type[Plugin], validated: Validated, block: RawBlock, problems: Problems) -> Plugin | None:
     try:
-        made = _made(plugin_class, validated.options)
+        made = _plugin_of(plugin_class, validated.options)
     except (SeaTunnelError, ValueError) as error:
         named = re.match(r"option '([^']+)'", str(error))
         position = validated.positions.get(named[1], block.position) if named else block.position
@@ -303,7 +303,7 @@ def _instance(plugin_class: type[Plugin], validated: Validated, block: RawBlock,
     return made
 
 
-def _made(plugin_class: type[Plugin], options: Options) -> Plugin:
+def _plugin_of(plugin_class: type[Plugin], options: Options) -> Plugin:
     if issubclass(plugin_class, Source):
         return source_of(plugin_class, options)
     if issubclass(plugin_class, Transform | DataFrameTransform):

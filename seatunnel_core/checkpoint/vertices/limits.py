@@ -5,7 +5,10 @@ from attrs import evolve, frozen
 
 @frozen(kw_only=True)
 class Limits:
-    """Bounds of size, number and patience. Every number is at least 1, except the retries, which may be 0."""
+    """Bounds of size, number and patience. Every number is at least 1, except the retries, which may be 0.
+
+    No option sets one of them.
+    """
 
     target_unit_bytes: int = 128 * 1024 * 1024
     """Small splits are put together into one work unit up to this weight."""

@@ -4,7 +4,7 @@ from seatunnel_core.checkpoint.commands import CheckpointPublished
 from seatunnel_core.checkpoint.context import PipelineContext
 
 
-class Publishing:
+class PublishTimes:
     """The completed checkpoints of this epoch whose commits are under way; each sink settles them in their order."""
 
     def __init__(self, context: PipelineContext) -> None:
