@@ -9,8 +9,8 @@ An event on its way, a stored checkpoint for example::
                              ``handle`` returns; ``Wiring.do``: commands, which ``handle`` returns
     runtime/epoch_run.py     ``_action_table`` has the method that carries each command out, ``Commit`` for example
 
-So messages stay inside, events come in and commands go out. A *task* is here a vertex in the driver; the Spark task that
-reads a work unit is asked by the command ``RunUnit``.
+So messages stay inside, events come in and commands go out. A *task* is here a vertex in the driver; the Spark task
+that reads a work unit is asked by the command ``RunUnit``.
 """
 
 from collections.abc import Callable
