@@ -84,16 +84,16 @@ def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:
 
 
 def test_a_damaged_one_is_refused_and_a_damaged_latest_hides_only_the_number(one: Played) -> None:
-    played = Played(one.folder, _Damaged(one.storage, 2))  # type: ignore[arg-type]
+    played = Played(one.folder, Damaged(one.storage, 2))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"checkpoint 100000-2 of pipeline 1 .* cannot be restored: flipped"):
         claim_again(played.storage, JOB, played.planner(played.text("a")), at("2", retract=True))
-    played = Played(one.folder, _Damaged(one.storage, 3))  # type: ignore[arg-type]
+    played = Played(one.folder, Damaged(one.storage, 3))  # type: ignore[arg-type]
     claim = claim_again(played.storage, JOB, played.planner(played.text("a")), at("2", retract=True))
     assert isinstance(claim, Claim)
     assert "up to an unknown number of rows" in claim.notes[0]
 
 
-class _Damaged:
+class Damaged:
     """A storage one of whose checkpoints cannot be read."""
 
     def __init__(self, storage: MemoryStorage, damaged: int) -> None:

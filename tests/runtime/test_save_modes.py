@@ -15,6 +15,7 @@ from seatunnel_core.runtime.save_modes import SaveModes
 from seatunnel_storage_api.state import CheckpointRef
 from tests.claiming.tables import JOB, Played, at
 from tests.claiming.test_bound import Told, file
+from tests.claiming.test_restoration import Damaged
 
 DROP = "data_save_mode = DROP_DATA"
 PLACE = SinkContext(job_id="j", pipeline_id=1, sink_ordinal=0, epoch=1)
@@ -158,9 +159,11 @@ def test_a_sink_that_is_renamed_does_not_act_on_what_it_published(tmp_path: Path
     assert told.again(restore, file("/data/x", "after", DROP)).restores[1].saved == {"after"}
 
 
+@pytest.mark.parametrize("damaged", [False, True])
 def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
+    """Where the newest checkpoint cannot be read, nobody knows whether it has acted: then it has."""
     told = Told(tmp_path)
     told.began(file("/data/x", more=DROP))
     with monkeypatch.context() as before:
@@ -169,6 +172,8 @@ def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
         )
         told.stored(1, ["out"])
     told.stored(2, ["out"])
+    if damaged:
+        told.storage = Damaged(told.storage, 2)  # type: ignore[assignment, arg-type]
     assert told.again(at("1", accept_duplicates=True), file("/data/x", more=DROP)).restores[1].saved == {"out"}
     assert told.again(Restore(), file("/data/x", more=DROP)).restores[1].ref == CheckpointRef(100_000, 1)
 
