@@ -8,12 +8,18 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.rest import application
 from seatunnel_core.server.agent.worker import WorkerAgent
+from seatunnel_core.server.discovery.joining import Joining, named_in
+from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
+from seatunnel_core.server.discovery.zookeeper import registered
 from seatunnel_core.server.state.location import open_store
+from seatunnel_core.server.state.store import ClusterStore
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -59,37 +65,44 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         if config.http_port is not None:
             rest = resources.enter_context(listening("127.0.0.1", config.http_port, tries=config.port_count))
             logger.info("REST v2 listens on 127.0.0.1:%d", rest.getsockname()[1])
-        asyncio.run(_serve(_maker(config, address), address, member, rest, uvicorn, on_ready))
-
-
-def _maker(config: NodeConfig, address: str) -> Callable[[], Any]:
-    """Return what makes the agent of a node, inside of its event loop."""
-    if not config.role.leads:
-        logger.info("the worker %s of the cluster %r keeps no state", address, config.cluster)
-        return lambda: WorkerAgent(config, address)
-    store = open_store(config.engine, config.hazelcast_file, config.cluster)
-    logger.info("the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe())
-    return lambda: Agent(config, store, address)
+        store: ClusterStore | None = None
+        probes: dict[str, StorageProbe] = {}
+        if config.role.leads:
+            store = open_store(config.engine, config.hazelcast_file, config.cluster)
+            logger.info(
+                "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
+            )
+            probes = resources.enter_context(storage_probes(config))
+        else:
+            logger.info("the worker %s of the cluster %r keeps no state", address, config.cluster)
+        joining = Joining(config, address, probes)
+        in_zookeeper = resources.enter_context(registered(config, address, joining.meet_newcomers))
+        config = evolve(config, members=(*config.members, *in_zookeeper))
+        asyncio.run(_serve(config, store, joining, member, rest, uvicorn, on_ready))
 
 
 async def _serve(
-    make_agent: Callable[[], Any],
-    address: str,
+    config: NodeConfig,
+    store: ClusterStore | None,
+    joining: Joining,
     member: socket.socket,
     rest: socket.socket | None,
     uvicorn: Any,
     on_ready: Callable[[str], None],
 ) -> None:
-    agent = make_agent()
+    address = joining.address
+    agent = WorkerAgent(config, address) if store is None else Agent(config, store, address)
+    joining.knows = agent.describe
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
-    servers = [(uvicorn.Server(_settings(uvicorn, agent, signed=True)), member)]
+    servers = [(uvicorn.Server(_settings(uvicorn, agent, joining, signed=True)), member)]
     if rest is not None:
-        servers.append((uvicorn.Server(_settings(uvicorn, agent, signed=False)), rest))
+        servers.append((uvicorn.Server(_settings(uvicorn, agent, joining, signed=False)), rest))
     tasks = [asyncio.create_task(server._serve(sockets=[listener])) for server, listener in servers]
-    on_ready(address)
     try:
+        await loop.run_in_executor(None, _join, config, store, joining)
+        on_ready(address)
         await agent.run()
     finally:
         for server, _ in servers:
@@ -98,9 +111,20 @@ async def _serve(
         await agent.close(with_host=True)
 
 
-def _settings(uvicorn: Any, agent: Any, *, signed: bool) -> Any:
+def _join(config: NodeConfig, store: ClusterStore | None, joining: Joining) -> None:
+    """Meet the members that live: those that are known by a list or by ZooKeeper, and those that the state names.
+
+    Raises:
+        JoinRefusedError: one of them and this node are not of one cluster.
+    """
+    met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
+    if met:
+        logger.info("met %s", ", ".join(f"{each.address} ({each.role})" for each in met))
+
+
+def _settings(uvicorn: Any, agent: Any, joining: Joining, *, signed: bool) -> Any:
     return uvicorn.Config(
-        application(agent, signed=signed),
+        application(agent, signed=signed, joining=joining),
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -4,6 +4,7 @@ Every node answers: one that does not lead forwards to the one that does. Starle
 made, so that nothing else of the engine needs it.
 """
 
+import asyncio
 import base64
 import hmac
 import json
@@ -19,6 +20,7 @@ from seatunnel_core.control.signing import BOOT
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.state.records import JobRecord, Wanted
 from seatunnel_core.server.submitted_job import FORMATS, SubmittedJob
@@ -41,11 +43,12 @@ Handler = Callable[[Agent, Request, bytes], Awaitable[Any]]
 """From a request and its body to a JSON value."""
 
 
-def application(agent: Agent, *, signed: bool) -> Any:
+def application(agent: Agent, joining: Joining, *, signed: bool) -> Any:
     """Return the ASGI application of a node.
 
     Args:
         agent: answers.
+        joining: answers nodes that join.
         signed: whether requests need the cluster's signature: on the member port. REST v2 on its own port is asked by
             programs that have none, and listens on loopback.
     """
@@ -54,7 +57,7 @@ def application(agent: Agent, *, signed: bool) -> Any:
 
     routes = [
         Route(path, _endpoint(agent, handler, signed=signed, forwards=forwards), methods=[method])
-        for method, path, handler, forwards in (_ROUTES + (_INTERNAL if signed else ()))
+        for method, path, handler, forwards in (_ROUTES + (_INTERNAL + _meetings(joining) if signed else ()))
     ]
     return Starlette(routes=routes)
 
@@ -302,6 +305,19 @@ async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
         format=stored.text(block, "format"),
         variables={key: stored.text(variables, key) for key in variables},
         restore=stored.flag(block, "restore"),
+    )
+
+
+def _meetings(joining: Joining) -> "tuple[tuple[str, str, Handler, bool], ...]":
+    def answered_by(function: Callable[[bytes], Any]) -> Handler:
+        async def handler(_agent: Agent, _request: Request, body: bytes) -> Any:
+            return await asyncio.get_running_loop().run_in_executor(None, function, body)
+
+        return handler
+
+    return (
+        ("POST", MEET, answered_by(joining.meet), False),
+        ("POST", PROBE, answered_by(joining.probe), False),
     )
 
 

@@ -53,7 +53,7 @@ def own_host(
     hosts = list(dict.fromkeys(address.rpartition(":")[0] for address in listed))
     for host in hosts:
         if _is_own(host):
-            return host
+            return LOOPBACK if host.startswith("localhost") else host  # which is two addresses on many machines
     away = [address for address in (*listed, *others) if not is_loopback(address)]
     source = next(filter(None, map(_source_towards, away)), None)
     if source is None:

@@ -45,6 +45,22 @@ def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: 
     return _logged(made, engine.storage.type, f"{FOLDER}/{cluster_name}/")
 
 
+def open_map_storage(hazelcast_file: Path, cluster_name: str) -> CheckpointStorage | None:
+    """Open the place of the ``map:`` block as a storage; ``None`` when there is no block for the cluster's state.
+
+    Raises:
+        UsageError: the block is wrong.
+        CheckpointStorageError: the storage refuses or does not answer.
+    """
+    config = _map_config(hazelcast_file)
+    if config is None or not config.enabled:
+        return None
+    properties = {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
+    if properties.get(TYPE) == JDBC:
+        return load_factory(JDBC).create(storage_configuration({**properties, TYPE: ""}))
+    return load_factory("hdfs").create(storage_configuration(properties))
+
+
 def _of_map(properties: dict[str, str]) -> ClusterStore:
     if properties.get(TYPE) != JDBC:
         return _logged(load_factory("hdfs").create(storage_configuration(properties)), "hdfs", "")

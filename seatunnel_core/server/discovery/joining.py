@@ -1,0 +1,286 @@
+"""What a node and the living members say to each other before the node takes part in the cluster.
+
+The node *asks* every address that it knows; a member *answers*. Both look at the same things, and on both sides the
+first that differs is an error that names the setting: the cluster's name, the secret, the times of the election, and
+the storages, each of which both have to read as the other one writes it.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from attrs import asdict, evolve, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.signing import SECRET_FILE
+from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.discovery.storage_probe import StorageProbe
+from seatunnel_core.server.state.store import Sighting
+
+logger = logging.getLogger("seatunnel.cluster")
+
+MEET = "/internal/v1/meet"
+PROBE = "/internal/v1/probe"
+
+_CONNECT_S = 2.0
+_ANSWER_S = 20.0
+_AT_ONCE = 32
+
+
+class JoinRefusedError(UsageError):
+    """A living member is not of this node's cluster, or this node not of the member's."""
+
+
+@frozen(kw_only=True)
+class Introduction:
+    """What a member says of itself."""
+
+    address: str
+    role: str
+    boot: str
+    """Of the process, by which a node notices that it asks itself under another address."""
+
+    signed: bool
+    """Whether it has a secret."""
+
+    leads: bool
+    """Whether it may be elected."""
+
+    alone: bool
+    """Whether no other member may be."""
+
+    beat_s: float
+    timeout_s: float
+    storages: tuple[str, ...]
+    """The names of the storages that all who may lead have to share."""
+
+    leader: str = ""
+    """As far as it knows; empty if it knows of none."""
+
+    members: tuple[str, ...] = ()
+    """The masters that it knows."""
+
+    @classmethod
+    def from_record(cls, block: Mapping[str, Any]) -> "Introduction":
+        """Return the value that ``asdict`` wrote.
+
+        Raises:
+            StoredValueError: it is not one.
+        """
+        return cls(
+            address=stored.text(block, "address"),
+            role=stored.text(block, "role"),
+            boot=stored.text(block, "boot"),
+            signed=stored.flag(block, "signed"),
+            leads=stored.flag(block, "leads"),
+            alone=stored.flag(block, "alone"),
+            beat_s=stored.seconds(block, "beat_s"),
+            timeout_s=stored.seconds(block, "timeout_s"),
+            storages=tuple(stored.texts(block, "storages")),
+            leader=stored.text(block, "leader"),
+            members=tuple(stored.texts(block, "members")),
+        )
+
+
+def difference(here: Introduction, there: Introduction) -> str | None:
+    """Return why the node ``here`` and the member ``there`` cannot be of one cluster; ``None`` if they can."""
+    if here.signed != there.signed:
+        has, lacks = (there, here) if there.signed else (here, there)
+        return (
+            f"{has.address} has a cluster.secret and {lacks.address} has none: copy the same file to all nodes and "
+            "clients"
+        )
+    if not (here.leads and there.leads):
+        return None
+    if here.alone or there.alone:
+        one = here if here.alone else there
+        return (
+            f"cluster.leader-race.enabled is false on {one.address}, so no other node may lead: leave it out, or stop "
+            f"{there.address}"
+        )
+    if (here.beat_s, here.timeout_s) != (there.beat_s, there.timeout_s):
+        return (
+            f"the leader of {there.address} beats each {there.beat_s:g} s and is replaced after {there.timeout_s:g} s, "
+            f"that of {here.address} each {here.beat_s:g} s and after {here.timeout_s:g} s: write the same "
+            "cluster.leader-race.heart-beat-interval and heart-beat-timeout for all nodes"
+        )
+    if here.storages != there.storages:
+        has, lacks = (here, there) if len(here.storages) > len(there.storages) else (there, here)
+        return (
+            f"{has.address} keeps the state where a map: block of its hazelcast.yaml says, and {lacks.address} has no "
+            "such block: copy the same file to all nodes"
+        )
+    return None
+
+
+class Joining:
+    """One node's part in meetings, whether it asks or answers. Blocks; may be called from any thread.
+
+    Args:
+        config: of the node.
+        address: of the node, as ``host:port``.
+        probes: the storages of a node that may lead, by names that are the same on all nodes.
+        knows: gives the leader and the masters that the node knows.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        address: str,
+        probes: Mapping[str, StorageProbe],
+        knows: Callable[[], tuple[str, tuple[str, ...]]] = lambda: ("", ()),
+    ) -> None:
+        self._config = config
+        self._probes = probes
+        self._knows = knows
+        self._self = Introduction(
+            address=address,
+            role=config.role.value,
+            boot=secrets.token_hex(8),
+            signed=config.secret is not None,
+            leads=config.role.leads,
+            alone=config.alone,
+            beat_s=config.timing.beat_s,
+            timeout_s=config.timing.timeout_s,
+            storages=tuple(sorted(probes)),
+        )
+
+    # -- the node that joins ------------------------------------------------------------------------------------------
+
+    def ask_all(self, addresses: Sequence[str]) -> tuple[Introduction, ...]:
+        """Meet all members that live at these addresses and those that they know, and return them.
+
+        Where nobody listens, or something does not answer in time, nothing is known, and nothing is wrong.
+
+        Raises:
+            JoinRefusedError: one of them and this node are not of one cluster; says why and what to write.
+        """
+        asked = {self._self.address}
+        met: dict[str, Introduction] = {}
+        new = [each for each in dict.fromkeys(addresses) if each not in asked]
+        while new:
+            asked.update(new)
+            with ThreadPoolExecutor(min(_AT_ONCE, len(new)), "meet") as pool:
+                found = [each for each in pool.map(self._meet, new) if each is not None]
+            met |= {each.address: each for each in found}
+            known = [*met, *(address for each in found for address in each.members)]
+            new = [each for each in dict.fromkeys(known) if each and each not in asked and each not in met]
+        return tuple(met.values())
+
+    def _meet(self, address: str) -> Introduction | None:
+        client = ClusterClient(
+            [address], self._config.cluster, self._config.secret, connect_s=_CONNECT_S, answer_s=_ANSWER_S
+        )
+        try:
+            found = Introduction.from_record(_asked(client, address, MEET, asdict(self._self)))
+        except PlatformError as error:
+            logger.debug("nothing is known of %s: %s", address, error)
+            return None
+        except StoredValueError as error:
+            raise JoinRefusedError(f"what listens at {address} is no node of this version: {error}") from error
+        if found.boot == self._self.boot:
+            return None
+        reason = difference(self._self, found)
+        if reason is not None:
+            raise JoinRefusedError(f"this node cannot join the cluster {self._config.cluster!r}: {reason}")
+        if self._self.leads and found.leads:
+            self._compare_storages(client, found.address)
+        return found
+
+    def _compare_storages(self, client: ClusterClient, member: str) -> None:
+        own = self._self.address
+        left = {name: probe.leave(own, member) for name, probe in self._probes.items()}
+        try:
+            answer = _asked(client, member, PROBE, {"writer": own, "left": left})
+            for name, probe in self._probes.items():
+                digest = stored.text(answer, name)
+                if not digest:
+                    raise JoinRefusedError(_not_shared(probe, reader=member, writer=own, other=member))
+                if not probe.sees(member, own, digest):
+                    raise JoinRefusedError(_not_shared(probe, reader=own, writer=member, other=member))
+        except PlatformError as error:
+            logger.warning("%s did not say whether it has the same storage: %s", member, error)
+        finally:
+            for probe in self._probes.values():
+                probe.remove(own, member)
+                probe.remove(member, own)
+
+    # -- the member that answers --------------------------------------------------------------------------------------
+
+    def meet(self, body: bytes) -> dict[str, Any]:
+        """Answer a node that introduces itself.
+
+        Raises:
+            StoredValueError: the body is not an introduction.
+        """
+        visitor = Introduction.from_record(stored.parse(body))
+        reason = difference(visitor, self._self)
+        if reason is not None:
+            logger.warning("the node %s cannot join this cluster: %s", visitor.address, reason)
+        leader, members = self._knows()
+        return asdict(evolve(self._self, leader=leader, members=members))
+
+    def probe(self, body: bytes) -> dict[str, str]:
+        """Read what a node has left in its storages, and leave something for it: the digests, empty where it is not.
+
+        Raises:
+            StoredValueError: the body is not a probe.
+            CheckpointStorageError: a storage does not answer.
+        """
+        block = stored.parse(body)
+        writer, left = stored.text(block, "writer"), stored.below(block, "left")
+        own, answer = self._self.address, {}
+        for name in left:
+            probe = self._probes.get(name)
+            seen = probe is not None and probe.sees(writer, own, stored.text(left, name))
+            if probe is not None and seen:
+                answer[name] = probe.leave(own, writer)
+            else:
+                answer[name] = ""
+                where = "nowhere" if probe is None else probe.where
+                logger.warning("the node %s cannot join this cluster: its %s is not in %s", writer, name, where)
+        return answer
+
+
+def _asked(client: ClusterClient, address: str, target: str, block: Mapping[str, Any]) -> Any:
+    """Return what a member answers.
+
+    Raises:
+        JoinRefusedError: it refuses: it is of another cluster, or has another secret.
+        PlatformError: it does not answer, or fails.
+    """
+    answer = client.exchange("POST", target, json.dumps(block).encode(), "application/json")
+    if answer.status == 200:
+        return answer.json()
+    reason = stored.text(answer.json(), "message")
+    if answer.status == 401:
+        raise JoinRefusedError(
+            f"the member {address} refuses this node: {reason}. Nodes of one cluster have the same cluster-name in "
+            f"hazelcast.yaml and the same {SECRET_FILE}; nodes of two clusters do not list each other, and have other "
+            "ports"
+        )
+    raise PlatformError(f"{address} answers HTTP {answer.status}: {reason}")
+
+
+def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) -> str:
+    return (
+        f"{reader} cannot read what {writer} writes, so this node and {other} do not share a storage, and would be two "
+        f"clusters. This node has {probe.where}, as {probe.setting} says: name there what all nodes reach: a shared "
+        "folder, HDFS, S3, OSS, or a database"
+    )
+
+
+def named_in(sighting: Sighting) -> tuple[str, ...]:
+    """Return the leader and the members that the newest beat names; none of one that cannot be read."""
+    try:
+        block = stored.parse(sighting.body or b"{}")
+        named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()
+    except StoredValueError as error:
+        logger.warning("the newest beat cannot be read: %s", error)
+        return ()
+    return tuple(dict.fromkeys(filter(None, named)))
