@@ -150,6 +150,11 @@ class Joining:
             storages=tuple(sorted(probes)),
         )
 
+    @property
+    def address(self) -> str:
+        """Of this node."""
+        return self._self.address
+
     # -- the node that joins ------------------------------------------------------------------------------------------
 
     def ask_all(self, addresses: Sequence[str]) -> tuple[Introduction, ...]:
@@ -171,6 +176,14 @@ class Joining:
             known = [*met, *(address for each in found for address in each.members)]
             new = [each for each in dict.fromkeys(known) if each and each not in asked and each not in met]
         return tuple(met.values())
+
+    def meet_newcomers(self, addresses: Sequence[str]) -> None:
+        """Meet members that were found later, and log what comes of it; this node stays what it is."""
+        logger.info("the members in ZooKeeper are %s", ", ".join(addresses) or "none")
+        try:
+            self.ask_all(addresses)
+        except JoinRefusedError as error:
+            logger.error("a member that was found is not of this cluster: %s", error)
 
     def _meet(self, address: str) -> Introduction | None:
         client = ClusterClient(
