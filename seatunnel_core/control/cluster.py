@@ -1,17 +1,19 @@
 """The end of a cluster's HTTP where somebody asks: a client, or a node that forwards."""
 
+import contextlib
 import http.client
 import itertools
 import json
 import secrets
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.control.knocking import knock
 from seatunnel_core.control.signing import AUTHORIZATION, BOOT, CLUSTER, Secret
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
@@ -41,7 +43,7 @@ class Answer:
 
 
 class ClusterClient:
-    """Asks one node of a cluster after the other until one answers.
+    """Asks nodes of a cluster until one answers. Those that are gone hold nobody up: several are tried at once.
 
     Args:
         members: where nodes may be, as ``host:port``.
@@ -61,6 +63,9 @@ class ClusterClient:
         answer_s: float = 60.0,
     ) -> None:
         self._members = tuple(members)
+        self._answered = ""
+        """The member that answered last."""
+
         self._cluster = cluster
         self._secret = secret
         self._connect_s = connect_s
@@ -94,35 +99,50 @@ class ClusterClient:
         Raises:
             PlatformError: no node can be reached.
         """
-        reasons = []
-        problem: Exception | None = None
+        failures: list[tuple[str, Exception]] = []
         last: Answer | None = None
-        for member in self._members:
-            try:
-                answer = self._exchange_signed(member, method, target, body, content_type)
-            except (OSError, http.client.HTTPException) as error:
-                problem = error
-                reasons.append(f"{member}: {error}")
-                continue
-            if answer.status != 503:
-                return answer
-            last = answer
+        with contextlib.closing(knock(self._ordered(), self._connect_s, failures)) as open_doors:
+            for member, connected in open_doors:
+                try:
+                    answer = self._exchange_signed(member, connected, method, target, body, content_type)
+                except (OSError, http.client.HTTPException) as error:
+                    failures.append((member, error))
+                    continue
+                if answer.status != 503:
+                    self._answered = member
+                    return answer
+                last = answer
         if last is not None:
             return last
+        reasons = [f"{member}: {getattr(error, 'strerror', None) or error!r}" for member, error in failures]
         raise PlatformError(
             f"the cluster {self._cluster!r} cannot be reached: {'; '.join(reasons) or 'no member is configured'}"
-        ) from problem
+        ) from (failures[-1][1] if failures else None)
 
-    def _exchange_signed(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
+    def learn(self, members: Iterable[str]) -> None:
+        """Take in further members, which are asked when those that are known do not answer."""
+        self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
+
+    def _ordered(self) -> tuple[str, ...]:
+        """Return the members, the one that answered last before all others."""
+        return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
+
+    def _exchange_signed(
+        self, member: str, connected: socket.socket, method: str, target: str, body: bytes, content_type: str
+    ) -> Answer:
         with self._asking:  # the numbers of the nonces arrive in their order
-            answer, boot = self._exchange_once(member, method, target, body, content_type)
-            if answer.status == 401 and self._secret is not None and boot not in ("", self._boots.get(member)):
-                self._boots[member] = boot
-                answer, _ = self._exchange_once(member, method, target, body, content_type)
+            connection = _Connection(member, connected, self._answer_s)
+            try:
+                answer, boot = self._exchange_once(member, connection, method, target, body, content_type)
+                if answer.status == 401 and self._secret is not None and boot not in ("", self._boots.get(member)):
+                    self._boots[member] = boot
+                    answer, _ = self._exchange_once(member, connection, method, target, body, content_type)
+            finally:
+                connection.close()
         return answer
 
     def _exchange_once(
-        self, member: str, method: str, target: str, body: bytes, content_type: str
+        self, member: str, connection: "_Connection", method: str, target: str, body: bytes, content_type: str
     ) -> tuple[Answer, str]:
         headers = {CLUSTER: self._cluster, "content-type": content_type}
         if self._secret is not None:
@@ -131,18 +151,20 @@ class ClusterClient:
                 boot=boot, nonce=nonce, cluster=self._cluster, method=method, target=target, body=body
             )
             headers |= {BOOT: boot, AUTHORIZATION: f"{nonce} {signature}"}
+        connection.request(method, target, body, headers)
+        response = connection.getresponse()
+        found = Answer(response.status, response.read(), response.getheader("content-type") or "")
+        return found, response.getheader(BOOT) or ""
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection that begins with a socket which is connected already."""
+
+    def __init__(self, member: str, connected: socket.socket, answer_s: float) -> None:
         host, _, port = member.rpartition(":")
-        connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=self._connect_s)
-        try:
-            connection.connect()
-            assert isinstance(connection.sock, socket.socket)
-            connection.sock.settimeout(self._answer_s)
-            connection.request(method, target, body, headers)
-            response = connection.getresponse()
-            found = Answer(response.status, response.read(), response.getheader("content-type") or "")
-            return found, response.getheader(BOOT) or ""
-        finally:
-            connection.close()
+        super().__init__(host.strip("[]"), int(port), timeout=answer_s)
+        connected.settimeout(answer_s)
+        self.sock = connected
 
 
 def _message(answer: Answer) -> str:
