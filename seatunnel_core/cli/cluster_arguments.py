@@ -12,6 +12,8 @@ from seatunnel_core.cli.control_arguments import job_id
 from seatunnel_core.errors import UsageError
 
 _MODE = ("-m", "--master", "-e", "--deploy-mode")
+_HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
+"""Flags by which nothing runs, so that no cluster is asked."""
 
 
 @frozen(kw_only=True)
@@ -42,6 +44,9 @@ class ClusterArguments(Command):
     at_once: bool
     metrics: str | None
     all_metrics: bool
+    jvm_options: tuple[str, ...]
+    """Of a JVM that a client of a cluster has not."""
+
     cluster: str | None
     engine_config: Path | None
 
@@ -55,16 +60,34 @@ class ClusterArguments(Command):
 def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether a command line is for a cluster.
 
-    ``-m cluster`` says so; without ``-m`` the script ``seatunnel.sh`` asks a cluster where ``SEATUNNEL_MODE`` is
-    ``cluster``. The command ``seatunnel`` alone runs jobs itself, whatever the environment holds.
+    ``-m cluster`` says so; without ``-m`` the script ``seatunnel.sh`` asks a cluster where ``SEATUNNEL_MODE`` says
+    ``cluster``, or else ``mode`` in the engine's file. The command ``seatunnel`` alone runs jobs itself, whatever the
+    environment holds.
+
+    Raises:
+        UsageError: ``SEATUNNEL_MODE``, or the engine's file, holds something else.
     """
     for place, argument in enumerate(argv):
         flag, equals, value = argument.partition("=")
         if flag in _MODE:
             return (value if equals else "".join(argv[place + 1 : place + 2])) == "cluster"
     by_script = environment.get("SEATUNNEL_COMMAND", "").endswith(".sh")
-    starts = bool(argv) and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version")
-    return by_script and starts and environment.get("SEATUNNEL_MODE") == "cluster"
+    starts = bool(argv) and argv[0].startswith("-") and not _HERE.intersection(argv)
+    return by_script and starts and _mode(argv, environment) == "cluster"
+
+
+def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return what ``seatunnel.sh`` does with a job: ``local`` or ``cluster``."""
+    said = environment.get("SEATUNNEL_MODE", "").strip().lower()
+    if said not in ("", "local", "cluster"):
+        raise UsageError(f"SEATUNNEL_MODE is {said!r}: write local or cluster")
+    if said:
+        return said
+    from seatunnel_core.config.engine import engine_mode
+
+    files = Parser(prog="seatunnel", add_help=False, allow_abbrev=False)
+    files.add_argument("--engine-config", type=Path)
+    return engine_mode(files.parse_known_args(argv)[0].engine_config, environment, Path())
 
 
 def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
@@ -100,6 +123,7 @@ def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
         at_once=values.at_once,
         metrics=values.metrics,
         all_metrics=values.all_metrics,
+        jvm_options=tuple(values.jvm_option),
         cluster=values.cluster,
         engine_config=values.engine_config,
     )
@@ -133,6 +157,7 @@ def _parser() -> Parser:
                       help="print the figures of all running jobs as JSON")  # fmt: skip
     add("-f", "--force-cancel", dest="at_once", action="store_true", help="with -can: at once, without a checkpoint")
     add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of that of hazelcast-client.yaml")
+    add("-D", dest="jvm_option", metavar="JvmOption=…", action="append", default=[], help="has no effect here")
     add("--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml, beside which the client's files stand")
     return parser
 

@@ -1,23 +1,29 @@
 """``seatunnel -m cluster``: submits a job to a cluster and waits for its end, or asks about its jobs."""
 
+import contextlib
 import json
 import os
 import re
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
+from seatunnel_core.cli.cluster_progress import job_progress_line
+from seatunnel_core.cli.command import STOPPED
 from seatunnel_core.config.engine import find_engine_file
 from seatunnel_core.config.file import read_text
-from seatunnel_core.config.hazelcast import ClientConfig, ClusterConfig, load_hazelcast
+from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.cluster import ClusterClient, NoLeaderError
 from seatunnel_core.control.signing import SECRET_FILE, read_secret
-from seatunnel_core.errors import PlatformError, UsageError
+from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 if TYPE_CHECKING:
     from seatunnel_core.cli.cluster_arguments import ClusterArguments
@@ -26,11 +32,13 @@ POLL_S = 0.25
 PATIENCE_S = 60.0
 """So long a client that waits for its job does without an answer, as while another node takes the lead."""
 
+ANSWER_S = 20.0
+"""So long a node may take to answer before another one is asked."""
+
 LEADERLESS_S = 20.0
 """So long a client waits for a cluster that can be reached to have a leader: longer than an election takes."""
 
-DEFAULT_PORT = 5801
-EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": 130, "SAVEPOINT_DONE": 130}
+EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE": STOPPED}
 
 _FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".sql": "sql"}
 _PLACEHOLDER = re.compile(r"\$\{\??([A-Za-z_][A-Za-z0-9_]*)")
@@ -54,6 +62,10 @@ def ask_cluster(arguments: "ClusterArguments") -> int:
     """
     place = client_place(arguments)
     client = place.client
+    if arguments.jvm_options:
+        print(
+            "-DJvmOption has no effect on a cluster: jobs run in its nodes, whose options jvm_options has", flush=True
+        )
     if arguments.config is not None:
         print(f"Mode: cluster {place.cluster!r} at {', '.join(place.members)}", flush=True)
         return _submit(client, arguments)
@@ -70,10 +82,26 @@ def ask_cluster(arguments: "ClusterArguments") -> int:
         _require(client, arguments.savepoint)
         client.ask("POST", "/stop-job", {"jobId": arguments.savepoint, "isStopWithSavePoint": True})
         return _wait(client, arguments.savepoint, expected="SAVEPOINT_DONE")
-    for job_id in arguments.cancelled:
-        _require(client, job_id)
-        client.ask("POST", "/stop-job", {"jobId": job_id, "force": arguments.at_once})
-        print(f"Job {job_id}: is to be cancelled.")
+    return _cancel(client, arguments.cancelled, at_once=arguments.at_once)
+
+
+def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> int:
+    """Have jobs cancelled, each of them whatever became of the others.
+
+    Raises:
+        UsageError: some of them do not run; the others are to be cancelled.
+    """
+    refused = []
+    for job_id in job_ids:
+        try:
+            _require(client, job_id)
+            client.ask("POST", "/stop-job", {"jobId": job_id, "force": at_once})
+        except UsageError as error:
+            refused.append(str(error))
+        else:
+            print(f"Job {job_id}: is to be cancelled.", flush=True)
+    if refused:
+        raise UsageError("\n".join(refused))
     return 0
 
 
@@ -83,15 +111,16 @@ def client_place(arguments: "ClusterArguments", environment: Mapping[str, str] =
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
     name = "seatunnel"
     members: tuple[str, ...] = (f"127.0.0.1:{DEFAULT_PORT}",)
-    for file in ("hazelcast-client.yaml", "hazelcast.yaml"):
+    for file in ("hazelcast-client.yaml", "hazelcast.yaml", "hazelcast-master.yaml"):
         found = _hazelcast(folder / file)
-        if found is not None and found.members:
-            port = found.port if isinstance(found, ClusterConfig) else DEFAULT_PORT
-            name = found.cluster_name if isinstance(found, ClientConfig) else found.name
-            members = tuple(f"{each.host}:{each.port or port}" for each in found.members)
+        if isinstance(found, ClientConfig) and found.members:
+            name, members = found.cluster_name, addresses(found.members)
+            break
+        if isinstance(found, ClusterConfig) and found.members:
+            name, members = found.name, addresses(found.members, found.port, auto_increment=found.auto_increment)
             break
     cluster = arguments.cluster or name
-    client = ClusterClient(members, cluster, read_secret(folder / SECRET_FILE))
+    client = ClusterClient(members, cluster, read_secret(folder / SECRET_FILE), answer_s=ANSWER_S)
     return ClientPlace(cluster=cluster, members=members, client=client)
 
 
@@ -117,18 +146,32 @@ def _submit(client: ClusterClient, arguments: "ClusterArguments") -> int:
         "restore": arguments.restore is not None,
     }
     print(f"Start submit job, job id: {job_id}, with plugin jar []", flush=True)
-    answer = _ask_patiently(client, request)
-    print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
-    if arguments.leave:
-        return 0
-    try:
-        return _wait(client, job_id)
-    except KeyboardInterrupt:
-        if arguments.close_job:
+    with _terminated_as_by_ctrl_c():
+        try:
+            answer = _ask_patiently(client, request)
+            print(f"Submit job finished, job id: {job_id}, job name: {answer['jobName']}", flush=True)
+            return 0 if arguments.leave else _wait(client, job_id)
+        except KeyboardInterrupt:
+            if arguments.leave or not arguments.close_job:
+                print(f"This command ends, and the job {job_id} goes on.", flush=True)
+                return STOPPED
             client.ask("POST", "/stop-job", {"jobId": job_id})
             print(f"Job {job_id}: is to be cancelled, for this command was interrupted.", flush=True)
             return _wait(client, job_id)
-        raise
+
+
+@contextlib.contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM interrupt this command as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
@@ -149,24 +192,41 @@ def _own_variables(text: str) -> dict[str, str]:
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
+    """Show a job until it has ended, and return the exit code. Nodes that the cluster has besides are learned.
+
+    Raises:
+        PlatformError: the cluster has not answered for ``PATIENCE_S``.
+        UsageError: it does not know the job.
+    """
     state, heard_at = "", time.monotonic()
-    while True:
-        try:
-            job = client.ask("GET", f"/job-info/{job_id}")
-        except PlatformError:
-            if time.monotonic() - heard_at > PATIENCE_S:
-                raise
-        else:
-            heard_at = time.monotonic()
-            if job.get("jobStatus", "") != state:
-                state = job.get("jobStatus", "")
-                print(f"Job {job_id}: {state}", flush=True)
-            if "finishTime" in job:
-                print(_closing(job))
-                return 0 if state == expected else EXIT_CODES.get(state, 1)
-            if not state:
-                raise UsageError(f"the cluster knows no job {job_id} any more")
-        time.sleep(POLL_S)
+    with job_progress_line() as line:
+        _learn(client)
+        while True:
+            try:
+                job = client.ask("GET", f"/job-info/{job_id}")
+            except PlatformError:
+                if time.monotonic() - heard_at > PATIENCE_S:
+                    raise
+            else:
+                heard_at = time.monotonic()
+                if job.get("jobStatus", "") != state:
+                    state = job.get("jobStatus", "")
+                    line.write(f"Job {job_id}: {state}")
+                if "finishTime" in job:
+                    break
+                if not state:
+                    raise UsageError(f"the cluster knows no job {job_id} any more")
+                line.tell(job)
+            time.sleep(POLL_S)
+    print(_closing(job))
+    return 0 if state == expected else EXIT_CODES.get(state, 1)
+
+
+def _learn(client: ClusterClient) -> None:
+    """Take in all nodes that the one which answers knows, so that those of the list may die meanwhile."""
+    with contextlib.suppress(PlatformError, UsageError, StoredValueError):
+        found = client.ask("GET", "/internal/v1/members")
+        client.learn([stored.text(found, "leader"), *stored.texts(found, "members")])
 
 
 def _closing(job: Mapping[str, Any]) -> str:

@@ -8,7 +8,13 @@ from pathlib import Path
 from attrs import frozen
 
 from seatunnel_core.cli.resume import program
+from seatunnel_core.control.signing import SECRET_FILE, write_secret
 from seatunnel_core.errors import UsageError
+
+_SECRET = f"config/{SECRET_FILE}"
+_MODE_OF_CLUSTER = (
+    "    mode: cluster                            # what seatunnel.sh does without -m: submit to the cluster\n"
+)
 
 
 @frozen
@@ -18,8 +24,12 @@ class _File:
     executable: bool = False
 
 
-def init(folder: Path) -> None:
+def init(folder: Path, *, cluster: bool = False) -> None:
     """Write the first files into a folder, and print what to type next.
+
+    Args:
+        folder: is made when it is not there.
+        cluster: whether `seatunnel.sh` there submits jobs to a cluster, which other scripts there start and stop.
 
     Raises:
         UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.
@@ -27,26 +37,53 @@ def init(folder: Path) -> None:
     home = folder.absolute()
     if home.is_file():
         raise UsageError(f"{folder} is a file: name a folder, which is made when it is not there")
-    written = _files(home)
-    there = [file.path for file in written if (home / file.path).exists()]
+    written = [*_files(home, cluster=cluster), *(_files_of_cluster() if cluster else ())]
+    names = [*(file.path for file in written), *([_SECRET] if cluster else [])]
+    there = [name for name in names if (home / name).exists()]
     if there:
         raise UsageError(f"{folder} already has {', '.join(there)}; nothing was written. Name another folder.")
     try:
         for file in written:
             _write(home / file.path, file)
+        if cluster:
+            write_secret(home / _SECRET)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror}: {error.filename}") from error
     print(f"Wrote into {folder}:")
-    for file in written:
-        print(f"  {file.path}")
+    for name in names:
+        print(f"  {name}")
+    if cluster:
+        _print_cluster(folder)
+        return
     first = ["-c", str(folder / "jobs/first.conf"), "--engine-config", str(folder / "config/seatunnel.yaml")]
     print(f"\nRun the first job:\n  {shlex.join([*program(), *first])}")
     print(f"\nOr use the folder as SeaTunnel's home:\n  export SEATUNNEL_HOME={shlex.quote(str(home))}")
     print("  $SEATUNNEL_HOME/bin/seatunnel.sh --config $SEATUNNEL_HOME/config/v2.batch.config.template")
 
 
-def _files(home: Path) -> list[_File]:
-    checkpoints = {"${checkpoints}": _quoted(home / "checkpoints")}
+def _print_cluster(folder: Path) -> None:
+    bin = folder / "bin"
+    print("\nStart a node, run the first job on it, and stop it:")
+    print(f"  {shlex.join([str(bin / 'seatunnel-cluster.sh'), '-d'])}")
+    print(f"  {shlex.join([str(bin / 'seatunnel.sh'), '-c', str(folder / 'jobs/first.conf')])}")
+    print(f"  {shlex.join([str(bin / 'stop-seatunnel-cluster.sh')])}")
+    print(f"\nOther machines get the same folder, with {_SECRET}, which has mode 600: who has it can run jobs.")
+
+
+def _files_of_cluster() -> list[_File]:
+    python = {"${python}": shlex.quote(sys.executable)}
+    configured = ("hazelcast.yaml", "hazelcast-master.yaml", "hazelcast-worker.yaml", "hazelcast-client.yaml")
+    return [
+        *(_File(f"config/{name}", _template(f"config/{name}", {})) for name in (*configured, "jvm_options")),
+        *(
+            _File(f"bin/{name}", _template(f"bin/{name}", python), True)
+            for name in ("seatunnel-cluster.sh", "stop-seatunnel-cluster.sh")
+        ),
+    ]
+
+
+def _files(home: Path, *, cluster: bool) -> list[_File]:
+    checkpoints = {"${checkpoints}": _quoted(home / "checkpoints"), "${mode}": _MODE_OF_CLUSTER if cluster else ""}
     places = {"${jobs}": _quoted(home / "jobs"), "${output}": _quoted(home / "output")}
     return [
         _File("config/seatunnel.yaml", _template("config/seatunnel.yaml", checkpoints)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from seatunnel_core.config.cluster_options import MODE
 from seatunnel_core.config.document import Block, Position, Scalar, Value
 from seatunnel_core.config.engine_options import (
     ENGINE,
@@ -151,6 +152,26 @@ def load_engine(
     config = read_engine(tree, path, problems, ENGINE_OF_NODES if of_node else ENGINE)
     problems.raise_errors()
     return evolve(config, storage=_own_place(config.storage, known), warnings=problems.warnings)
+
+
+def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:
+    """Return ``mode`` of the engine's file, ``local`` without one; the rest of the file is not read.
+
+    Raises:
+        ConfigError: the file cannot be read, or ``mode`` is another word.
+    """
+    path = find_engine_file(explicit, environment, folder)
+    if path is None:
+        return "local"
+    problems = Problems()
+    below: Value | None = load(path, Variables({}, environment, by_argument=False), Problems())
+    for key in ("seatunnel", "engine"):
+        below = below.get(key) if isinstance(below, Block) else None
+    entries = tuple(entry for entry in below if entry.key == MODE.key) if isinstance(below, Block) else ()
+    block = Block(entries, Position(str(path)))
+    options = validate(block, (MODE,), BlockRules(what="seatunnel.engine"), problems).options
+    problems.raise_errors()
+    return str(options[MODE])
 
 
 def read_engine(

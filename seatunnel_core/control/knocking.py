@@ -6,7 +6,7 @@ import selectors
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from attrs import frozen
 
@@ -24,7 +24,7 @@ class _Door:
 
 def knock(
     members: Sequence[str], connect_s: float, failures: list[tuple[str, Exception]]
-) -> Iterator[tuple[str, socket.socket]]:
+) -> Generator[tuple[str, socket.socket], None, None]:
     """Yield connected sockets with their members, as ``host:port``, in the order in which connections come about.
 
     The members are tried in their order; a refusal, or a silence of ``NEXT_S``, begins with the next one. Whoever takes

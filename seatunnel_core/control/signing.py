@@ -8,6 +8,7 @@ is compared.
 
 import hashlib
 import hmac
+import os
 import secrets
 import stat
 from collections.abc import Mapping
@@ -58,6 +59,22 @@ def read_secret(path: Path) -> Secret | None:
     if len(text) < LEAST_SECRET:
         raise UsageError(f"{path} holds {len(text)} characters, a secret has at least {LEAST_SECRET}")
     return Secret(text.encode())
+
+
+def write_secret(path: Path) -> None:
+    """Write a new secret into a file that only its owner may read.
+
+    Raises:
+        UsageError: there is such a file; it is left as it is.
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} is there already; nothing was written") from None
+    with open(opened, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32) + "\n")
 
 
 class Doorkeeper:

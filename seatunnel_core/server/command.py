@@ -8,7 +8,6 @@ import contextlib
 import json
 import logging
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from seatunnel_core import stored
+from seatunnel_core.config.file import read_text
 from seatunnel_core.control.cluster import ClusterClient
-from seatunnel_core.control.signing import SECRET_FILE
+from seatunnel_core.control.signing import SECRET_FILE, write_secret
 from seatunnel_core.control.sockets import control_folder
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node import run_node
@@ -105,16 +105,26 @@ def _start(argv: Sequence[str]) -> int:
         port=values.port,
         http_port=values.http_port,
     )
-    if values.jvm_option:
-        os.environ["JAVA_OPTS"] = f"{os.environ.get('JAVA_OPTS', '')} {values.jvm_option}".strip()
     if values.member:
         return _list_members(config)
     if values.daemon:
         return _daemon([argument for argument in argv if argument not in ("-d", "--daemon")], config)
+    os.environ["JAVA_OPTS"] = " ".join(
+        (*_jvm_options(config), os.environ.get("JAVA_OPTS", ""), values.jvm_option)
+    ).strip()
     logger.info("mode: cluster %r, as a %s", config.cluster, config.role.value)
     with contextlib.ExitStack() as resources:
         run_node(config, on_ready=lambda address: resources.enter_context(_noted(config, address)))
     return DONE
+
+
+def _jvm_options(config: NodeConfig) -> list[str]:
+    """Return the lines of ``jvm_options``, or of the file of the node's role, beside the engine's file."""
+    path = (config.engine_file or Path("config/seatunnel.yaml")).parent / config.role.jvm_options_file
+    if not path.is_file():
+        return []
+    lines = (line.strip() for line in read_text(path).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 @contextlib.contextmanager
@@ -204,13 +214,8 @@ def _list_members(config: NodeConfig) -> int:
 
 def _make_secret(engine_file: Path | None) -> int:
     folder = engine_file.parent if engine_file is not None else Path(os.environ.get("SEATUNNEL_HOME", "."), "config")
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / SECRET_FILE
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(32) + "\n")
-    except FileExistsError:
-        raise UsageError(f"{path} is there already; nothing was written") from None
+    write_secret(path)
     print(f"Wrote {path}. Copy it to all nodes and clients of the cluster, with mode 600.")
     return DONE
 

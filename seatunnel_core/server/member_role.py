@@ -53,7 +53,17 @@ class MemberRole(enum.Enum):
         """The name of the member's log."""
         return _LOGS[self]
 
+    @property
+    def jvm_options_file(self) -> str:
+        """The name of the file with the options of the JVM of the member's Spark."""
+        return _JVM_OPTIONS[self]
 
+
+_JVM_OPTIONS = {
+    MemberRole.MASTER_AND_WORKER: "jvm_options",
+    MemberRole.MASTER: "jvm_master_options",
+    MemberRole.WORKER: "jvm_worker_options",
+}
 _FILES = {
     MemberRole.MASTER_AND_WORKER: "hazelcast.yaml",
     MemberRole.MASTER: "hazelcast-master.yaml",

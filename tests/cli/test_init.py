@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_core.cli.cluster_arguments import asks_cluster, parse_cluster
+from seatunnel_core.cli.cluster_client import client_place
 from seatunnel_core.cli.main import main
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.config.job_file import load_job
+from seatunnel_core.errors import UsageError
+from seatunnel_core.server.agent.node_config import node_config
+from seatunnel_core.server.member_role import MemberRole
 
 
 @pytest.fixture
@@ -64,6 +69,71 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "file").write_text("")
     assert main(["init", str(tmp_path / "file" / "home")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+OF_A_CLUSTER = [
+    "bin/seatunnel-cluster.sh",
+    "bin/stop-seatunnel-cluster.sh",
+    "config/cluster.secret",
+    "config/hazelcast-client.yaml",
+    "config/hazelcast-master.yaml",
+    "config/hazelcast-worker.yaml",
+    "config/hazelcast.yaml",
+    "config/jvm_options",
+]
+
+
+class TestCluster:
+    """``seatunnel init DIR --cluster``; ``tests/server/test_seeds.py`` starts what it writes."""
+
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "a home"
+        assert main(["init", str(folder), "--cluster"]) == 0
+        return folder
+
+    def test_the_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        home = tmp_path / "home"
+        assert main(["init", "--cluster", str(home)]) == 0
+        found = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+        assert set(OF_A_CLUSTER) < set(found)
+        assert len(found) == len(OF_A_CLUSTER) + 6
+        secret = home / "config/cluster.secret"
+        assert secret.stat().st_mode & 0o777 == 0o600
+        told = capsys.readouterr().out
+        assert secret.read_text().strip() not in told
+        assert f"{home}/bin/seatunnel-cluster.sh -d" in told
+
+    def test_a_secret_is_not_overwritten(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        before = (home / "config/cluster.secret").read_text()
+        for path in home.rglob("*"):
+            if path.is_file() and path.name != "cluster.secret":
+                path.unlink()
+        assert main(["init", str(home), "--cluster"]) == 2
+        assert "already has config/cluster.secret" in capsys.readouterr().err
+        assert (home / "config/cluster.secret").read_text() == before
+
+    def test_a_node_and_a_client_read_them(self, home: Path) -> None:
+        environment = {"SEATUNNEL_HOME": str(home)}
+        masters = ("127.0.0.1:5801", "127.0.0.1:5802")
+        ports = []
+        for role in MemberRole:
+            config = node_config(role=role, environment=environment)
+            assert (config.members, config.host, config.cluster) == (masters, "127.0.0.1", "seatunnel")
+            assert config.secret is not None
+            ports.append(config.port)
+        assert ports == [5801, 5801, 5802]
+        assert client_place(parse_cluster(["-l"]), environment).members == masters
+
+    def test_the_script_means_the_cluster_and_the_command_does_not(self, home: Path) -> None:
+        by_script = {"SEATUNNEL_HOME": str(home), "SEATUNNEL_COMMAND": "bin/seatunnel.sh"}
+        assert asks_cluster(["-c", "j"], by_script)
+        assert not asks_cluster(["-c", "j"], {"SEATUNNEL_HOME": str(home)})
+        assert not asks_cluster(["-c", "j"], {**by_script, "SEATUNNEL_MODE": "local"})
+        assert not asks_cluster(["-c", "j", "-m", "local"], by_script)
+        assert not asks_cluster(["-c", "j", "--check"], by_script)
+        with pytest.raises(UsageError, match="SEATUNNEL_MODE is 'on': write local or cluster"):
+            asks_cluster(["-c", "j"], {**by_script, "SEATUNNEL_MODE": "on"})
 
 
 class TestScript:

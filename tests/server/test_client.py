@@ -1,6 +1,7 @@
 """The commands of a cluster as users type them, with a secret: submit, ask, list members, stop."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,31 @@ def ready(client: ClusterClient) -> bool:
         return False
 
 
+def interrupted_clients(node: Node) -> None:
+    """A client that waits for its job is killed, which the job outlives, or ended, which cancels the job."""
+    for job_id, number, code, flags, state in (
+        ("9", signal.SIGTERM, 130, (), "CANCELED"),
+        ("10", signal.SIGTERM, 130, ("-cj", "false"), "RUNNING"),
+        ("10", signal.SIGKILL, -9, (), "RUNNING"),
+    ):
+        command = [sys.executable, "-m", "seatunnel_core.cli", "-m", "cluster", "-c", "slow.conf"]
+        client = subprocess.Popen(
+            [*command, "--set-job-id", job_id, *flags],
+            cwd=node.cluster.folder,
+            env=node.cluster.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert client.stdout is not None
+        said = list(iter(client.stdout.readline, f"Job {job_id}: RUNNING\n"))
+        assert f"Start submit job, job id: {job_id}, with plugin jar []\n" in said
+        client.send_signal(number)
+        client.communicate(timeout=120)
+        assert client.returncode == code
+        assert f'"{state}"' in seatunnel(node, "-j", job_id).stdout
+    assert seatunnel(node, "-can", "10").returncode == 0, "one job, though it was submitted twice"
+
+
 @pytest.mark.spark
 @pytest.mark.torture
 @pytest.mark.timeout(900)
@@ -100,6 +126,16 @@ def test_the_commands_of_a_cluster_with_a_secret(tmp_path: Path) -> None:
         assert seatunnel(node, "-can", "8").returncode == 0
         until("it is cancelled", lambda: '"CANCELED"' in seatunnel(node, "-j", "8").stdout)
         assert "knows no job 99" in seatunnel(node, "-can", "99").stderr
+        interrupted_clients(node)
+        several = [
+            seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", each).returncode for each in ("11", "12")
+        ]
+        assert several == [0, 0]
+        cancelled = seatunnel(node, "-can", "11", "99", "12", "-f")
+        assert (cancelled.returncode, "knows no job 99" in cancelled.stderr) == (2, True)
+        assert cancelled.stdout.count("is to be cancelled") == 2, "whatever became of the one between"
+        told = seatunnel(node, "-l", "-DJvmOption=-Xmx1G").stdout
+        assert told.startswith("-DJvmOption has no effect on a cluster")
 
         script = Path(sys.executable).with_name("stop-seatunnel-cluster.sh")
         assert node.agent is not None

@@ -43,21 +43,22 @@ Handler = Callable[[Agent, Request, bytes], Awaitable[Any]]
 """From a request and its body to a JSON value."""
 
 
-def application(agent: Agent, joining: Joining, *, signed: bool) -> Any:
+def application(agent: Agent, *, signed: bool, joining: Joining | None = None) -> Any:
     """Return the ASGI application of a node.
 
     Args:
         agent: answers.
-        joining: answers nodes that join.
         signed: whether requests need the cluster's signature: on the member port. REST v2 on its own port is asked by
             programs that have none, and listens on loopback.
+        joining: answers nodes that join, where requests are signed; ``None``: nobody does.
     """
     from starlette.applications import Starlette
     from starlette.routing import Route
 
+    internal = (*_INTERNAL, *(_meetings(joining) if joining is not None else ()))
     routes = [
         Route(path, _endpoint(agent, handler, signed=signed, forwards=forwards), methods=[method])
-        for method, path, handler, forwards in (_ROUTES + (_INTERNAL + _meetings(joining) if signed else ()))
+        for method, path, handler, forwards in (*_ROUTES, *(internal if signed else ()))
     ]
     return Starlette(routes=routes)
 

@@ -125,19 +125,14 @@ class Joining:
         config: of the node.
         address: of the node, as ``host:port``.
         probes: the storages of a node that may lead, by names that are the same on all nodes.
-        knows: gives the leader and the masters that the node knows.
     """
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        address: str,
-        probes: Mapping[str, StorageProbe],
-        knows: Callable[[], tuple[str, tuple[str, ...]]] = lambda: ("", ()),
-    ) -> None:
+    def __init__(self, config: NodeConfig, address: str, probes: Mapping[str, StorageProbe]) -> None:
         self._config = config
         self._probes = probes
-        self._knows = knows
+        self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
+        """Gives what the node knows of the cluster, when it has an agent."""
+
         self._self = Introduction(
             address=address,
             role=config.role.value,
@@ -235,8 +230,8 @@ class Joining:
         reason = difference(visitor, self._self)
         if reason is not None:
             logger.warning("the node %s cannot join this cluster: %s", visitor.address, reason)
-        leader, members = self._knows()
-        return asdict(evolve(self._self, leader=leader, members=members))
+        known = self.knows()
+        return asdict(evolve(self._self, leader=known["leader"], members=tuple(known["members"])))
 
     def probe(self, body: bytes) -> dict[str, str]:
         """Read what a node has left in its storages, and leave something for it: the digests, empty where it is not.

@@ -84,7 +84,8 @@ def test_a_probe_is_seen_by_its_reader_and_removed(probe: StorageProbe, tmp_path
 
 def test_a_member_answers_what_it_sees(probe: StorageProbe, tmp_path: Path) -> None:
     config = node_config(engine_file=tmp_path / "seatunnel.yaml", environment={})
-    there = Joining(config, "b:2", {"checkpoints": probe}, knows=lambda: ("b:2", ("b:2",)))
+    there = Joining(config, "b:2", {"checkpoints": probe})
+    there.knows = lambda: {"leader": "b:2", "members": ["b:2"]}
     answer = there.meet(b"%s" % _json(asdict(HERE)))
     assert (answer["address"], answer["leader"], answer["signed"]) == ("b:2", "b:2", False)
     digest = probe.leave("a:1", "b:2")
