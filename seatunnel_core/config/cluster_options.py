@@ -17,8 +17,8 @@ SERVER_MODE = Option(
     "cluster.server-mode",
     ENUM("all", "job", "query"),
     default="all",
-    doc="What a node does where `-r` of `seatunnel-cluster` does not say it: `all` and `job` lead and run jobs; "
-    "`query` is not available in this version.",
+    doc="What a node does where `-r` of `seatunnel-cluster` does not say it: `all` and `job` lead and run jobs, "
+    "`query` takes requests and hands them to the leader.",
 )
 WORKER_GRACE = Option(
     "cluster.worker-grace-seconds",

@@ -72,7 +72,7 @@ def node_parser() -> argparse.ArgumentParser:
     add("-d", "--daemon", action="store_true",
         help="run in the background, with a log in logs/seatunnel-engine-server.log (-master, -worker)")  # fmt: skip
     add("-r", "--role", type=_role, metavar="ROLE",
-        help="what the node does: master, worker or master_and_worker")  # fmt: skip
+        help="what the node does: master, worker, master_and_worker, or query")  # fmt: skip
     add("-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of cluster-name in hazelcast.yaml")
     add("-m", "--member", action="store_true", help="list the members of the cluster")
     add("--port", type=int, help="the member port, instead of that of hazelcast.yaml; the next ones are not tried")

@@ -15,6 +15,9 @@ class MemberRole(enum.Enum):
     WORKER = "worker"
     """Runs work; never leads, and keeps no state."""
 
+    QUERY = "query"
+    """Takes requests and hands them to the leader; never leads, and runs nothing."""
+
     @classmethod
     def of(cls, text: str) -> "MemberRole":
         """Return the role of a name in any case.
@@ -31,12 +34,12 @@ class MemberRole(enum.Enum):
     @property
     def leads(self) -> bool:
         """Whether a member of this role may be elected."""
-        return self is not MemberRole.WORKER
+        return self in (MemberRole.MASTER_AND_WORKER, MemberRole.MASTER)
 
     @property
     def works(self) -> bool:
         """Whether the rows of jobs may move on a member of this role."""
-        return self is not MemberRole.MASTER
+        return self in (MemberRole.MASTER_AND_WORKER, MemberRole.WORKER)
 
     @property
     def hazelcast_file(self) -> str:
@@ -63,14 +66,17 @@ _JVM_OPTIONS = {
     MemberRole.MASTER_AND_WORKER: "jvm_options",
     MemberRole.MASTER: "jvm_master_options",
     MemberRole.WORKER: "jvm_worker_options",
+    MemberRole.QUERY: "jvm_options",
 }
 _FILES = {
     MemberRole.MASTER_AND_WORKER: "hazelcast.yaml",
     MemberRole.MASTER: "hazelcast-master.yaml",
     MemberRole.WORKER: "hazelcast-worker.yaml",
+    MemberRole.QUERY: "hazelcast.yaml",
 }
 _LOGS = {
     MemberRole.MASTER_AND_WORKER: "seatunnel-engine-server.log",
     MemberRole.MASTER: "seatunnel-engine-master.log",
     MemberRole.WORKER: "seatunnel-engine-worker.log",
+    MemberRole.QUERY: "seatunnel-engine-server.log",
 }

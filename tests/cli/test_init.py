@@ -122,7 +122,7 @@ class TestCluster:
             assert (config.members, config.host, config.cluster) == (masters, "127.0.0.1", "seatunnel")
             assert config.secret is not None
             ports.append(config.port)
-        assert ports == [5801, 5801, 5802]
+        assert ports == [5801, 5801, 5802, 5801]
         assert client_place(parse_cluster(["-l"]), environment).members == masters
 
     def test_the_script_means_the_cluster_and_the_command_does_not(self, home: Path) -> None:

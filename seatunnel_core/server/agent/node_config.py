@@ -175,14 +175,8 @@ class _Told:
 
 
 def _role(told: _Told) -> MemberRole:
-    """Return the role that ``cluster.server-mode`` says.
-
-    Raises:
-        UsageError: this version has none like it.
-    """
-    if told[cluster_options.SERVER_MODE] == "query":
-        raise UsageError("cluster.server-mode (kylin.server.mode) query is not available in this version: write all")
-    return MemberRole.MASTER_AND_WORKER
+    """Return the role that ``cluster.server-mode`` says; any node takes requests, so ``job`` is what ``all`` is."""
+    return MemberRole.QUERY if told[cluster_options.SERVER_MODE] == "query" else MemberRole.MASTER_AND_WORKER
 
 
 def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
@@ -209,7 +203,7 @@ def _servers_of(zookeeper: str) -> list[str]:
 
 
 def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, role: MemberRole) -> None:
-    if role is not MemberRole.MASTER_AND_WORKER and secret is None:
+    if role in (MemberRole.MASTER, MemberRole.WORKER) and secret is None:
         raise UsageError(
             f"a node of the role {role.value} needs {path}: Spark's processes on it let in only who knows the secret. "
             "Write one with `seatunnel-cluster --make-secret`, and copy it to all nodes and clients"

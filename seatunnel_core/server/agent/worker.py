@@ -1,4 +1,4 @@
-"""The agent of a worker: it joins all masters that it finds, and keeps a Spark worker for each.
+"""The agent of a node that cannot lead: a worker joins all masters that it finds, and keeps a Spark worker for each.
 
 It takes no part in the election, keeps no state and holds no claim; what it is asked over HTTP it forwards to the
 leader. When no master can be reached for a while, it ends with its children.
@@ -138,7 +138,9 @@ class WorkerAgent:
         self.doorkeeper = Doorkeeper(config.secret, config.cluster)
         self.peers = Peers(config)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
-        self._spark = SparkWorkers(config, address)
+        self._spark = SparkWorkers(config, address) if config.role.works else None
+        """``None`` where the role is ``query``: it only hands requests to the leader."""
+
         self._asking = ThreadPoolExecutor(8, "ask")
         self._searching = ThreadPoolExecutor(8, "search")
         self._clients: dict[str, ClusterClient] = {}
@@ -150,7 +152,8 @@ class WorkerAgent:
         Raises:
             ClusterError: no master could be reached for too long.
         """
-        self._spark.prepare()
+        if self._spark is not None:
+            self._spark.prepare()
         search = asyncio.create_task(self._search())
         try:
             while not await self._stops_within(JOIN_S):
@@ -159,7 +162,8 @@ class WorkerAgent:
                 self._joined.forget(now)
                 if self._joined.is_orphaned(now):
                     raise ClusterError(self._orphaned())
-                self._spark.supervise(self._joined.spark_masters())
+                if self._spark is not None:
+                    self._spark.supervise(self._joined.spark_masters())
         finally:
             search.cancel()
 
@@ -173,8 +177,8 @@ class WorkerAgent:
     def _orphaned(self) -> str:
         tried = ", ".join((*self._joined.known(), *self._joined.others())[:10]) or "no other member is configured"
         return (
-            f"this worker ({self.address}) has reached no master of the cluster {self.config.cluster!r} for "
-            f"{self.config.worker_grace_s:.0f} s, and ends; it tried: {tried}"
+            f"this {self.config.role.value} ({self.address}) has reached no master of the cluster "
+            f"{self.config.cluster!r} for {self.config.worker_grace_s:.0f} s, and ends; it tried: {tried}"
         )
 
     async def _search(self) -> None:
@@ -184,15 +188,20 @@ class WorkerAgent:
             await asyncio.sleep(SEARCH_S if self._joined.known() else JOIN_S)
 
     async def _join(self, member: str, pool: ThreadPoolExecutor) -> None:
-        request = {"address": self.address, "slots": self.config.offered or self.config.slots}
         client = self._clients.setdefault(member, self.client_of(member, answer_s=ANSWER_S))
         try:
-            answer = await self._in(pool, client.ask, "POST", "/internal/v1/workers", request)
-            welcome = Welcome.of(answer)
+            welcome = await self._in(pool, self._welcomed_by, client)
         except (SeaTunnelError, StoredValueError) as error:
             logger.debug("%s is no master that this worker can join now: %s", member, error)
         else:
             self._joined.welcomed(member, welcome, time.monotonic())
+
+    def _welcomed_by(self, client: ClusterClient) -> Welcome:
+        if self._spark is not None:
+            request = {"address": self.address, "slots": self.config.offered or self.config.slots}
+            return Welcome.of(client.ask("POST", "/internal/v1/workers", request))
+        known = client.ask("GET", "/internal/v1/members")
+        return Welcome.of({**known, "masters": stored.member(known, "members"), "spark": ""})
 
     def stop(self) -> None:
         """End ``run``."""
@@ -200,7 +209,8 @@ class WorkerAgent:
 
     async def close(self, *, with_host: bool) -> None:
         """End the children; a worker has no host that could be left."""
-        self._spark.end()
+        if self._spark is not None:
+            self._spark.end()
         self.peers.close()
         for pool in (self._asking, self._searching):
             pool.shutdown(wait=False, cancel_futures=True)
@@ -257,4 +267,4 @@ class WorkerAgent:
         Raises:
             RequestError: always.
         """
-        raise RequestError(f"{self.address} is a worker: ask a master", status=503)
+        raise RequestError(f"{self.address} is a {self.config.role.value}: ask a master", status=503)

@@ -46,14 +46,16 @@ def test_each_role_has_a_file_a_port_and_a_log_of_its_own(tmp_path: Path) -> Non
         ("both", 5801),
         ("masters", 5801),
         ("workers", 5802),
+        ("both", 5801),
     ]
     assert [config.hazelcast_file and config.hazelcast_file.name for config in found.values()] == [
         "hazelcast.yaml",
         "hazelcast-master.yaml",
         "hazelcast-worker.yaml",
+        "hazelcast.yaml",
     ]
     assert [role.log_file for role in MemberRole] == [
-        f"seatunnel-engine-{part}.log" for part in ("server", "master", "worker")
+        f"seatunnel-engine-{part}.log" for part in ("server", "master", "worker", "server")
     ]
     assert all(config.role is role for role, config in found.items())
 
@@ -68,7 +70,7 @@ def test_a_role_without_a_file_of_its_own_reads_the_shared_one(
 
 
 def test_without_any_file_the_ports_are_those_of_the_roles(tmp_path: Path) -> None:
-    assert [told(tmp_path, role).port for role in MemberRole] == [5801, 5801, 5802]
+    assert [told(tmp_path, role).port for role in MemberRole] == [5801, 5801, 5802, 5801]
 
 
 @pytest.mark.parametrize("attributes", ["{zone: {type: string, value: a}, rack: 07}", "{zone: a, rack: '07'}"])
@@ -85,9 +87,11 @@ def test_the_grace_of_workers_is_an_option(tmp_path: Path) -> None:
 
 def test_roles_are_read_in_any_case_and_others_are_refused() -> None:
     assert MemberRole.of(" Master ") is MemberRole.MASTER
-    with pytest.raises(ValueError, match="expected one of master_and_worker, master, worker, found 'lead'"):
+    with pytest.raises(ValueError, match="expected one of master_and_worker, master, worker, query, found 'lead'"):
         MemberRole.of("lead")
-    assert [(role.leads, role.works) for role in MemberRole] == [(True, True), (True, False), (False, True)]
+    assert [(role.leads, role.works) for role in MemberRole] == [
+        *((True, True), (True, False), (False, True), (False, False))
+    ]
 
 
 def test_the_command_refuses_roles_that_are_none_and_roles_without_a_secret(
@@ -143,3 +147,16 @@ def test_what_has_no_effect_on_a_node_is_logged(tmp_path: Path, caplog: pytest.L
     text = "seatunnel: {engine: {history-job-expire-minutes: 5, http: {enable-http: true}}}"
     told(tmp_path, seatunnel=text, hazelcast="hazelcast: {}")
     assert caplog.text == "", "a node does what these keys say"
+
+
+@pytest.mark.parametrize(
+    ("mode", "role"), [("all", "master_and_worker"), ("job", "master_and_worker"), ("query", "query")]
+)
+def test_the_mode_of_a_server_is_its_role_unless_the_command_names_one(tmp_path: Path, mode: str, role: str) -> None:
+    text = f"seatunnel: {{engine: {{cluster: {{server-mode: {mode}}}}}}}"
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/seatunnel.yaml").write_text(text)
+    environment = {"SEATUNNEL_HOME": str(tmp_path)}
+    assert node_config(environment=environment).role.value == role
+    named = node_config(role=MemberRole.MASTER_AND_WORKER, environment=environment)
+    assert named.role is MemberRole.MASTER_AND_WORKER

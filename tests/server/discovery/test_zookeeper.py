@@ -77,6 +77,16 @@ def test_nodes_find_each_other_and_go_on_when_zookeeper_dies(zookeeper: ZooKeepe
         until("they met", lambda: f"met {first.address} (master_and_worker)" in second.log())
         until("both are members", lambda: len(_members(first)) == 2)
         until("the first was told", lambda: f"are {', '.join(sorted([first.address, second.address]))}" in first.log())
+        kylin = tmp_path / "nodes/config/kylin.properties"
+        kylin.write_text(kylin.read_text().replace("mode=all", "mode=query"))
+        third = first.cluster.node()
+        third.start()
+        until("it knows the leader", lambda: third.members().get("leader") == first.address)
+        assert third.ask("GET", "/overview")[0] == 200, "it hands requests to the leader"
+        assert third.members()["host"] is None
+        assert third.address not in _members(first), "it never leads"
+        third.kill_agent()
+        kylin.write_text(kylin.read_text().replace("mode=query", "mode=all"))
         second.kill()
         until("it is gone", lambda: f"the members in ZooKeeper are {first.address}\n" in first.log())
         zookeeper.kill()
