@@ -20,7 +20,9 @@ from seatunnel_core.control.signing import SECRET_FILE
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.discovery.storage_probe import StorageProbe
+from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.state.store import Sighting
+from seatunnel_storage_api.errors import CheckpointStorageError
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -28,7 +30,10 @@ MEET = "/internal/v1/meet"
 PROBE = "/internal/v1/probe"
 
 _CONNECT_S = 2.0
-_ANSWER_S = 20.0
+_MEET_S = 5.0
+"""A member that does not answer for so long may be paused, and holds up no node that starts."""
+
+_PROBE_S = 20.0
 _AT_ONCE = 32
 
 
@@ -181,30 +186,50 @@ class Joining:
             logger.error("a member that was found is not of this cluster: %s", error)
 
     def _meet(self, address: str) -> Introduction | None:
-        client = ClusterClient(
-            [address], self._config.cluster, self._config.secret, connect_s=_CONNECT_S, answer_s=_ANSWER_S
-        )
         try:
-            found = Introduction.from_record(_asked(client, address, MEET, asdict(self._self)))
+            found = Introduction.from_record(self._ask(address, MEET, asdict(self._self), _MEET_S))
         except PlatformError as error:
             logger.debug("nothing is known of %s: %s", address, error)
             return None
         except StoredValueError as error:
-            raise JoinRefusedError(f"what listens at {address} is no node of this version: {error}") from error
+            logger.warning("what listens at %s is no node of this version: %s", address, error)
+            return None
         if found.boot == self._self.boot:
             return None
         reason = difference(self._self, found)
         if reason is not None:
             raise JoinRefusedError(f"this node cannot join the cluster {self._config.cluster!r}: {reason}")
         if self._self.leads and found.leads:
-            self._compare_storages(client, found.address)
+            self._compare_storages(found.address)
         return found
 
-    def _compare_storages(self, client: ClusterClient, member: str) -> None:
+    def _ask(self, member: str, target: str, block: Mapping[str, Any], answer_s: float) -> Any:
+        """Return what a member answers.
+
+        Raises:
+            JoinRefusedError: it refuses: it is of another cluster, or has another secret.
+            PlatformError: it does not answer, or fails.
+        """
+        client = ClusterClient(
+            [member], self._config.cluster, self._config.secret, connect_s=_CONNECT_S, answer_s=answer_s
+        )
+        answer = client.exchange("POST", target, json.dumps(block).encode(), "application/json")
+        if answer.status == 200:
+            return answer.json()
+        reason = stored.text(answer.json(), "message")
+        if answer.status == 401:
+            raise JoinRefusedError(
+                f"the member {member} refuses this node: {reason}. Nodes of one cluster have the same cluster-name in "
+                f"hazelcast.yaml and the same {SECRET_FILE}; nodes of two clusters do not list each other, and have "
+                "other ports"
+            )
+        raise PlatformError(f"{member} answers HTTP {answer.status}: {reason}")
+
+    def _compare_storages(self, member: str) -> None:
         own = self._self.address
         left = {name: probe.leave(own, member) for name, probe in self._probes.items()}
         try:
-            answer = _asked(client, member, PROBE, {"writer": own, "left": left})
+            answer = self._ask(member, PROBE, {"writer": own, "left": left}, _PROBE_S)
             for name, probe in self._probes.items():
                 digest = stored.text(answer, name)
                 if not digest:
@@ -238,14 +263,20 @@ class Joining:
 
         Raises:
             StoredValueError: the body is not a probe.
-            CheckpointStorageError: a storage does not answer.
+            RequestError: a storage does not answer.
         """
         block = stored.parse(body)
         writer, left = stored.text(block, "writer"), stored.below(block, "left")
-        own, answer = self._self.address, {}
+        try:
+            return self._probe(writer, {name: stored.text(left, name) for name in left})
+        except CheckpointStorageError as error:
+            raise RequestError(f"the storage of {self.address} does not answer: {error}", status=503) from error
+
+    def _probe(self, writer: str, left: Mapping[str, str]) -> dict[str, str]:
+        own, answer = self.address, {}
         for name in left:
             probe = self._probes.get(name)
-            seen = probe is not None and probe.sees(writer, own, stored.text(left, name))
+            seen = probe is not None and probe.sees(writer, own, left[name])
             if probe is not None and seen:
                 answer[name] = probe.leave(own, writer)
             else:
@@ -253,26 +284,6 @@ class Joining:
                 where = "nowhere" if probe is None else probe.where
                 logger.warning("the node %s cannot join this cluster: its %s is not in %s", writer, name, where)
         return answer
-
-
-def _asked(client: ClusterClient, address: str, target: str, block: Mapping[str, Any]) -> Any:
-    """Return what a member answers.
-
-    Raises:
-        JoinRefusedError: it refuses: it is of another cluster, or has another secret.
-        PlatformError: it does not answer, or fails.
-    """
-    answer = client.exchange("POST", target, json.dumps(block).encode(), "application/json")
-    if answer.status == 200:
-        return answer.json()
-    reason = stored.text(answer.json(), "message")
-    if answer.status == 401:
-        raise JoinRefusedError(
-            f"the member {address} refuses this node: {reason}. Nodes of one cluster have the same cluster-name in "
-            f"hazelcast.yaml and the same {SECRET_FILE}; nodes of two clusters do not list each other, and have other "
-            "ports"
-        )
-    raise PlatformError(f"{address} answers HTTP {answer.status}: {reason}")
 
 
 def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) -> str:
