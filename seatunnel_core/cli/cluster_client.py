@@ -15,8 +15,8 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
-from seatunnel_core.cli.cluster_progress import job_progress_line
 from seatunnel_core.cli.command import STOPPED
+from seatunnel_core.cli.progress import job_progress_line
 from seatunnel_core.config.engine import find_engine_file
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatunnel_core.cli.cluster_progress import JobProgressLine
+from seatunnel_core.cli.progress import JobProgressLine
 
 
 def job(read: int, **more: Any) -> dict[str, Any]:
