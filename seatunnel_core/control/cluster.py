@@ -114,7 +114,10 @@ class ClusterClient:
                 last = answer
         if last is not None:
             return last
-        reasons = [f"{member}: {getattr(error, 'strerror', None) or error!r}" for member, error in failures]
+        reasons = [
+            f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
+            for member, error in failures
+        ]
         raise PlatformError(
             f"the cluster {self._cluster!r} cannot be reached: {'; '.join(reasons) or 'no member is configured'}"
         ) from (failures[-1][1] if failures else None)
