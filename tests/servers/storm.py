@@ -17,19 +17,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 from attrs import define, field
-from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
 from seatunnel_storage_api import layout, lineage
 from seatunnel_storage_api.errors import CheckpointConflictError, StorageUnavailableError
 from seatunnel_storage_api.state import PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
-from tests.servers.process import ServerProcess
-from tests.servers.storm_writer import JOB, patiently, state
+from tests.servers.storm_writer import JOB, patiently, state, storage_of
 
 FEW, ALL = 3, 10**6
 LONGEST_DOWN_S = 4.0
+
+
+class Victim(Protocol):
+    """A server as a process."""
+
+    def kill(self) -> bool:
+        """``kill -9``; whether it died of it."""
+
+    def start(self) -> None:
+        """Start it on the same data."""
 
 
 @define
@@ -101,7 +110,7 @@ class Storm:
     """What happens, and to whom.
 
     Args:
-        configuration: of the plugin, without ``max-retained``.
+        configuration: of the plugin that ``type`` names, ``hdfs`` without it; without ``max-retained``.
         folder: for logs.
         victims: servers that are killed with ``kill -9`` and started again, at moments spread over the storm.
         kills: of servers, in all.
@@ -110,7 +119,7 @@ class Storm:
 
     configuration: Mapping[str, str]
     folder: Path
-    victims: Sequence[ServerProcess] = ()
+    victims: Sequence[Victim] = ()
     kills: int = 0
     engine_kills: int = 0
     stores: int = 1_000
@@ -155,7 +164,7 @@ class Storm:
         known: set[str] = set()
         for engine in self._fleet:
             calm = {**(configuration or self.configuration), "max-retained": str(engine.retained)}
-            with HdfsStorageFactory().create(calm) as storage:
+            with storage_of(calm) as storage:
                 known |= self._settle(storage, engine)
         left = {path for path in paths() if path.startswith(f"{JOB}/")} - known
         assert not left, f"nobody knows these: {sorted(left)}"
@@ -255,7 +264,7 @@ def contest(configuration: Mapping[str, str], *, rounds: int, rivals: int = 4) -
 
 
 def _patient_storage(configuration: Mapping[str, str]) -> CheckpointStorage:
-    storage, _ = patiently(lambda: HdfsStorageFactory().create({**configuration, "max-retained": str(ALL)}))
+    storage, _ = patiently(lambda: storage_of({**configuration, "max-retained": str(ALL)}))
     return storage
 
 

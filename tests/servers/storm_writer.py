@@ -9,18 +9,24 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from seatunnel_storage_hdfs.factory import HdfsStorageFactory
-
+from seatunnel_storage_api.discovery import load_factory
 from seatunnel_storage_api.errors import StorageUnavailableError
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
+from seatunnel_storage_api.storage import CheckpointStorage
 
 JOB = "storm"
 PATIENCE_S = 120.0
 
 Answer = TypeVar("Answer")
+
+
+def storage_of(configuration: Mapping[str, str]) -> CheckpointStorage:
+    """The storage of the plugin that the key ``type`` names, ``hdfs`` without one."""
+    keys = dict(configuration)
+    return load_factory(keys.pop("type", "hdfs")).create(keys)
 
 
 def state(
@@ -55,7 +61,7 @@ def patiently(action: Callable[[], Answer]) -> tuple[Answer, int]:
 def main(order: str) -> None:
     wanted = json.loads(order)
     pipeline = wanted["pipeline_id"]
-    storage, _ = patiently(lambda: HdfsStorageFactory().create(wanted["configuration"]))
+    storage, _ = patiently(lambda: storage_of(wanted["configuration"]))
     with storage:
         epoch, _ = patiently(lambda: storage.acquire_epoch(JOB, pipeline, 1))
         latest, _ = patiently(lambda: storage.get_latest_checkpoint(JOB, pipeline))
