@@ -22,6 +22,11 @@ class HostReport:
     status: HostStatus | None
     """What it said when it was asked last; ``None`` while it starts, or does not answer."""
 
+    @property
+    def lacks_executors(self) -> bool:
+        """Whether its Spark runs on a cluster, which has given it no executor yet, or no more."""
+        return self.status is not None and self.status.application != "" and not self.status.executors
+
 
 @frozen(kw_only=True)
 class MemberReport:

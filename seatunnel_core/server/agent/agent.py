@@ -17,6 +17,7 @@ from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.workers import Workers
+from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.store import ClusterStore
 
@@ -92,7 +93,13 @@ class Agent:
         return len(self.workers.living()) + self.leadership.working_masters()
 
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
-        """Take in that a worker lives, and return what it has to know."""
+        """Take in that a worker lives, and return what it has to know.
+
+        Raises:
+            RequestError: hosts of an earlier agent are still looked for, and a worker must not let go of theirs.
+        """
+        if self.hosts.report() is None:
+            raise RequestError("this node looks for the hosts of an earlier agent: try again", status=503)
         self.workers.joined(address, slots)
         known = dict.fromkeys((self.address, *self.leadership.members()))
         return {
@@ -100,6 +107,7 @@ class Agent:
             "masters": list(known),
             "workers": self.workers.living(),
             "spark": self._spark.url(),
+            "hosts": list(self.hosts.names()),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -113,6 +121,7 @@ class Agent:
                 "ready": status.ready,
                 "slots": status.slots,
                 "executors": status.executors,
+                "application": status.application,
             }
         )
         return {

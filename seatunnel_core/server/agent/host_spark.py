@@ -91,10 +91,10 @@ class OwnMaster:
     def __init__(self, master: SparkMaster, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.master = master
         self._clock = clock
-        self._bare: tuple[int, float] | None = None
-        """The host that has no executor, and since when."""
+        self._bare: dict[int, float] = {}
+        """By host without executors: since when."""
 
-        self._asked_at = 0.0
+        self._asked_at: dict[int, float] = {}
 
     def prepare(self, *, goes_on: bool) -> None:
         """Lay out the Spark master's folder."""
@@ -110,16 +110,16 @@ class OwnMaster:
 
     def doubt(self, status: HostStatus | None) -> str:
         """Return why a host without executors will never have any; empty when it may just wait for a worker."""
+        if status is None:
+            return ""
+        if not status.application or status.executors:
+            self._bare.pop(status.pid, None)
+            return ""
         now = self._clock()
-        if status is None or not status.application or status.executors:
-            self._bare = None
+        bare_s = now - self._bare.setdefault(status.pid, now)
+        if bare_s < UNKNOWN_AFTER_S or now - self._asked_at.get(status.pid, 0.0) < _ASK_EVERY_S:
             return ""
-        if self._bare is None or self._bare[0] != status.pid:
-            self._bare = (status.pid, now)
-        bare_s = now - self._bare[1]
-        if bare_s < UNKNOWN_AFTER_S or now - self._asked_at < _ASK_EVERY_S:
-            return ""
-        self._asked_at = now
+        self._asked_at[status.pid] = now
         return verdict(status.application, bare_s, self.master.state())
 
     def url(self) -> str:

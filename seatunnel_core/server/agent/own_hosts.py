@@ -93,6 +93,10 @@ class OwnHosts:
         workers = {} if self._config.role.works else self._workers.living()
         return MemberReport(hosts=tuple(hosts), tags=self.tags, workers=workers)
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the hosts."""
+        return tuple(dict.fromkeys((SHARED, *self._hosts)))
+
     def shared(self) -> HostStatus | None:
         """Return what the shared host said last."""
         host = self._hosts.get(SHARED)
@@ -148,7 +152,10 @@ class OwnHosts:
         host = self._hosts[name]
         while True:
             if name == SHARED:
-                await self._supervise(host)
+                await self._supervise()
+            doubt = await host.ask(self._spark.doubt, host.status)
+            if doubt:
+                await self._kill(host, doubt)
             if not host.process.pid:
                 if name != SHARED:
                     if self._hosts.get(name) is host:
@@ -160,14 +167,11 @@ class OwnHosts:
             await self._refresh(host)
             await asyncio.sleep(WATCH_S)
 
-    async def _supervise(self, shared: _Watched) -> None:
+    async def _supervise(self) -> None:
         """Keep the children of Spark alive, and kill hosts that cannot go on with them."""
         if not self._spark.supervise():
             for host in tuple(self._hosts.values()):
                 await self._kill(host, "its Spark master is gone")
-        doubt = await shared.ask(self._spark.doubt, shared.status)
-        if doubt:
-            await self._kill(shared, doubt)
 
     async def _kill(self, host: _Watched, reason: str) -> None:
         if host.process.pid:

@@ -1,4 +1,4 @@
-"""The agent of a node that cannot lead: a worker joins all masters that it finds, and keeps a Spark worker for each.
+"""The agent of a node that cannot lead: a worker joins all masters, and keeps a Spark worker for each of their hosts.
 
 It takes no part in the election, keeps no state and holds no claim; what it is asked over HTTP it forwards to the
 leader. When no master can be reached for a while, it ends with its children.
@@ -21,7 +21,7 @@ from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.errors import ClusterError, RequestError
-from seatunnel_core.server.spark_children.spark_workers import SparkWorkers
+from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorkers
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -48,6 +48,9 @@ class Welcome:
     spark: str
     """Where Spark workers of this master register; empty when its hosts do without."""
 
+    hosts: tuple[str, ...]
+    """The names of its hosts."""
+
     @classmethod
     def of(cls, block: Any) -> "Welcome":
         """Return what an answer says.
@@ -61,6 +64,7 @@ class Welcome:
             masters=tuple(stored.texts(block, "masters")),
             workers={address: stored.number(workers, address) for address in workers},
             spark=stored.text(block, "spark"),
+            hosts=tuple(stored.texts(block, "hosts")),
         )
 
 
@@ -112,9 +116,10 @@ class Joined:
         """Return whether no master has answered for too long."""
         return now - self._heard_at > self._grace_s
 
-    def spark_masters(self) -> dict[str, str]:
-        """Return the members by the URLs of their Spark masters."""
-        return {found.welcome.spark: each for each, found in self._masters.items() if found.welcome.spark}
+    def places(self) -> tuple[Place, ...]:
+        """Return the hosts that need Spark workers."""
+        spark = ((member, found.welcome) for member, found in self._masters.items() if found.welcome.spark)
+        return tuple(Place(url=each.spark, member=member, host=host) for member, each in spark for host in each.hosts)
 
     def newest(self) -> Welcome | None:
         """Return the answer that came last; ``None`` when there is none."""
@@ -163,7 +168,7 @@ class WorkerAgent:
                 if self._joined.is_orphaned(now):
                     raise ClusterError(self._orphaned())
                 if self._spark is not None:
-                    self._spark.supervise(self._joined.spark_masters())
+                    self._spark.supervise(self._joined.places())
         finally:
             search.cancel()
 

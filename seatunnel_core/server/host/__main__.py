@@ -82,7 +82,8 @@ def main() -> int:
     root.setLevel(logging.INFO)
     engine = _with_dynamic_slots(load_engine(values.engine_config))
     settings = host_settings(
-        cluster=f"{values.cluster} {values.name}".strip(),
+        cluster=values.cluster,
+        name=values.name,
         slots=values.slots,
         log_file=values.logs / f"spark-{os.getpid()}.log",
         master=values.spark_master,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from attrs import frozen
 
 from seatunnel_core.errors import PlatformError, SeaTunnelError
-from seatunnel_core.server.spark_children.spark_workers import DAEMON, PYTHON
+from seatunnel_core.server.spark_children.spark_workers import DAEMON, PYTHON, resource_of
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.shipping import TASK_MODULES, WAIT_OPTION
 from seatunnel_core.spark.starting.settings import SparkSettings, java_options
@@ -40,6 +40,7 @@ class SparkStanding:
 def host_settings(
     *,
     cluster: str,
+    name: str,
     slots: int,
     log_file: Path,
     master: str = "",
@@ -51,6 +52,7 @@ def host_settings(
 
     Args:
         cluster: its name.
+        name: of the host; empty for the one that jobs share.
         slots: how many tasks run at once without a Spark cluster.
         log_file: of Spark and Java.
         master: of the Spark cluster; empty for none.
@@ -60,12 +62,13 @@ def host_settings(
     """
     elsewhere = "spark.master" in own
     secured = properties is not None and not elsewhere
-    options = {} if not master or elsewhere else _cluster_options(master, address, own=secured)
+    options = {} if not master or elsewhere else _cluster_options(master)
     if secured:
+        options |= _options_of_workers(address, resource_of(name))
         os.environ[_PROPERTIES] = f"--properties-file {properties} pyspark-shell"
         os.environ["PYSPARK_PYTHON"] = PYTHON
     return SparkSettings(
-        app_name=f"seatunnel {cluster}",
+        app_name=f"seatunnel {cluster} {name}".strip(),
         parallelism=slots,
         options={**options, **own},
         java_options=java_options(os.environ),
@@ -75,18 +78,20 @@ def host_settings(
     )
 
 
-def _cluster_options(master: str, address: str, *, own: bool) -> dict[str, str]:
-    options = {
+def _cluster_options(master: str) -> dict[str, str]:
+    return {
         "spark.master": master,
         WAIT_OPTION: "1000d",  # a cluster without workers waits for one
         "spark.log.level": "WARN",
     }
-    if not own:
-        return options
+
+
+def _options_of_workers(address: str, resource: str) -> dict[str, str]:
+    """Return what goes for the workers of the cluster itself."""
     return {
-        **options,
         "spark.driver.host": address,
         "spark.driver.bindAddress": address,
+        f"spark.executor.resource.{resource}.amount": "1",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.executor.heartbeatInterval": "2s",
         "spark.storage.blockManagerHeartbeatTimeoutMs": str(1000 * LOST_AFTER_S),

@@ -154,7 +154,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
         return _without_slots(view, room, record, pool)
     able = [address for address in usable if _is_able(view, room, address, dedicated)]
     if not able:
-        return _not_able(dedicated)
+        return _not_able(view, usable, dedicated)
     address = room.least_busy(able)
     return Record(
         evolve(
@@ -179,7 +179,7 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
     """Return whether a member can take a job now."""
     report = view.members[address].known
     shared = None if report is None else report.host(SHARED)
-    if shared is None:
+    if shared is None or shared.lacks_executors:
         return False
     if dedicated:
         return room.own_hosts.get(address, 0) < MOST_OWN_HOSTS
@@ -217,5 +217,8 @@ def _no_member(demand: Demand) -> str:
     return f"no node has the tags {', '.join(f'{key}={text}' for key, text in sorted(demand.tags.items()))}"
 
 
-def _not_able(dedicated: bool) -> str:
+def _not_able(view: View, addresses: Sequence[str], dedicated: bool) -> str:
+    reports = [report for address in addresses if (report := view.members[address].known) is not None]
+    if any((shared := report.host(SHARED)) is not None and shared.lacks_executors for report in reports):
+        return "no worker has joined, or its executor starts"
     return f"each node has {MOST_OWN_HOSTS} hosts of jobs already" if dedicated else "no host is ready"

@@ -99,6 +99,13 @@ class Child:
         self._started_at = self._clock()
         logger.info("started %s (%d)", self._name, self.pid)
 
+    def kill(self) -> None:
+        """Kill the child, with which its executors end, and wait for that."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
     def terminate(self) -> None:
         """Ask the child to end; ``end`` waits for it."""
         if self._process is not None:

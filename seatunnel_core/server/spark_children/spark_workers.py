@@ -1,12 +1,16 @@
-"""The Spark workers of a node of the role ``worker``: one for each master that the node has joined."""
+"""The Spark workers of a node of the role ``worker``: one for each host of each master that the node has joined."""
 
+import hashlib
+import json
 import logging
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
+
+from attrs import frozen
 
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.spark_children.child import Child
@@ -25,8 +29,30 @@ DAEMON = "seatunnel_executor_daemon"
 _BIN = "bin"
 
 
+@frozen(kw_only=True)
+class Place:
+    """A host whose tasks this node may run."""
+
+    url: str
+    """Of the Spark master that knows the host."""
+
+    member: str
+    """The address of the host's node."""
+
+    host: str
+    """The name of the host on its node; empty for the one that jobs share."""
+
+
+def resource_of(host: str) -> str:
+    """Return the name of the resource that Spark workers offer to one host alone, and that its executors ask for.
+
+    Without it the first application would take the cores of all Spark workers, and others would wait for ever.
+    """
+    return f"own_{hashlib.sha256(host.encode()).hexdigest()[:12]}" if host else "shared"
+
+
 class SparkWorkers:
-    """The Spark workers of one node. All methods belong to one thread.
+    """The Spark workers of one node: one for each host. All methods belong to one thread.
 
     Args:
         config: of the node, which has a secret.
@@ -39,11 +65,10 @@ class SparkWorkers:
         self._credentials = Credentials.of(config.secret, config.cluster)
         self._folder = run_folder(config.cluster, address)
         self._work = config.logs / "spark-work" / self._folder.name
-        self._children: dict[str, Child] = {}
-        """By the URL of the Spark master."""
+        self._children: dict[Place, Child] = {}
 
     def prepare(self) -> None:
-        """Lay out what the Spark workers and their executors need."""
+        """Lay out what executors need to start Python."""
         own = self._folder / _BIN
         own.mkdir(mode=0o700, exist_ok=True)
         daemon = Path(__file__).parents[2] / "spark" / "executor_daemon.py"
@@ -52,53 +77,54 @@ class SparkWorkers:
         script = own / PYTHON
         script.write_text(f'#!/bin/sh\n{path} exec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
         script.chmod(0o700)
-        properties = {
+
+    def supervise(self, places: Collection[Place]) -> None:
+        """Keep one Spark worker alive for each host, and end those of hosts that are no more."""
+        for place in set(self._children) - set(places):
+            logger.info("the Spark worker for %s ends: its host is gone", _described(place))
+            self._children.pop(place).kill()
+        for place in places:
+            if place not in self._children:
+                self._children[place] = self._child(place)
+            self._children[place].supervise()
+
+    def _child(self, place: Place) -> Child:
+        resource = resource_of(place.host)
+        name = f"{place.member.replace(':', '-')}-{resource}"
+        work = self._work / name
+        config = self._config
+
+        def arguments() -> list[str]:
+            work.mkdir(parents=True, exist_ok=True)
+            properties = self._folder / f"worker-{name}.conf"
+            write_properties(properties, self._properties(name, resource))
+            return [
+                "org.apache.spark.deploy.worker.Worker",
+                *("--host", config.host, "--webui-port", "0", "--work-dir", str(work)),
+                *("--cores", str(config.slots), "--memory", f"{_memory_mib()}m"),
+                *("--properties-file", str(properties), place.url),
+            ]
+
+        environment = {"PATH": f"{self._folder / _BIN}:{os.environ.get('PATH', os.defpath)}"}
+        log = config.logs / f"seatunnel-engine-spark-worker-{place.member.replace(':', '-')}.log"
+        return Child(f"the Spark worker for {_described(place)}", arguments, log, environment)
+
+    def _properties(self, name: str, resource: str) -> dict[str, str]:
+        offered = self._folder / f"resources-{name}.json"
+        one = {"id": {"componentName": "spark.worker", "resourceName": resource}, "addresses": ["0"]}
+        offered.write_text(json.dumps([one]), encoding="utf-8")
+        return {
             **self._credentials.properties(),
             **self._credentials.page_properties(),
             "spark.worker.timeout": str(WORKER_TIMEOUT_S),
+            "spark.worker.resourcesFile": str(offered),
+            f"spark.worker.resource.{resource}.amount": "1",
             "spark.worker.cleanup.enabled": "true",
             "spark.worker.cleanup.appDataTtl": "86400",
             "spark.executor.logs.rolling.strategy": "size",
             "spark.executor.logs.rolling.maxSize": str(1 << 20),
             "spark.executor.logs.rolling.maxRetainedFiles": "3",
         }
-        write_properties(self._folder / "worker.conf", properties)
-
-    def supervise(self, masters: Mapping[str, str]) -> None:
-        """Keep one Spark worker alive for each Spark master, and end those of masters that are no more.
-
-        Args:
-            masters: the addresses of the members, by the URLs of their Spark masters.
-        """
-        for url in set(self._children) - set(masters):
-            logger.info("the Spark master %s is gone: its Spark worker ends", url)
-            self._children.pop(url).end()
-        for url, member in masters.items():
-            if url not in self._children:
-                self._children[url] = self._child(url, member)
-            self._children[url].supervise()
-
-    def _child(self, url: str, member: str) -> Child:
-        work = self._work / member.replace(":", "-")
-        config = self._config
-
-        def arguments() -> list[str]:
-            work.mkdir(parents=True, exist_ok=True)
-            return [
-                "org.apache.spark.deploy.worker.Worker",
-                *("--host", config.host, "--webui-port", "0", "--work-dir", str(work)),
-                *("--cores", str(config.slots), "--memory", f"{_memory_mib()}m"),
-                *("--properties-file", str(self._folder / "worker.conf"), url),
-            ]
-
-        environment = {"PATH": f"{self._folder / _BIN}:{os.environ.get('PATH', os.defpath)}"}
-        log = config.logs / f"seatunnel-engine-spark-worker-{work.name}.log"
-        return Child(f"the Spark worker of {member}", arguments, log, environment)
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Of their processes."""
-        return tuple(child.pid for child in self._children.values() if child.pid)
 
     def end(self) -> None:
         """End all of them, with their executors."""
@@ -107,6 +133,10 @@ class SparkWorkers:
             child.terminate()
         for child in children.values():
             child.end()
+
+
+def _described(place: Place) -> str:
+    return f"{place.member}, the job {place.host}" if place.host else place.member
 
 
 def _memory_mib() -> int:

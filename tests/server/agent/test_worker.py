@@ -9,7 +9,11 @@ from seatunnel_core.server.spark_children.spark_master import MasterState
 
 
 def welcome(leader: str = "m1:1", *masters: str, spark: str = "spark://m1:7") -> Welcome:
-    return Welcome(leader=leader, masters=masters or (leader,), workers={}, spark=spark)
+    return Welcome(leader=leader, masters=masters or (leader,), workers={}, spark=spark, hosts=("", "job-1"))
+
+
+def places(joined: Joined) -> set[tuple[str, str, str]]:
+    return {(each.url, each.member, each.host) for each in joined.places()}
 
 
 def test_masters_are_found_by_those_that_answer() -> None:
@@ -17,7 +21,7 @@ def test_masters_are_found_by_those_that_answer() -> None:
     assert (joined.known(), joined.others()) == ((), ("m1:1", "w2:1"))
     joined.welcomed("m1:1", welcome("m2:1", "m1:1", "m2:1", "m3:1"), 1)
     assert (joined.known(), joined.others()) == (("m1:1", "m2:1", "m3:1"), ("w2:1",))
-    assert joined.spark_masters() == {"spark://m1:7": "m1:1"}
+    assert places(joined) == {("spark://m1:7", "m1:1", ""), ("spark://m1:7", "m1:1", "job-1")}
     assert joined.newest() == welcome("m2:1", "m1:1", "m2:1", "m3:1")
 
 
@@ -26,16 +30,16 @@ def test_a_master_that_moved_has_one_spark_master_and_one_without_has_none() -> 
     joined.welcomed("m1:1", welcome(spark="spark://m1:7"), 1)
     joined.welcomed("m2:1", welcome(spark=""), 1)
     joined.welcomed("m1:1", welcome(spark="spark://m1:8"), 2)
-    assert joined.spark_masters() == {"spark://m1:8": "m1:1"}
+    assert {(url, member) for url, member, _ in places(joined)} == {("spark://m1:8", "m1:1")}
 
 
 def test_a_silent_master_is_kept_while_its_hosts_may_live() -> None:
     joined = Joined("w:1", ("m1:1",), 600, now=0)
     joined.welcomed("m1:1", welcome(), 1)
     joined.forget(KEEP_S)
-    assert joined.spark_masters()
+    assert joined.places()
     joined.forget(KEEP_S + 1)
-    assert not joined.spark_masters()
+    assert not joined.places()
     assert joined.newest() is None
 
 

@@ -222,3 +222,13 @@ def test_whatever_waits_and_runs_no_slot_is_given_twice() -> None:
         assert not (ends and waits)
         played += 1
     assert played == 9 * 64 * 4
+
+
+@pytest.mark.parametrize("demand", [Demand(), Demand(own_host=True)])
+def test_a_job_waits_for_the_first_worker(demand: Demand) -> None:
+    bare = host(ready=False, application="app-1")
+    found = decide(view(JOB, members={HERE: member(bare)}, demands={"1": demand}))
+    assert not found.changes
+    assert found.reasons["1"] == "no worker has joined, or its executor starts"
+    able = host(application="app-1", executors=1)
+    assert decide(view(JOB, members={HERE: member(able)}, demands={"1": demand})).changes

@@ -25,9 +25,26 @@ def hosted(state: JobState, *, attempt: int = 1, job_id: str = "1", error: str =
     )
 
 
-def host(*jobs: HostedJob, name: str = SHARED, boot: str = BOOT, ready: bool = True, offered: int = 0) -> HostReport:
+def host(
+    *jobs: HostedJob,
+    name: str = SHARED,
+    boot: str = BOOT,
+    ready: bool = True,
+    offered: int = 0,
+    application: str = "",
+    executors: int = 0,
+) -> HostReport:
     """Return a host that answers."""
-    status = HostStatus(pid=1, term=1, ready=ready, slots=2, offered=offered, jobs=jobs)
+    status = HostStatus(
+        pid=1,
+        term=1,
+        ready=ready,
+        slots=2,
+        offered=offered,
+        jobs=jobs,
+        application=application,
+        executors=executors,
+    )
     return HostReport(name=name, boot=boot, status=status)
 
 
