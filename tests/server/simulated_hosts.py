@@ -13,6 +13,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from seatunnel_core.server.agent.dispatcher import Ages, encoded
+from seatunnel_core.server.agent.host_process import ANSWER_S
 from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.host.protocol import HostStatus
@@ -127,11 +128,14 @@ class HostedCluster(Cluster):
         elif process is None or not process.alive:
             raise ConnectionError("no such host")
         else:
-            process.do(lambda: self._pass_on(process, order))
+            until = self.now + ANSWER_S
+            process.do(lambda: self._pass_on(process, order, until))
 
-    def _pass_on(self, process: Process, order: Mapping[str, Any]) -> None:
-        with contextlib.suppress(ConnectionError):
-            process.ask(order)
+    def _pass_on(self, process: Process, order: Mapping[str, Any], until: float) -> None:
+        """Give a host an order, unless the agent has closed the connection: the host was paused for too long."""
+        if self.now < until:
+            with contextlib.suppress(ConnectionError):
+                process.ask(order)
 
     def _require_term(self, agent: Agent, term: int) -> None:
         if term < self.agent_terms.get(agent.address, 0):
@@ -159,6 +163,8 @@ class HostedCluster(Cluster):
                 self._arrive(sender, action)
 
         def arrive() -> None:
+            if done[0] and not self._is_cut(sender, receiver):
+                return  # the sender has closed the connection
             if not receiver.alive:
                 self.at(self._delay(), lambda: back(lambda: fail(True)))
                 return

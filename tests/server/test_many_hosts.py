@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.command import column
+from tests.runtime.command import column, fake_source, job, parquet_sink
 from tests.server.nodes import Node, some_nodes, until
 from tests.server.test_single_node import ROWS, slow_job
 from tests.server.test_two_masters import both_ready
@@ -112,3 +112,57 @@ def test_a_job_with_options_for_spark_has_a_host_of_its_own_that_ends_with_it(tm
         assert [attempts([node], job_id) for job_id in "123"] == [1, 1, 1]
         for name in ("own", "with others"):
             assert column(tmp_path / name, "id") == list(range(1, ROWS + 1))
+
+
+def test_a_job_that_ends_its_hosts_takes_others_down_twice_and_fails(tmp_path: Path) -> None:
+    with some_nodes(tmp_path) as (node,):
+        (tmp_path / "poison.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(tmp_path))
+            node.start()
+        node.wait_ready()
+        good = slow_job(tmp_path / "good", rows_per_second=5)
+        node.submit(good, "good")
+        node.wait_rows("good")
+        ending = 'Python { plugin_input = "numbers", plugin_output = "gone", function = "poison:end" }'
+        bad = job("job.mode = BATCH", [fake_source("numbers", rows=ROWS)], [parquet_sink("gone", tmp_path / "bad")])
+        bad = bad.replace("sink {", f"transform {{ {ending} }}\nsink {{", 1)
+        node.submit(bad, "bad")
+        ended = node.wait_end("bad")
+        assert ended["jobStatus"] == "FAILED", ended
+        assert "6 hosts in a row have ended" in ended["errorMsg"]
+        assert "job-bad.log" in ended["errorMsg"]
+        assert attempts([node], "good") <= 4  # twice with the bad one, and once back from a host of its own
+        assert node.wait_end("good")["jobStatus"] == "FINISHED"
+        assert column(tmp_path / "good", "id") == list(range(1, ROWS + 1))
+
+
+def test_slots_are_counted_over_the_cluster_and_come_back(tmp_path: Path) -> None:
+    """A job of parallelism 1 holds two; one that finds none waits, and says why."""
+    with some_nodes(tmp_path) as (node,):
+        with (tmp_path / "config/seatunnel.yaml").open("a") as file:
+            file.write("    slot-service: {dynamic-slot: false, slot-num: 4}\n    job-schedule-strategy: WAIT\n")
+        node.start()
+        node.wait_ready()
+
+        def slots() -> tuple[str, str]:
+            overview = node.ask("GET", "/overview")[1]
+            return overview["totalSlot"], overview["unassignedSlot"]
+
+        assert until("slots are known", lambda: (found := slots()) != ("0", "0") and found) == ("4", "4")
+        for job_id in "123":
+            node.submit(slow_job(tmp_path / job_id, rows_per_second=40), job_id)
+        until("two run", lambda: slots() == ("4", "0"))
+        waiting = until("the third waits", lambda: [each for each in map(node.job, "123") if "pendingReason" in each])
+        assert [each["pendingReason"] for each in waiting] == ["it needs 2 slots, and 0 of 4 are free"]
+        assert [each["jobStatus"] for each in waiting] == ["PENDING"]
+        host = node.kill_host()
+        node.wait_ready(other_than=host)
+        for job_id in "123":
+            assert node.wait_end(job_id)["jobStatus"] == "FINISHED"
+            assert column(tmp_path / job_id, "id") == list(range(1, ROWS + 1))
+        assert slots() == ("4", "4")
+        assert node.ask("GET", "/overview?zone=a")[1]["totalSlot"] == "0"
+        assert node.ask("POST", "/update-tags", {"zone": "a"})[1]["status"] == "success"
+        until("the tag is known", lambda: node.ask("GET", "/overview?zone=a")[1]["totalSlot"] == "4")
+        assert node.ask("POST", "/update-tags", "") == (400, {"status": "fail", "message": "Request body is empty."})

@@ -13,7 +13,6 @@ from typing import Any
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Line, Peers
-from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.contact import Contact, Question
@@ -105,23 +104,20 @@ class Members:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member, one after the other, and return at once. The first that fails ends the round."""
+        """Send orders to a member, and return at once. The first that fails ends the round."""
         contact = self._contacts[address]
         contact.ordering = True
         self._spawn(self._give(address, contact, orders))
 
     async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]]) -> None:
         try:
-            for order in orders:
-                await self._give_one(address, {**order, "term": self.term})
-        except (HostError, StoredValueError, SeaTunnelError, ValueError) as error:
+            if address == self._address:
+                await self._own.carry_out(self.term, orders)
+            else:
+                block = {"term": self.term, "orders": orders}
+                await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
+        except (StoredValueError, SeaTunnelError, ValueError) as error:
             logger.warning("an order to %s was not carried out: %s", address, error)
         finally:
             contact.told()
             self._on_news()
-
-    async def _give_one(self, address: str, order: Mapping[str, Any]) -> None:
-        if address == self._address:
-            await self._own.carry_out(order)
-        else:
-            await self._peers.ask(address, Line.ORDER, "/internal/v1/order", order)

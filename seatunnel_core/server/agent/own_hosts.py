@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -196,29 +196,42 @@ class OwnHosts:
             raise HostError(f"an order of term {term} is refused: a leader of term {self._term} has given orders")
         self._term = term
 
-    async def carry_out(self, order: Mapping[str, Any]) -> None:
-        """Carry out an order of a leader; when this returns, ``report`` shows what it led to.
+    async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]]) -> None:
+        """Carry out orders of a leader, one after the other; when this returns, ``report`` shows what they led to.
 
         Raises:
-            HostError: it is refused, or the host cannot be reached.
+            HostError: one is refused, or its host cannot be reached; those behind it are not carried out.
             StoredValueError: it is no order.
         """
-        self.require_term(stored.number(order, "term"))
+        self.require_term(term)
+        ordered: dict[str, _Watched] = {}
+        try:
+            for order in orders:
+                host = await self._carry_out(order)
+                if host is not None:
+                    ordered[host.process.name] = host
+        finally:
+            for host in ordered.values():
+                await self._refresh(host)
+
+    async def _carry_out(self, order: Mapping[str, Any]) -> _Watched | None:
+        """Carry out an order, and return the host that it was for, if that is there."""
         name, what = stored.text(order, "host"), stored.text(order, "do")
+        host = self._hosts.get(name)
         if what == "open":
             await self._open(JobRecord.from_bytes(stored.text(order, "job").encode()), stored.text(order, "boot"))
-            return
-        host = self._hosts.get(name)
+            return None
         if what in ("close", "kill"):
-            if host is not None and host.process.boot == stored.text(order, "boot"):
-                leave = host.process.begin_to_leave
-                await (host.ask(leave, self._term) if what == "close" else host.ask(host.process.kill))
-                await self._refresh(host)
-            return
+            if host is None or host.process.boot != stored.text(order, "boot"):
+                return None
+            leave = host.process.begin_to_leave
+            await (host.ask(leave, self._term) if what == "close" else host.ask(host.process.kill))
+            return host
         if host is None or not host.process.pid:
             raise HostError(f"there is no such host: {name or 'the shared one'}")
-        await host.ask(host.process.ask, {key: value for key, value in order.items() if key != "host"})
-        await self._refresh(host)
+        request = {key: value for key, value in order.items() if key != "host"}
+        await host.ask(host.process.ask, {**request, "term": self._term})
+        return host
 
     async def _open(self, job: JobRecord, boot: str) -> None:
         """Start the host that a job has for itself, unless it is there; an older one of the job ends first."""

@@ -14,8 +14,8 @@ class Line(enum.Enum):
 
     JOIN = "join", 2.0
     STATUS = "status", 2.0
-    ORDER = "order", 12.0
-    """Longer than a host may take to answer."""
+    ORDER = "order", 30.0
+    """Longer than a host may take to answer many orders."""
 
     @property
     def answer_s(self) -> float:

@@ -285,8 +285,14 @@ async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
     return report.record()
 
 
-async def _order(agent: Agent, _request: Request, body: bytes) -> Any:
-    await agent.own_hosts().carry_out(stored.parse(body))
+async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
+    """Carry out orders, unless this process stood still and the leader has left: it gives wanted ones again."""
+    for _ in range(2):
+        await asyncio.sleep(0)  # the end of a connection is read behind its data
+    if await request.is_disconnected():
+        return {}
+    block = stored.parse(body)
+    await agent.own_hosts().carry_out(stored.number(block, "term"), stored.items(block, "orders"))
     return {}
 
 
@@ -327,6 +333,6 @@ _INTERNAL: tuple[tuple[str, str, Handler, bool], ...] = (
     ("POST", "/internal/v1/join", _join, False),
     ("POST", "/internal/v1/workers", _join_as_worker, False),
     ("POST", "/internal/v1/hosts", _hosts, False),
-    ("POST", "/internal/v1/order", _order, False),
+    ("POST", "/internal/v1/orders", _orders, False),
     ("POST", "/internal/v1/submit", _submit, True),
 )

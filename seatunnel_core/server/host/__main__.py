@@ -5,7 +5,9 @@ import contextlib
 import json
 import logging
 import os
+import select
 import signal
+import socket
 import socketserver
 import sys
 import threading
@@ -55,8 +57,19 @@ class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         """Answer one request after the other until the agent leaves."""
         while line := self.rfile.readline(LONGEST_ORDER):
+            if _has_left(self.connection):
+                return  # this process stood still; the order may not be wanted any more, or it is given again
             self.connection.settimeout(None)
             self.wfile.write(json.dumps(answer(line, self.server.verbs)).encode() + b"\n")
+
+
+def _has_left(connection: socket.socket) -> bool:
+    """Return whether the other side has closed the connection, and so waits for no answer."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    try:
+        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
+    except OSError:
+        return True
 
 
 def main() -> int:

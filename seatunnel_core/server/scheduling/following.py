@@ -97,10 +97,8 @@ def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool
 
 def _of_lost_member(view: View, record: JobRecord) -> Change | None:
     """Give the job to another host. If it is cancelled, that one takes it over first: the lost one may still run it."""
-    if record.wanted in CANCELLED:
-        given_up = _give_up(view, record)
-        return given_up or Record(view.released(record, deaths=record.deaths, state=JobState.CANCELING))
-    return Record(view.released(record, deaths=record.deaths))
+    released = view.released(record, deaths=record.deaths)
+    return _give_up(view, record) or Record(evolve(released, unfenced=True))
 
 
 def _give_up(view: View, record: JobRecord) -> Change | None:
@@ -117,7 +115,7 @@ def _give_up(view: View, record: JobRecord) -> Change | None:
 def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | Order:
     """Have the host started that the job has for itself, and take in that it is there."""
     boot = own_boot(record)
-    if record.wanted in CANCELLED:
+    if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))  # it has never been told to start the job
     if host is None or host.boot != boot:
         return Open(record.host, boot, record)
@@ -126,7 +124,7 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
 
 def _of_dead_host(view: View, record: JobRecord) -> Change:
     """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts."""
-    if record.wanted in CANCELLED:
+    if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     lived_s = view.placed_s.get(record.job_id, 0.0)
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + 1
@@ -168,7 +166,8 @@ def _of_hosted(view: View, record: JobRecord, host: HostReport, hosted: HostedJo
         if hosted.state is JobState.RUNNING:
             return Stop(record.host, host.name, record.job_id, Wanted.CANCEL)  # it goes on in the shared host
     if hosted.state is not record.state:
-        return Record(evolve(record, state=hosted.state, since=view.now))
+        unfenced = record.unfenced and hosted.state is not JobState.RUNNING
+        return Record(evolve(record, state=hosted.state, unfenced=unfenced, since=view.now))
     return None
 
 

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.scheduling.decisions import Change, End, Record
-from seatunnel_core.server.scheduling.view import CANCELLED, GIVE_UP_AFTER_S, View
+from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
 
 SUSPECT_DEATHS = 2
@@ -130,8 +130,7 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 def _end(view: View, record: JobRecord) -> End | None:
     """End a job that is to end and that no host has, unless a lost host may still run it."""
-    late_s = view.stopping_s.get(record.job_id, 0.0)
-    if record.wanted in CANCELLED and (record.state is not JobState.CANCELING or late_s > GIVE_UP_AFTER_S):
+    if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is Wanted.SAVEPOINT and record.attempt == 0:
         return End(view.ended(record, JobState.CANCELED, error="it was stopped before it had begun"))

@@ -66,9 +66,17 @@ class View:
         """Return what a job asks for."""
         return self.demands.get(job_id, Demand())
 
-    def released(self, record: JobRecord, *, deaths: int, state: JobState = JobState.PENDING) -> JobRecord:
+    def released(self, record: JobRecord, *, deaths: int) -> JobRecord:
         """Return the record of a job that has no host any more and waits for another one."""
+        state = JobState.CANCELING if record.wanted in CANCELLED else JobState.PENDING
         return evolve(record, state=state, host="", process="", dedicated=False, deaths=deaths, since=self.now)
+
+    def may_end(self, record: JobRecord) -> bool:
+        """Return whether a cancelled job without a host that runs it is at its end.
+
+        It is not while a host that could not be reached may still run it, unless that cannot be changed in time.
+        """
+        return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 
     def ended(
         self, record: JobRecord, state: JobState, *, error: str = "", metrics: Mapping[str, Any] | None = None

@@ -51,7 +51,7 @@ class JobState(enum.Enum):
         return self in _ENDS
 
 
-_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "deaths": 0}
+_ADDED: Mapping[str, Any] = {"process": "", "dedicated": False, "unfenced": False, "deaths": 0}
 """What the records of earlier versions have not."""
 
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
@@ -88,6 +88,9 @@ class JobRecord:
 
     attempt: int = 0
     """How often it was given to a host."""
+
+    unfenced: bool = False
+    """Whether a host that could not be reached may still run an earlier attempt: none has claimed the job since."""
 
     deaths: int = 0
     """How many hosts in a row have ended while they had it."""
@@ -135,6 +138,7 @@ class JobRecord:
             process=stored.text(block, "process"),
             dedicated=stored.flag(block, "dedicated"),
             attempt=stored.number(block, "attempt"),
+            unfenced=stored.flag(block, "unfenced"),
             deaths=stored.number(block, "deaths"),
             submitted_at=stored.seconds(block, "submitted_at"),
             since=stored.seconds(block, "since"),

@@ -202,7 +202,7 @@ def test_jobs_of_a_lost_member_are_given_to_others() -> None:
     """That says nothing of the job. What the lost member still runs of it is fenced by the next attempt."""
     record = evolve(RUNNING, host=THERE, deaths=1)
     members = {HERE: member(host(ready=False)), THERE: member(host(hosted(JobState.RUNNING)), lost=True)}
-    assert decide(view(record, members=members)).changes == (Record(evolve(WAITING, deaths=1)),)
+    assert decide(view(record, members=members)).changes == (Record(evolve(WAITING, deaths=1, unfenced=True)),)
 
 
 def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None:
@@ -210,11 +210,20 @@ def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None
     cancelled = evolve(RUNNING, host=THERE, wanted=Wanted.CANCEL)
     members = {HERE: member(host()), THERE: Member(lost=True)}
     (released,) = decide(view(cancelled, members=members)).changes
-    assert released == Record(evolve(WAITING, wanted=Wanted.CANCEL, state=JobState.CANCELING))
+    assert released == Record(evolve(WAITING, wanted=Wanted.CANCEL, state=JobState.CANCELING, unfenced=True))
     (placed,) = decide(view(released.job, members=members)).changes
-    taken = evolve(GIVEN, attempt=2, wanted=Wanted.CANCEL, since=9.0)
+    taken = evolve(GIVEN, attempt=2, wanted=Wanted.CANCEL, since=9.0, unfenced=True)
     assert placed == Record(taken)
     assert decide(view(taken, members=members)).orders == (Start(HERE, SHARED, taken),)
+    waits = evolve(WAITING, wanted=Wanted.CANCEL, unfenced=True)
+    assert decide(view(waits, members=members)).changes == (Record(taken),), "it was cancelled only after the loss"
+    (again,) = decided(taken, here=member(host(boot="another")))
+    assert again == Record(evolve(released.job, attempt=2, deaths=1)), "that one ended before it had taken it over"
+    opening = evolve(taken, dedicated=True, process="")
+    assert decided(opening) == [Open(HERE, "1-2", opening)]
+    going_on = evolve(taken, wanted=Wanted.RUN)
+    (runs,) = decided(going_on, hosted(JobState.RUNNING, attempt=2))
+    assert runs == Record(evolve(going_on, state=JobState.RUNNING, unfenced=False))
     late = view(cancelled, members=members, stopping_s={"1": 51.0})
     assert ended(list(decide(late).changes))[0] is JobState.CANCELED
     without_host = view(released.job, members={HERE: member()}, stopping_s={"1": 51.0})
