@@ -173,7 +173,7 @@ def test_one_that_goes_back_behind_its_save_mode_does_not_act_again(
         told.stored(1, ["out"])
     told.stored(2, ["out"])
     if damaged:
-        told.storage = Damaged(told.storage, 2)  # type: ignore[assignment, arg-type]
+        told.storage = Damaged(told.storage, 2)  # type: ignore[assignment]
     assert told.again(at("1", accept_duplicates=True), file("/data/x", more=DROP)).restores[1].saved == {"out"}
     assert told.again(Restore(), file("/data/x", more=DROP)).restores[1].ref == CheckpointRef(100_000, 1)
 
