@@ -13,8 +13,7 @@ from attrs import frozen
 from seatunnel_core.connectors.sink import Sink, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.extent import first_beyond
-from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.extent import first_beyond, shown
 
 _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all that this sink takes"
 
@@ -38,7 +37,7 @@ class WithinExtent(SinkWriter):
             if found is not None:
                 raise RowError(
                     f"pipeline {self.context.pipeline_id}, sink {self.sink.identifier}, row {self._row(values)} of a "
-                    f"batch of {batch.table}, column {column.name!r}: {_shown(found)} {_BEYOND}",
+                    f"batch of {batch.table}, column {column.name!r}: {shown(found)} {_BEYOND}",
                     column=column.name,
                 )
         self.inner.write(batch)
@@ -63,9 +62,3 @@ class WithinExtent(SinkWriter):
 
     def abort(self) -> None:
         self.inner.abort()
-
-
-def _shown(value: pa.Scalar) -> str:
-    """Return a value as text; one far beyond the extent has no text, so return its number."""
-    text = str(value.cast(pa.string()))
-    return text if "out of range" not in text else f"the number {value.value} of type {type_name(value.type)}"

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as of
 
+from seatunnel_core.rows.types import type_name
+
 _DAY_S = 86_400
 _FIRST_DAY = date.min.toordinal() - date(1970, 1, 1).toordinal()
 _LAST_DAY = date.max.toordinal() - date(1970, 1, 1).toordinal()
@@ -21,7 +23,12 @@ BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which is all tha
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return whether each value lies outside of what rows hold, as truth values; ``None`` where none does."""
+    """Return whether each value lies outside of what rows hold, as truth values; ``None`` where none does.
+
+    An array lies outside where one of its elements does.
+    """
+    if of.is_list(values.type):
+        return _beyond_in_lists(values)
     limits = _limits(values.type)
     if limits is None or values.null_count == len(values):
         return None
@@ -33,12 +40,31 @@ def beyond(values: pa.Array) -> pa.Array | None:
     return pc.fill_null(pc.or_(pc.less(numbers, least), pc.greater(numbers, most)), False)
 
 
+def _beyond_in_lists(values: pa.Array) -> pa.Array | None:
+    inside = beyond(values.flatten())
+    if inside is None:
+        return None
+    wrong = pc.list_parent_indices(values).filter(inside)
+    return pc.is_in(pa.array(range(len(values)), wrong.type), wrong)
+
+
 def shown(value: pa.Scalar) -> str:
     """Return the text of a value, also of one that Python cannot hold."""
+    if of.is_time(value.type) and value.is_valid:
+        return _clock(value.value, _PARTS[value.type.unit])
     try:
         return str(value.as_py())
     except (ValueError, OverflowError):
-        return str(value.cast(pa.string()))
+        text = str(value.cast(pa.string()))
+    return text if "out of range" not in text else f"the number {value.value} of type {type_name(value.type)}"
+
+
+def _clock(number: int, per_second: int) -> str:
+    """Return the text of a time, which may be ``24:00:00`` or later."""
+    seconds, parts = divmod(abs(number), per_second)
+    minutes, hours = seconds // 60 % 60, seconds // 3600
+    fraction = f".{parts * 1_000_000 // per_second:06d}" if parts else ""
+    return f"{'-' * (number < 0)}{hours:02d}:{minutes:02d}:{seconds % 60:02d}{fraction}"
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:

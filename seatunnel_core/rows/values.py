@@ -97,6 +97,18 @@ def _unchecked(kind: pa.DataType) -> Converter:
     return _null if pa.types.is_null(kind) else _unknown(kind)
 
 
+def number_text(text: str) -> str:
+    """Return the text of a number without the blanks around it.
+
+    Raises:
+        ValueError: it has signs that only Python takes as a part of numbers: ``1_000``, or digits of other scripts.
+    """
+    text = text.strip()
+    if "_" in text or not text.isascii():
+        raise ValueError("it is no number")
+    return text
+
+
 def _null(_: Any) -> None:
     raise ValueError
 
@@ -138,7 +150,7 @@ def _boolean(value: Any, _: pa.DataType) -> bool:
 def _integer(value: Any, kind: pa.DataType) -> int:
     if isinstance(value, bool):
         raise ValueError
-    number = int(value.strip()) if isinstance(value, str) else int(value)
+    number = int(number_text(value)) if isinstance(value, str) else int(value)
     if not isinstance(value, str) and number != value:
         raise ValueError
     least = 0 if pa.types.is_unsigned_integer(kind) else -(2 ** (kind.bit_width - 1))
@@ -150,7 +162,7 @@ def _integer(value: Any, kind: pa.DataType) -> int:
 def _floating(value: Any, kind: pa.DataType) -> float:
     if isinstance(value, bool):
         raise ValueError
-    number = float(value)
+    number = float(number_text(value) if isinstance(value, str) else value)
     too_large = math.isinf(number) or (pa.types.is_float32(kind) and abs(number) >= _INFINITE_FLOAT)
     if too_large and any(sign.isdigit() for sign in str(value)):  # not what is written as infinity
         raise ValueError
@@ -160,7 +172,7 @@ def _floating(value: Any, kind: pa.DataType) -> float:
 def _decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
     if isinstance(value, bool):
         raise ValueError
-    number = decimal.Decimal(str(value).strip())
+    number = decimal.Decimal(number_text(str(value)))
     if not number.is_finite():
         raise ValueError
     with decimal.localcontext(prec=80) as context:
@@ -185,7 +197,10 @@ def _date(value: Any, _: pa.DataType) -> dt.date:
 
 
 def _time(value: Any, _: pa.DataType) -> dt.time:
-    return value if isinstance(value, dt.time) else dt.time.fromisoformat(_to_the_microsecond(value))
+    found = value if isinstance(value, dt.time) else dt.time.fromisoformat(_to_the_microsecond(value))
+    if found.tzinfo is not None:  # a time of rows has no zone
+        raise ValueError
+    return found
 
 
 def _timestamp(value: Any, kind: pa.DataType) -> dt.datetime:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.config.option import LIST, STRING, Option, Options
-from seatunnel_core.errors import TransformError, UsageError
+from seatunnel_core.errors import RowError, TransformError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.columns import check_known, put, with_outputs
 from seatunnel_core.rows.types import is_text, type_name
@@ -69,7 +69,12 @@ class Split(Transform):
         values, count = batch.rows.column(self._field), len(self._outputs)
         texts = _texts(values.type)
         assert texts is not None
-        lists = pc.split_pattern_regex(texts(values), self._separator, max_splits=count - 1)
+        try:
+            written = texts(values)
+        except pa.ArrowInvalid as error:
+            said = f"Split: the column {self._field} of the table {batch.table} has bytes that are no text"
+            raise RowError(f"{said}: {error}", column=self._field) from None
+        lists = pc.split_pattern_regex(written, self._separator, max_splits=count - 1)
         parts = pc.list_slice(lists, 0, count, return_fixed_size_list=True)
         yield put(batch, self._outputs, [pc.list_element(parts, at) for at in range(count)])
 

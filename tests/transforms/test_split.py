@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_core.errors import TransformError, UsageError
-from seatunnel_core.rows.batch import TableSchema
+from seatunnel_core.errors import RowError, TransformError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.transforms.split import Split
 from tests.transforms.tables import PEOPLE, changed, made
 
@@ -112,3 +112,11 @@ def test_values_of_other_types_are_cut_as_java_writes_them(
     split = made(Split, split_field="v", separator=separator, output_fields=["a", "b", "c"])
     found = [row[1:] for _, row in changed(split, [(value,), (None,)], schema=table, kinds=None)]
     assert found == [parts, (None, None, None)]
+
+
+def test_bytes_that_are_no_text_are_named() -> None:
+    """They ended in an error of Arrow."""
+    split = made(Split, split_field="data", separator=" ", output_fields=["x"])
+    rows = pa.record_batch({"data": [b"a b", b"\xff"]})
+    with pytest.raises(RowError, match="the column data of the table t has bytes that are no text"):
+        list(split.apply(Batch(table="t", rows=rows)))

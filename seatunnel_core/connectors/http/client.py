@@ -15,7 +15,7 @@ from attrs import field, frozen
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.failures import ErrorsExplained
 from seatunnel_core.connectors.http.request import Request, same_host
-from seatunnel_core.errors import ConnectorError
+from seatunnel_core.errors import ConnectorError, SourceError
 
 if TYPE_CHECKING:
     import requests
@@ -56,10 +56,33 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The content as a text, in the encoding that its headers name, else in UTF-8."""
-        if self.encoding and self.headers.get("Content-Type", "").lower().count("charset"):
-            return self.content.decode(self.encoding, errors="replace")
-        return self.content.decode("utf-8-sig", errors="replace")
+        """The content as a text for messages, where signs may stand for what is no character in its encoding."""
+        try:
+            return self.content.decode(self._named_encoding or "utf-8-sig", errors="replace")
+        except LookupError:
+            return self.content.decode(errors="replace")
+
+    def decoded(self, where: str) -> str:
+        """Return the content as a text, in the encoding that its headers name, else in UTF-8.
+
+        Args:
+            where: The request and page, for messages.
+
+        Raises:
+            SourceError: It has bytes that are no characters in this encoding, or Python does not know the encoding.
+        """
+        named = self._named_encoding
+        try:
+            return self.content.decode(named or "utf-8").removeprefix("\ufeff")
+        except LookupError:
+            raise SourceError(f"{where}: the answer is in {named!r}, an encoding that is not known") from None
+        except UnicodeError as error:
+            said = "" if named else ", and its header Content-Type names no other encoding (charset)"
+            raise SourceError(f"{where}: the answer is not {named or 'UTF-8'}: {error}{said}") from None
+
+    @property
+    def _named_encoding(self) -> str | None:
+        return self.encoding if "charset" in self.headers.get("Content-Type", "").lower() else None
 
 
 class Client:

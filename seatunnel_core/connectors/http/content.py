@@ -1,6 +1,7 @@
 """The rows of an answer: JSON objects, alone, in arrays or one per line, at paths, or texts as they are."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -96,7 +97,7 @@ class Content:
         Raises:
             SourceError: It is not JSON.
         """
-        lines = text.splitlines() if self.multi_lines else [text]
+        lines = _lines(text) if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # as SeaTunnel's parser of paths does
         documents = []
         for number, line in enumerate(lines, 1):
@@ -122,7 +123,7 @@ class Content:
         except SourceError:
             if self.format == "json":
                 raise
-            return len(text.splitlines()) if self.multi_lines else 0
+            return sum(bool(line.strip()) for line in _lines(text)) if self.multi_lines else 0
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
@@ -142,7 +143,7 @@ class Content:
             selected = [self._selected(document, where) for document in documents]
             rows = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in selected]
         elif self.multi_lines:
-            rows = text.splitlines()
+            rows = _lines(text)
         else:
             rows = [text]
         rows = [row for row in rows if row.strip()]
@@ -226,6 +227,11 @@ class Content:
             raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {each_count}")
         count = counts.pop() if counts else 1
         return [{**alone, **{name: values[row] for name, values in columns.items()}} for row in range(count)]
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text; unlike for ``str.splitlines``, U+2028 and the like are a part of them."""
+    return re.split(r"\r\n|\n|\r", text)
 
 
 def checked_path(option: str, path: str) -> None:

@@ -109,10 +109,10 @@ class HttpSource(Source):
                 with closing(client.pieces(request, self.options[opt.CHUNK_SIZE])) as pieces:
                     next(pieces)
             elif self._content.has_columns:
-                documents = self._content.documents(client.send(request).text, request.shown)
+                documents = self._content.documents(client.send(request).decoded(request.shown), request.shown)
                 self._content.elements(documents, request.shown)
             else:
-                self._content.counted(client.send(request).text, request.shown)
+                self._content.counted(client.send(request).decoded(request.shown), request.shown)
 
     def enumerate(self, inspected: Sequence[Item], planning: Planning) -> Enumeration:
         polls: Sequence[Item] = [{}] if self.bounded else inspected
@@ -182,7 +182,7 @@ class HttpSource(Source):
             where = f"{request.shown}, page {number}"
             answer = client.send(paging.request(request, cursor))
             yield from self._page(answer, where, context)[1]
-            following = paging.cursor(self._content.documents(answer.text, where))
+            following = paging.cursor(self._content.documents(answer.decoded(where), where))
             if following is None:
                 return
             if following == cursor:
@@ -192,9 +192,9 @@ class HttpSource(Source):
     def _page(self, answer: Answer, where: str, context: ReadContext) -> tuple[int, Iterator[pa.RecordBatch]]:
         """Return the number of rows in an answer, including bad ones, and the rows."""
         if not self._content.has_columns:
-            text = answer.text
+            text = answer.decoded(where)
             return self._content.counted(text, where), self._content.texts(text, where)
-        documents = self._content.documents(answer.text, where)
+        documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
         return self._content.of_page(documents, len(elements)), self._content.batches(elements, where, context)
 

@@ -28,7 +28,9 @@ class Fetched:
     misfits: Mapping[int, str] = field(factory=dict)
     """Messages by row index: column, value and what to do. The value itself is null in ``rows``."""
 
-    def fitting(self, first: int, where: str, key: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+    def fitting(
+        self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
+    ) -> pa.RecordBatch:
         """Return the rows without misfits.
 
         Args:
@@ -36,6 +38,7 @@ class Fetched:
             where: Description of the split, for messages.
             key: Columns that identify a row in messages.
             context: Decides whether a row with a misfit is skipped.
+            nulls: Whether such a row is kept, with null in place of the misfit.
 
         Raises:
             RowError: A row has a misfit, and the job does not skip such rows.
@@ -45,7 +48,13 @@ class Fetched:
         for number in sorted(self.misfits):
             shown = [f"{name} = {self.rows.column(name)[number].as_py()}" for name in key]
             named = f" with {', '.join(shown)}" if shown else ""
-            context.skip(RowError(f"{where}, row {first + number}{named}, {self.misfits[number]}"))
+            message = f"{where}, row {first + number}{named}, {self.misfits[number]}"
+            if nulls:
+                context.note("have a value that rows cannot hold, and null in its place", message)
+            else:
+                context.skip(RowError(message))
+        if nulls:
+            return self.rows
         return self.rows.filter(pa.array([number not in self.misfits for number in range(self.rows.num_rows)]))
 
 

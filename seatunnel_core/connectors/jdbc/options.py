@@ -102,6 +102,13 @@ STRING_MODE = Option(
 STRING_COLLATE = Option(
     "split.string_split_mode_collate", STRING, no_effect=_BY_ORDER, doc="The order of texts that are divided."
 )
+ROW_ERRORS = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP", "NULL"),
+    default="FAIL",
+    doc="What a row does that has a value which rows cannot hold, such as infinity as a date: end the pipeline, or be "
+    "left out and counted; or, with NULL, have null in its place. A warning counts such rows, and names one.",
+)
 SELECT_COUNT = Option(
     "use_select_count",
     BOOLEAN,
@@ -162,6 +169,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
     WHERE,
     *_SPLITTING,
     FETCH_SIZE,
+    ROW_ERRORS,
     INT_NARROWING,
     Option(
         "decimal_type_narrowing", BOOLEAN, default=True, no_effect="a type stays what it is", doc="Of Oracle's numbers."

@@ -51,6 +51,7 @@ class JdbcSource(Source):
                 f"Not so for tables that are changed while the job runs: {address.kind} cannot share one state, so "
                 "each split sees that of the moment in which it is read"
             )
+        self._nulls = options[opt.ROW_ERRORS] == "NULL"
         self._fetch_size: int = options[opt.FETCH_SIZE] or _BATCH_ROWS
         self._found: tuple[Found, ...] = ()
         self._snapshot: str | None = None
@@ -149,7 +150,8 @@ class JdbcSource(Source):
             closing(rows),
         ):  # it has a connection, which others wait for
             for each in rows:
-                fitting = each.fitting(first, f"{self._dialect.address}, {where}", schema.primary_key, context)
+                named = f"{self._dialect.address}, {where}"
+                fitting = each.fitting(first, named, schema.primary_key, context, nulls=self._nulls)
                 first += each.rows.num_rows
                 if fitting.num_rows:
                     yield Batch(table=schema.table, rows=fitting)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.rows.java_text import java_moments, java_text
 from seatunnel_core.rows.types import type_name
+from seatunnel_core.rows.values import number_text
 from seatunnel_core.transforms.sql.engine_function import (
     ArrowFunction,
     EngineFunctions,
@@ -157,7 +158,7 @@ def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
         ValueError: it is none, or has more digits before the point than the type.
     """
     try:
-        number = decimal.Decimal(value.strip() if isinstance(value, str) else repr(value))
+        number = decimal.Decimal(number_text(value) if isinstance(value, str) else repr(value))
         with decimal.localcontext(prec=80, rounding=decimal.ROUND_HALF_UP):
             exact = number.quantize(decimal.Decimal(1).scaleb(-kind.scale))
     except decimal.InvalidOperation:

@@ -203,6 +203,31 @@ def test_a_text_has_the_encoding_that_the_answer_names(service: HttpService) -> 
     assert rows_of(url=f"{service.url}/a") == [{"content": "naïve"}]
 
 
+@pytest.mark.parametrize(("schema", "kind"), [(PEOPLE, "application/json"), (None, "text/plain; charset=gbk")])
+def test_bytes_that_are_no_text_are_refused(service: HttpService, schema: Any, kind: str) -> None:
+    """Each became U+FFFD without a word."""
+    service.at["/a"] = lambda _: Said(body=b'[{"id": 1, "name": "a\xff"}]', headers={"Content-Type": kind})
+    with pytest.raises(SourceError, match=r"/a: the answer is not (UTF-8|gbk): .*0xff"):
+        rows_of(url=f"{service.url}/a", **({"schema": schema} if schema else {}))
+
+
+def test_an_encoding_that_is_not_known_is_told(service: HttpService) -> None:
+    """It ended in an error of Python."""
+    service.at["/a"] = lambda _: Said(body=b"[]", headers={"Content-Type": "text/plain; charset=no-such"})
+    with pytest.raises(SourceError, match="/a: the answer is in 'no-such', an encoding that is not known"):
+        rows_of(url=f"{service.url}/a")
+
+
+def test_a_line_ends_at_a_line_end(service: HttpService) -> None:
+    """A line separator of Unicode inside a text cut its line, and one row became two."""
+    service.at["/a"] = lambda _: '{"id": 1, "name": "a\u2028b"}\r\n{"id": 2, "name": "c\x85\x0bd"}\n'
+    found = [{"id": 1, "name": "a\u2028b"}, {"id": 2, "name": "c\x85d"}]
+    lines = rows_of(url=f"{service.url}/a", enable_multi_lines=True)
+    assert [row["content"].partition(",")[0] for row in lines] == ['{"id": 1', '{"id": 2']
+    service.at["/a"] = lambda _: '{"id": 1, "name": "a\u2028b"}\r\n{"id": 2, "name": "c\x85d"}\n'
+    assert rows_of(url=f"{service.url}/a", enable_multi_lines=True, schema=PEOPLE) == found
+
+
 def test_a_file_comes_in_pieces_with_its_name(service: HttpService) -> None:
     headers = {"Content-Disposition": 'attachment; filename="../../a b.bin"'}
     service.at["/files/x.bin"] = lambda _: Said(body=bytes(range(10)))

@@ -1,5 +1,6 @@
 """The source ``Jdbc`` on DuckDB, and why there is no sink."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
@@ -15,7 +16,7 @@ from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.connectors.source import Planning
 from seatunnel_core.connectors.testing import SourceConformance, options_of, plan, read
-from seatunnel_core.errors import SourceError, UsageError
+from seatunnel_core.errors import RowError, SourceError, UsageError
 
 ROWS = [{"id": number, "name": None if number % 7 == 0 else f"näme '{number}"} for number in range(1, 301)]
 
@@ -79,6 +80,34 @@ def test_each_type_becomes_a_value_of_rows(shop: Path, how: str) -> None:
     full, empty = read(of, plan(of))
     assert dict(zip((kind for kind, _, _ in TYPES), full.values(), strict=True)) == {k: v for k, _, v in TYPES}
     assert set(empty.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "said"),
+    [
+        ("TIMESTAMP_NS", "'2024-01-01 00:00:00.123456789'", "'2024-01-01 00:00:00.123456789' does not fit"),
+        ("TIMESTAMP_NS", "'infinity'", "'2262-04-11 23:47:16.854775807' does not fit"),
+        (
+            "HUGEINT",
+            "170141183460469231731687303715884105727",
+            "'170141183460469231731687303715884105727' does not fit",
+        ),
+        ("TIME", "'24:00:00'", "'24:00:00' lies beyond"),
+        ("DATE", "'infinity'", "'infinity' lies beyond"),
+        ("TIMESTAMPTZ", "'-infinity'", "'-infinity' lies beyond"),
+        ("TIME[]", "['24:00:00'::TIME]", "an element lies beyond"),
+        ("DATE[]", "['2024-01-01'::DATE, 'infinity'::DATE]", "an element lies beyond"),
+        ("TIMESTAMP[]", "['infinity'::TIMESTAMP]", "an element lies beyond"),
+    ],
+)
+def test_what_rows_do_not_hold_is_refused_at_its_row(shop: Path, declared: str, value: str, said: str) -> None:
+    """Nanoseconds were rounded; a number of 39 digits and elements of arrays were errors without a row, or none."""
+    with closing(duckdb.connect(str(shop))) as database:
+        database.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, v {declared})")
+        database.execute(f"INSERT INTO t VALUES (1, NULL), (2, {value})")
+    of = source(shop, table_path="t", partition_num=1)
+    with pytest.raises(RowError, match=rf"row 2 with id = 2, column 'v': {re.escape(said)}"):
+        read(of, plan(of))
 
 
 @pytest.mark.parametrize("column", ["id", "name"])

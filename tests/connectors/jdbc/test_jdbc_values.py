@@ -69,6 +69,10 @@ HELD: dict[str, list[tuple[str, str, Any]]] = {
         ("integer", "2.0", 2),
         ("decimal(10,2)", "0.1 + 0.2", Decimal("0.30")),
         ("decimal(20,0)", "1234567890123456789", Decimal(1234567890123456789)),
+        ("decimal(50,2)", "1.5", Decimal("1.50")),
+        ("decimal_text(76,0)", f"'{'9' * 76}'", Decimal("9" * 76)),
+        ("decimal(100,2)", "1.5", "1.5"),
+        ("numeric(0,0)", "1", "1"),
         ("text", "5", "5"),
         ("blob", "'ab'", b"ab"),
         ("real", "5", 5.0),
@@ -83,7 +87,7 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         *((kind, "'20000-01-01'", "lies beyond the years 1 to 9999") for kind in ("date", "timestamp", "timestamptz")),
         ("date", "'5874897-12-31'", "lies beyond"),
         ("timestamp", "'294276-12-31 23:59:59.999999'", "lies beyond"),
-        ("time", "'24:00'", "lies beyond"),
+        ("time", "'24:00'", "'24:00:00' lies beyond"),
         ("int[]", "'{{1,2},{3,4}}'", "'{{1,2},{3,4}}' has several dimensions"),
         ("text[]", "'{{a},{b}}'", "has several dimensions"),
         ("uuid[]", f"array[array['{'0' * 32}'::uuid]]", "has several dimensions"),
@@ -97,6 +101,8 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         ("time", "'-00:00:01'", "'-00:00:01' does not fit"),
         ("tinyint(1)", "5", "5 is neither 0 nor 1"),
         ("date", "'0000-00-00'", "'0000-00-00' does not fit"),
+        ("date", "'0000-01-01'", "lies beyond the years 1 to 9999"),
+        ("datetime", "'0000-01-01'", "lies beyond the years 1 to 9999"),
         ("datetime", "'2024-00-10'", "does not fit"),
     ],
     "sqlite": [
@@ -110,11 +116,15 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         ("date", "'2024-01-01 10:00:00'", "it has a time behind the date"),
         ("date", "1704103200", "what it counts is not said"),
         ("time", "'24:00:00'", "does not fit"),
+        ("time", "'12:00:00.1234567'", "finer than a microsecond"),
         ("integer", "1.5", "1.5' does not fit: it is no whole number"),
         ("integer", "'ten'", "it is no whole number"),
         ("integer", "x'6162'", "it is no whole number"),
         ("decimal(10,2)", "1.255", "more than 2 digits"),
         ("decimal(10,2)", "'ten'", "it is no number"),
+        ("decimal(10,2)", "'1_0'", "it is no number"),
+        ("decimal(10,2)", "'１２'", "it is no number"),
+        ("decimal(10,2)", "9e999", "it is no finite number"),
         ("decimal(10,2)", "123456789012", "does not fit"),
         ("real", "'ten'", "it is no floating number"),
         ("text", "x'6162'", "it is no text, but bytes"),
@@ -173,6 +183,29 @@ def test_such_rows_are_left_out_where_the_job_says_so(database: Database) -> Non
     skipped = Skipped(fail=False)
     assert [row["id"] for row in read(of, plan(of), context=skipped)] == [2]
     assert [f"row {row} with id = {row}, column 'v'" in told for row, told in zip((1, 3), skipped.errors, strict=True)]
+
+
+def test_such_values_are_null_where_the_job_says_so(database: Database) -> None:
+    declared, written, said = REFUSED[database.kind][0]
+    options = filled(database, 0, declared, [written, "NULL", written])
+    of = database.source(**options, fetch_size=2, row_error_handle_way="NULL")
+    noted = Noting()
+    assert read(of, plan(of), context=noted) == [{"id": row, "v": None} for row in (1, 2, 3)]
+    assert [
+        said in told and f"row {row} with id = {row}" in told for row, told in zip((1, 3), noted.notes, strict=True)
+    ]
+
+
+class Noting(Skipped):
+    """A context that keeps the examples of what it is to note."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+    def note(self, what: str, example: str, rows: int = 1) -> None:
+        assert what == "have a value that rows cannot hold, and null in its place"
+        self.notes.append(example)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -1,6 +1,15 @@
-"""The text encodings that Python knows."""
+"""The text encodings that Python knows, and their conversion to UTF-8."""
 
 import codecs
+
+import pyarrow as pa
+
+from seatunnel_core.errors import SourceError
+
+_MARK, _MARKED = "\udcff", "seatunnel.marked"
+"""What stands for bytes that are no character of their encoding: the byte ``FF``, which is none of UTF-8 either."""
+
+codecs.register_error(_MARKED, lambda error: (_MARK, error.end))  # type: ignore[attr-defined]
 
 
 def is_text_encoding(name: str) -> bool:
@@ -11,3 +20,23 @@ def is_text_encoding(name: str) -> bool:
     except (LookupError, TypeError, ValueError):
         return False
     return True
+
+
+def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
+    """Return a stream of UTF-8 for that of a file in another encoding.
+
+    Bytes that are no character become a byte that is none in UTF-8: who reads the value refuses its row, by name.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(_MARKED)
+
+    def transcoded(piece: bytes) -> bytes:
+        try:
+            text = decoder.decode(piece, not len(piece))
+        except UnicodeError:  # UTF-16 and UTF-32 without a byte-order mark
+            raise SourceError(
+                f"{path}: its first bytes do not say in which order bytes follow; write encoding = {encoding}LE or "
+                f"{encoding}BE"
+            ) from None
+        return text.encode("utf-8", "surrogateescape")
+
+    return pa.TransformInputStream(stream, transcoded)

@@ -1,5 +1,6 @@
 """Numbers as they are written, and whether an inferred type would change them."""
 
+import functools
 import json
 import math
 import re
@@ -17,7 +18,7 @@ INFERRED = (
 )
 """Follows ``'01067' is not a bigint``."""
 
-_LEADING_ZERO = re.compile(r"\s*-?0[\dxX]")
+_MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15
 """A number with this many digits keeps all of them as a float of 64 bits."""
 
@@ -32,8 +33,8 @@ _LONG_NUMBER = re.compile(rb"[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}")
 
 
 def is_shortened(text: str | None, kind: pa.DataType) -> bool:
-    """Return whether a number loses information in a type: ``01067``, or 20 digits as a float."""
-    if text is None or _LEADING_ZERO.match(text):
+    """Return whether a number loses information in a type: ``01067``, ``+41``, or 20 digits as a float."""
+    if text is None or _MORE_THAN_A_NUMBER.match(text):
         return text is not None
     if pa.types.is_integer(kind) or not re.search(r"\d", text):  # nan, and infinity
         return False
@@ -83,8 +84,8 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
     """Yield the texts that may have more information than their numbers: few, because Python checks each."""
-    zeros = texts.filter(pc.or_(pc.starts_with(texts, "0"), pc.starts_with(texts, "-0")))
-    yield from zeros.filter(pc.match_substring_regex(zeros, "^-?0[0-9xX]")).to_pylist()
+    some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
+    yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):
         yield from texts.filter(pc.is_inf(numbers)).to_pylist()
         long = pc.greater(pc.binary_length(texts), _EXACT_SIGNS)

@@ -144,6 +144,8 @@ def _inferred(kind: pa.DataType) -> pa.DataType:
 
 def _moment(texts: pa.ChunkedArray) -> pa.DataType:
     """Return the type of dates if all texts are dates, and of strings if one has a zone, which Arrow would drop."""
+    if pc.any(pc.starts_with(texts, "0000")).as_py():  # the year 0, which rows do not have
+        return pa.string()
     if pc.all(pc.equal(pc.utf8_length(texts), len("2024-01-31"))).as_py():
         return pa.date32()
     try:

@@ -31,6 +31,7 @@ PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
 """How many characters of one row are held."""
 
+_NIL = "xsi:nil"
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot hold."""
@@ -93,6 +94,9 @@ class _Rows:
         self._depth = 0
         """Within a row: 1 in itself, 2 in one of its values."""
 
+        self._is_null = False
+        """Whether the value that is read says of itself that it is null."""
+
         self._texts: list[str] = []
         self._length = 0
         self._parser = expat.ParserCreate(encoding)
@@ -115,6 +119,8 @@ class _Rows:
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         if self._row is not None:
             self._depth += 1
+            if self._depth == 2:
+                self._is_null = attributes.get(_NIL, "").strip() in ("true", "1")
         elif name in (self.tag, f"{name.partition(':')[0]}:{self.tag}"):
             self._row, self._row_line, self._depth, self._length = {}, self.line, 1, 0
             if self._in_attributes:
@@ -138,7 +144,8 @@ class _Rows:
             if not self._in_attributes:
                 if name in self._row:
                     raise ValueError(f"a row has the element <{name}> more than once")
-                self._row[name] = "".join(self._texts)
+                if not self._is_null:
+                    self._row[name] = "".join(self._texts)
             self._texts = []
 
     def _refuse(self, *_: object) -> int:

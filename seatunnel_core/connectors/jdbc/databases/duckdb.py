@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.types as of
 
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.table_path import TablePath, parts_of
-from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of, without
+from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.errors import SourceError
-from seatunnel_core.rows.extent import BEYOND, beyond
+from seatunnel_core.rows.extent import BEYOND, beyond, shown
 
 _PLAIN = {
     "BOOLEAN": pa.bool_(),
@@ -38,10 +39,12 @@ _CAST = {
     "USMALLINT": ("INTEGER", pa.int32()),
     "UINTEGER": ("BIGINT", pa.int64()),
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
-    "HUGEINT": ("DECIMAL(38, 0)", pa.decimal128(38, 0)),
-    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), ("TIMESTAMP", pa.timestamp("us"))),
+    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
 """Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. All others are read as texts."""
+
+_CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
+"""Types with values that rows cannot hold: how they are read, and the Arrow type of those that fit."""
 
 
 class DuckDB(Dialect):
@@ -134,7 +137,7 @@ class DuckDB(Dialect):
         with self.pool.lend() as connection:
             for batch in connection.sql(statement).to_arrow_reader(fetch_size):
                 yield fetched(
-                    schema, [_fitted(array, column.type) for array, column in zip(batch.columns, schema, strict=True)]
+                    schema, [_fitted(array, column) for array, column in zip(batch.columns, columns, strict=True)]
                 )
 
     # -- failures -------------------------------------------------------------------------------------------------
@@ -145,9 +148,23 @@ class DuckDB(Dialect):
         return isinstance(error, duckdb.IOException) and "lock" in str(error)
 
 
-def _fitted(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mapping[int, str]]:
-    cast = array if array.type == kind else array.cast(kind)
-    return without(cast, beyond(cast), lambda _: f"the value {BEYOND}")
+def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str]]:
+    hint = f'; convert it in query, for example CAST("{column.name}" AS VARCHAR)'
+    if column.declared in _CHECKED:
+        return converted(array, lambda values: values.cast(column.arrow), hint)
+    cast = array if array.type == column.arrow else array.cast(column.arrow)
+    return without(cast, beyond(cast), lambda number: f"{_shown(cast[number])} {BEYOND}{hint}")
+
+
+def _shown(value: pa.Scalar) -> str:
+    """Return the text of a date or time for messages; DuckDB has the largest and the smallest number for infinity."""
+    if of.is_nested(value.type):
+        return "an element"
+    bits = value.type.bit_width - 1
+    infinite = of.is_date(value.type) or of.is_timestamp(value.type)
+    if infinite and abs(value.value) == 2**bits - 1:
+        return "'infinity'" if value.value > 0 else "'-infinity'"
+    return repr(shown(value))
 
 
 def _column(name: str, declared: str) -> Column:
@@ -158,6 +175,9 @@ def _column(name: str, declared: str) -> Column:
     if plain is not None and (declared in _PLAIN or declared.endswith("[]")):
         order = OWN if declared in _ORDERED else "text"
         return Column(name=name, declared=declared, arrow=plain, read="{}", order=order)
+    if declared in _CHECKED:
+        read, arrow = _CHECKED[declared]
+        return Column(name=name, declared=declared, arrow=arrow, read=read)
     kind, arrow = _CAST.get(declared, ("VARCHAR", pa.string()))
     order = OWN if declared in _CAST else "text"
     return Column(name=name, declared=declared, arrow=arrow, read=f"CAST({{}} AS {kind})", order=order)

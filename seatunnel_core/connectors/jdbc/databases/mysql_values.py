@@ -13,6 +13,7 @@ import pyarrow.types as of
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.fetched import converted
 from seatunnel_core.connectors.jdbc.order import NUMBERS, OWN, Order, hexadecimal, number, quoted
+from seatunnel_core.rows.extent import BEYOND, beyond
 
 _UNSIGNED, _ENUM, _SET = 32, 256, 2048
 """Flags of a result column in the protocol."""
@@ -201,10 +202,17 @@ def array_of(
             values = [None if value is not None and value.startswith(_ZERO) else value for value in values]
         return converted(
             values,
-            lambda texts: pa.array(texts, pa.string()).cast(kind),
+            lambda texts: _moments(texts, kind),
             f"{hint}; with properties {{ zeroDateTimeBehavior = CONVERT_TO_NULL }} the date {_ZERO} is null",
         )
     return converted(values, lambda texts: pa.array(texts, pa.string()).cast(kind), hint)
+
+
+def _moments(values: list[Any], kind: pa.DataType) -> pa.Array:
+    found = pa.array(values, pa.string()).cast(kind)
+    if beyond(found) is not None:
+        raise pa.ArrowInvalid(f"it {BEYOND}")
+    return found
 
 
 def _times(values: list[Any]) -> pa.Array:

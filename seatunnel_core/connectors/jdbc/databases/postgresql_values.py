@@ -11,7 +11,7 @@ from attrs import evolve
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.fetched import Fetched, converted, fetched, schema_of, without
 from seatunnel_core.connectors.jdbc.order import OWN
-from seatunnel_core.rows.extent import BEYOND, beyond
+from seatunnel_core.rows.extent import BEYOND, beyond, shown
 
 _TYPES = {
     "bool": pa.bool_(),
@@ -141,8 +141,7 @@ _INFINITE = {
 
 def _moment(value: pa.Scalar) -> str:
     """Return the text of a date or timestamp that rows cannot hold, for messages."""
-    number = value.value
-    return _INFINITE.get(number) or str(value.cast(pa.string()))
+    return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57

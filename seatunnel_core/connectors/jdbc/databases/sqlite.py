@@ -21,6 +21,9 @@ from seatunnel_core.errors import SourceError
 _WAIT_S = 60.0
 """How long to wait for the lock of another process."""
 
+_MOST_DIGITS = 76
+"""The most digits of a decimal of rows."""
+
 _HIDDEN, _GENERATED = 1, (2, 3)
 """Values of ``hidden``, the last column of ``PRAGMA table_xinfo``."""
 
@@ -199,11 +202,19 @@ def _second(pair: tuple[str, int]) -> int:
     return pair[1]
 
 
+def _decimal(words: str) -> pa.DataType:
+    """Return the type of a declared decimal; of one with more than 76 digits, or none, that of texts."""
+    inside = [int(part) for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
+    precision, scale = [*inside, 0][:2] if inside else (38, 18)
+    if not 0 < precision <= _MOST_DIGITS:
+        return pa.string()
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
 def _column(name: str, declared: str) -> Column:
     words = (declared or "").upper()
     if words.startswith(("DECIMAL", "NUMERIC")):
-        inside = [part for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
-        arrow: pa.DataType = pa.decimal128(*(int(part) for part in inside)) if inside else pa.decimal128(38, 18)
+        arrow = _decimal(words)
     else:
         arrow = next((kind for part, kind in _AFFINITIES if part in words), pa.string())
     number = of.is_integer(arrow) or of.is_floating(arrow) or of.is_decimal(arrow) or of.is_boolean(arrow)

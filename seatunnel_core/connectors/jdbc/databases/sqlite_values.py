@@ -11,6 +11,7 @@ import pyarrow.types as of
 
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.fetched import converted
+from seatunnel_core.rows.values import number_text
 
 _TRUTH = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
@@ -93,12 +94,15 @@ def _decimal(value: Any, kind: pa.DataType) -> Decimal:
     if isinstance(value, bytes):
         raise ValueError("it is no number")
     try:
-        written = format(value, f".{_EXACT_DIGITS}g") if isinstance(value, float) else str(value)
+        written = format(value, f".{_EXACT_DIGITS}g") if isinstance(value, float) else number_text(str(value))
         found = Decimal(written)
     except ArithmeticError:
         raise ValueError("it is no number") from None
+    if not found.is_finite():
+        raise ValueError("it is no finite number")
     exponent = found.normalize(_WIDE).as_tuple().exponent
-    if not isinstance(exponent, int) or -exponent > kind.scale:
+    assert isinstance(exponent, int)
+    if -exponent > kind.scale:
         raise ValueError(f"it has more than {kind.scale} digits behind its point")
     return found
 
@@ -142,6 +146,8 @@ def _time(value: Any) -> time:
     found = time.fromisoformat(value)
     if found.tzinfo is not None:
         raise ValueError("it has a zone")
+    if _TOO_FINE.search(value):
+        raise ValueError("it is finer than a microsecond")
     return found
 
 

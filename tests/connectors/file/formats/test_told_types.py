@@ -31,11 +31,14 @@ def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
         (["9223372036854775807", "0"], [2**63 - 1, 0]),
         (["-0.5", "0.1", "1.7976931348623157e308"], [-0.5, 0.1, 1.7976931348623157e308]),
         (["-007", ""], ["-007", None]),
+        (["+41791234567", "+1"], ["+41791234567", "+1"]),
+        (["+1.5", "-2"], [1.5, -2.0]),
+        (["0000-01-01", "2024-01-01"], ["0000-01-01", "2024-01-01"]),
         (["123456789.12345678", "0"], [123456789.12345678, 0.0]),
     ],
 )
 def test_a_number_that_would_be_another_stays_a_text(tmp_path: Path, written: list[str], expected: list[Any]) -> None:
-    """``01067`` became 1067, and 20 digits became 12345678901234567000, both without a word."""
+    """``01067`` became 1067, 20 digits became 12345678901234567000, and a telephone a double, all without a word."""
     (tmp_path / "a.csv").write_text("zip;x\n" + "".join(f"{each};x\n" for each in written))
     found = rows(tmp_path, file_format_type="csv", csv_use_header_line=True, field_delimiter=";")
     assert [row["zip"] for row in found] == expected

@@ -47,6 +47,13 @@ def test_rows_are_found_at_any_depth_and_all_else_is_left_out(tmp_path: Path) ->
     assert of(tmp_path, text) == [(1, "a<b&c"), (None, None), (None, "")]
 
 
+def test_an_element_that_says_that_it_is_nil_is_null(tmp_path: Path) -> None:
+    """It was the empty text."""
+    text = """<a xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><row><id>1</id><name xsi:nil="true"/></row>
+      <row><id xsi:nil="1"/><name xsi:nil="false">x</name></row><row><id/><name/></row></a>"""
+    assert of(tmp_path, text) == [(1, None), (None, "x"), (None, "")]
+
+
 def test_values_may_be_attributes(tmp_path: Path) -> None:
     text = '<all><row id="1" name="a&#10;b" other="x"><name>no</name></row><row name=""/></all>'
     assert of(tmp_path, text, xml_use_attr_format=True) == [(1, "a\nb"), (None, "")]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from attrs import evolve, frozen
 
-from seatunnel_core.connectors.file.formats.encodings import is_text_encoding
+from seatunnel_core.connectors.file.formats.encodings import as_utf8, is_text_encoding
 from seatunnel_core.connectors.file.formats.packing import unpacked
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.errors import SourceError
@@ -56,7 +56,12 @@ class Dialect:
     @property
     def seekable(self) -> bool:
         """Whether bytes of the file are bytes of the text, so that a range of it can be read by itself."""
-        return self.compression is None and codecs.lookup(self.encoding).name in ("utf-8", "ascii")
+        return self.compression is None and self.is_utf8
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the bytes of the file, unpacked, are those of the text in UTF-8."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "ascii")
 
     @property
     def splittable(self) -> bool:
@@ -155,8 +160,8 @@ class Dialect:
         stream = file.stream()
         if self.compression:
             stream = unpacked(stream, self.compression)
-        if codecs.lookup(self.encoding).name not in ("utf-8", "ascii"):
-            stream = pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+        if not self.is_utf8:
+            stream = as_utf8(stream, self.encoding, file.version.path)
         if start:
             stream.read(start)
         return stream

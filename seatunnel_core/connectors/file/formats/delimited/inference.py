@@ -8,6 +8,7 @@ import pyarrow.csv as csv
 from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.exact_numbers import is_number, is_shortened
 from seatunnel_core.errors import RowError
+from seatunnel_core.rows.extent import beyond
 
 
 def infer(
@@ -73,6 +74,8 @@ def _shortened(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
 
 def _inferred(values: pa.ChunkedArray) -> pa.DataType:
     found = values.type
+    if any(beyond(chunk) is not None for chunk in values.chunks):  # the year 0, which few targets have
+        return pa.string()
     if pa.types.is_timestamp(found):
         return _microseconds(values)
     if pa.types.is_time(found):

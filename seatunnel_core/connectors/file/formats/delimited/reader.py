@@ -180,6 +180,8 @@ class DelimitedReader:
                 raise pa.ArrowInvalid("infinity, or a number that is too large")
             elif array.type != column.type:
                 array = pc.cast(array, column.type)
+            elif pa.types.is_binary(column.type) and not self.dialect.is_utf8:
+                array.cast(pa.string())  # raises an error for bytes that are no character of the encoding
             if not column.nullable and array.null_count:
                 raise pa.ArrowInvalid(f"column {column.name!r} is not nullable")
             arrays.append(array)
@@ -303,6 +305,8 @@ class DelimitedReader:
             evolve(self, columns=pa.schema([column]))._parse(record.text)
         except pa.ArrowInvalid:
             shown = value.decode("utf-8", "backslashreplace")
+            if _is_text(column.type):
+                return f"{shown[:80]!r} has bytes that are no characters in {self.dialect.encoding}"
             hint = INFERRED if self.inferred else self.dialect.hint(column.type)
             return f"{shown[:80]!r} is not {_article(type_name(column.type))}{hint}"
         return None
