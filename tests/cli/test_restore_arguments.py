@@ -99,15 +99,15 @@ def test_what_a_restore_does_is_said_first(monkeypatch: pytest.MonkeyPatch, caps
     from seatunnel_core.cli.main import main
     from tests.cli import test_run
 
-    class Told(test_run.PlayedJob):
-        told = ("Pipeline 1 goes back.",)
+    class Noted(test_run.PlayedJob):
+        notes = ("Pipeline 1 goes back.",)
 
-    monkeypatch.setattr(cli_run, "JobRun", Told)
+    monkeypatch.setattr(cli_run, "JobRun", Noted)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.conf").write_text(test_run.JOB)
     assert main(["-c", "job.conf", "-r", "42", "--restore-with-checkpoint", "7", "--retract"]) == 0
     assert "Pipeline 1 goes back." in capsys.readouterr().out
-    restore = Told.last.options["restore"]
+    restore = Noted.last.options["restore"]
     assert restore.retract
     assert [each.checkpoint_id for each in restore.checkpoints] == [7]
 

@@ -155,11 +155,21 @@ def test_a_source_is_listed_once_and_its_columns_are_told_once(
     assert len(inferred) == 1 + 3, "for the report, and of each file as its task will"
 
 
-@pytest.mark.parametrize("text", ["seatunnel:\n", "seatunnel: {engine: {checkpoint: {storage: {type: localfile}}}}"])
-def test_a_storage_that_is_deprecated_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = checked(tmp_path, capsys, file=text)
+@pytest.mark.parametrize(
+    ("text", "namespace"),
+    [
+        ("seatunnel:\n", ", namespace: {state}/seatunnel/checkpoint/"),
+        ("seatunnel: {{engine: {{checkpoint: {{storage: {{type: localfile}}}}}}}}", ""),
+    ],
+)
+def test_a_storage_that_is_deprecated_is_named(
+    text: str, namespace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    code, out, _ = checked(tmp_path, capsys, file=text.format())
     assert (code, out.count("warning: the checkpoint storage localfile is deprecated")) == (0, 1)
-    assert "Write type: hdfs, and plugin-config: {storage.type: local}" in out
+    expected = f"{{storage.type: local{namespace.format(state=tmp_path)}}}"
+    assert f"Write type: hdfs, and plugin-config: {expected}" in out
 
 
 def test_the_storage_that_is_to_be_used_is_not_called_deprecated(
