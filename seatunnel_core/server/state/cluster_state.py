@@ -57,6 +57,11 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
+        """Held during a change, which may take as long as the storage does."""
+
+        self._showing = threading.Lock()
+        """Held while what is shown becomes another: never for long, so that an event loop may wait for it."""
+
         found = decode(tenure.entries)
         self._jobs = dict(found.jobs)
         self._history = dict(found.history)
@@ -68,8 +73,8 @@ class ClusterState:
         return self._tenure.term
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of what is recorded now."""
-        with self._changing:
+        """Return a copy of what is recorded now; a change that is under way holds it up in no way."""
+        with self._showing:
             return Snapshot(jobs=dict(self._jobs), history=dict(self._history), unreadable=self.unreadable)
 
     def job(self, job_id: str) -> JobRecord | None:
@@ -92,8 +97,9 @@ class ClusterState:
             if before is not None:
                 changes[before.key] = None
             self._tenure.commit(changes)
-            self._jobs[record.job_id] = record
-            self._history.pop(record.job_id, None)
+            with self._showing:
+                self._jobs[record.job_id] = record
+                self._history.pop(record.job_id, None)
 
     def update(self, records: Sequence[JobRecord]) -> None:
         """Store what was decided of some jobs, in one step; what users want of them stays as it stands by now.
@@ -110,7 +116,8 @@ class ClusterState:
                 if record.job_id in self._jobs
             ]
             self._tenure.commit({record.key: record.to_bytes() for record in merged})
-            self._jobs.update({record.job_id: record for record in merged})
+            with self._showing:
+                self._jobs.update({record.job_id: record for record in merged})
 
     def end(self, ended: EndedJob) -> None:
         """Move a job to the history, in one step, and forget what the history may not keep any longer.
@@ -124,9 +131,10 @@ class ClusterState:
             gone = list(_expired(after.values(), ended.ended_at - self._expire_s, self._most_history))
             changes.update(dict.fromkeys((each.key for each in gone if each.job_id != ended.job_id), None))
             self._tenure.commit(changes)
-            self._jobs.pop(ended.job_id, None)
-            self._history[ended.job_id] = ended
-            self._drop(gone, but=ended.job_id)
+            with self._showing:
+                self._jobs.pop(ended.job_id, None)
+                self._history[ended.job_id] = ended
+                self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
         """Forget ended jobs that are older than allowed at ``now``, seconds since 1970, and return how many.
@@ -138,7 +146,8 @@ class ClusterState:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
             if gone:
                 self._tenure.commit(dict.fromkeys((each.key for each in gone), None))
-                self._drop(gone, but="")
+                with self._showing:
+                    self._drop(gone, but="")
             return len(gone)
 
     def _drop(self, gone: Iterable[EndedJob], *, but: str) -> None:

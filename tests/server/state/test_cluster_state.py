@@ -1,5 +1,7 @@
 """What the leader records of jobs: transitions, history, and their bounds."""
 
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.errors import DeposedError
 from seatunnel_core.server.state.cluster_state import ClusterState, decode
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState, Wanted
+from seatunnel_core.server.state.store import Tenure
 from tests.server.state.stores import local_store
 
 
@@ -97,3 +100,41 @@ def test_the_job_that_ends_now_is_kept_whatever_its_clock_says(tmp_path: Path) -
     state.end(an_end("new clock", at=10_000.0))
     state.end(an_end("old clock", at=10.0))
     assert "old clock" in state.snapshot().history
+
+
+class _SlowTenure(Tenure):
+    """A tenure on a storage that does not answer until ``answers`` is set."""
+
+    term = 1
+    entries: Mapping[str, bytes] = {}
+
+    def __init__(self) -> None:
+        self.asked, self.answers = threading.Event(), threading.Event()
+
+    def commit(self, changes: Mapping[str, bytes | None]) -> None:
+        self.asked.set()
+        assert self.answers.wait(30)
+
+    def beat(self, number: int, body: bytes) -> None:
+        raise NotImplementedError
+
+    def release(self) -> None:
+        raise NotImplementedError
+
+
+def test_a_storage_that_does_not_answer_holds_up_nobody_who_looks() -> None:
+    """An event loop looks: it has to send beats and to watch hosts meanwhile."""
+    tenure = _SlowTenure()
+    state = ClusterState(tenure, expire_s=1.0)
+    changing = threading.Thread(target=state.put, args=(a_job(),))
+    changing.start()
+    assert tenure.asked.wait(10)
+    found: list[int] = []
+    looking = threading.Thread(target=lambda: found.append(len(state.snapshot().jobs)))
+    looking.start()
+    looking.join(5)
+    assert found == [0], "what is not durable is not shown, and nobody waits for it"
+    tenure.answers.set()
+    changing.join(10)
+    looking.join(10)
+    assert set(state.snapshot().jobs) == {"1"}
