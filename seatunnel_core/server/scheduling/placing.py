@@ -154,6 +154,9 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
     able = [address for address in usable if _is_able(view, room, address, dedicated)]
     if not able:
         return _not_able(view, usable, dedicated)
+    able = [address for address in able if not _has_remains(view, address, record.job_id)]
+    if not able:
+        return "what its nodes still have of an earlier life of it is cleared away first"
     address = room.least_busy(able)
     return Record(
         evolve(
@@ -183,6 +186,16 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
     if dedicated:
         return room.own_hosts.get(address, 0) < MOST_OWN_HOSTS
     return shared.status is not None and shared.status.ready
+
+
+def _has_remains(view: View, address: str, job_id: str) -> bool:
+    """Return whether a member still has something of a job, whose end would be taken for that of the next attempt.
+
+    A job that was submitted again begins with the attempt 1 again, so attempts do not tell its lives apart.
+    """
+    report = view.members[address].known
+    hosts = () if report is None else report.hosts
+    return any(host.name == job_id or (host.status and host.status.job(job_id)) for host in hosts)
 
 
 def _shared_boot(view: View, address: str) -> str:

@@ -91,6 +91,21 @@ def test_a_job_with_options_of_its_own_gets_a_host_of_its_own() -> None:
     assert found.reasons == {"1": "each node has 8 hosts of jobs already"}
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_a_job_that_is_submitted_again_does_not_end_as_it_did_before(own: bool) -> None:
+    """The end that a member still shows is of the job's earlier life, whose attempt has the same number."""
+    old = hosted(JobState.FAILED, error="of the earlier life")
+    here = member(host(), host(old, name="1", boot="1-1", ready=False)) if own else member(host(old))
+    again, demands = evolve(JOB, restore=True), {"1": Demand(own_host=own)}
+    found = decide(view(again, members={HERE: here}, demands=demands))
+    assert not found.changes
+    assert "earlier life" in found.reasons["1"]
+    assert len(found.orders) == 1, "it is cleared away"
+    both = {HERE: here, THERE: member(host())}
+    assert placed(view(again, members=both, demands=demands)) == {"1": THERE}
+    assert placed(view(again, demands=demands)) == {"1": HERE}
+
+
 # -- tags -------------------------------------------------------------------------------------------------------------
 
 
