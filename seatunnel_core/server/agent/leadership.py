@@ -68,12 +68,15 @@ class Leadership:
         self._looking = ThreadPoolExecutor(1, "look")
         self._changing = ThreadPoolExecutor(1, "change")
         self._work: set[asyncio.Task[Any]] = set()
+        self._broken: asyncio.Future[None] | None = None
+        """Ends with what a look, a claim or a beat was not to raise: the election would wait for it for ever."""
 
     async def run(self) -> None:
         """Take part until cancelled."""
+        self._broken = asyncio.get_running_loop().create_future()
         loops = [asyncio.create_task(each) for each in (self._elect(), self._knock(), self._join())]
         try:
-            await asyncio.gather(*loops)  # one that ends is a bug, and ends the agent
+            await asyncio.gather(*loops, self._broken)  # one that ends is a bug, and ends the agent
         finally:
             for task in (*loops, *self._work):
                 task.cancel()
@@ -93,7 +96,13 @@ class Leadership:
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        task.add_done_callback(self._worked)
+
+    def _worked(self, task: asyncio.Task[Any]) -> None:
+        self._work.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._broken is not None and not self._broken.done():
+            self._broken.set_exception(error)
 
     # -- what others ask --------------------------------------------------------------------------------------------
 

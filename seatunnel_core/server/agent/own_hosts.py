@@ -190,10 +190,11 @@ class OwnHosts:
         """Take in the term of a leader that asks or gives orders.
 
         Raises:
-            HostError: it is lower than one before it.
+            HostError: it is lower than one that this node has heard of.
         """
-        if term < self._term:
-            raise HostError(f"an order of term {term} is refused: a leader of term {self._term} has given orders")
+        newest = max(self._term, self._seen_term())
+        if term < newest:
+            raise HostError(f"an order of term {term} is refused: a node leads in term {newest}")
         self._term = term
 
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]]) -> None:

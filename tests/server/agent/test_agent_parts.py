@@ -1,0 +1,77 @@
+"""What the parts of an agent do when something is not as it should be. No processes."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.config.engine import load_engine
+from seatunnel_core.server.agent.host_spark import NoChildren
+from seatunnel_core.server.agent.leadership import Leadership
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.own_hosts import OwnHosts
+from seatunnel_core.server.agent.peers import Peers
+from seatunnel_core.server.agent.workers import Workers
+from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
+
+
+def config(folder: Path) -> NodeConfig:
+    return NodeConfig(
+        cluster="test",
+        engine=load_engine(None, environment={}, folder=folder),
+        engine_file=None,
+        hazelcast_file=None,
+        host="127.0.0.1",
+        port=1,
+        members=(),
+        secret=None,
+        http_login=None,
+        http_port=None,
+        logs=folder,
+        slots=1,
+    )
+
+
+class _Broken(ClusterStore):
+    """A store with a bug."""
+
+    def describe(self) -> str:
+        return "nowhere"
+
+    def claim(self) -> Tenure:
+        raise NotImplementedError
+
+    def look(self) -> Sighting:
+        raise ZeroDivisionError("a bug")
+
+    def read(self) -> dict[str, bytes]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_bug_in_a_look_ends_the_agent_and_leaves_no_node_that_never_looks_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        node = config(tmp_path)
+        leadership = Leadership(node, _Broken(), "127.0.0.1:1", Peers(node))
+        try:
+            await asyncio.wait_for(leadership.run(), 10)
+        finally:
+            await leadership.close()
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+
+
+def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Path) -> None:
+    seen = [3]
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: seen[0])
+    hosts.require_term(3)
+    seen[0] = 4
+    with pytest.raises(HostError, match="order of term 3 is refused: a node leads in term 4"):
+        hosts.require_term(3)
+    hosts.require_term(5)
+    with pytest.raises(HostError, match="term 5"):
+        hosts.require_term(4)
