@@ -13,7 +13,8 @@ from seatunnel_core.control.signing import BOOT
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
-from seatunnel_core.server.agent.rest import LARGEST_BODY, application
+from seatunnel_core.server.agent.peers import LARGEST_BODY
+from seatunnel_core.server.agent.rest import application
 from seatunnel_core.server.election import Claim, Look
 from tests.server.state.stores import local_store
 
@@ -114,6 +115,10 @@ def test_nothing_is_accepted_that_nobody_could_read_later(tmp_path: Path) -> Non
 def test_a_body_that_is_too_large_and_a_request_of_another_site_are_refused(tmp_path: Path) -> None:
     agent = leading(tmp_path, config_of(tmp_path))
     assert ask(agent, "POST", "/submit-job", "x" * (LARGEST_BODY + 1))[0] == 413
+    quotes = JOB.replace('"row.num"', json.dumps('"' * 1_500_000) + ': 1, "row.num"')
+    status, answer, _ = ask(agent, "POST", "/submit-job", quotes)
+    assert status == 413, "no order with it would be taken"
+    assert answer["message"].startswith("the job is too large")
     assert ask(agent, "POST", "/submit-job", JOB, origin="http://evil.example")[0] == 401
     assert ask(agent, "POST", "/submit-job", JOB, origin="http://node")[0] == 200
 

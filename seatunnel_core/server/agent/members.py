@@ -12,7 +12,7 @@ from typing import Any
 
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.server.agent.own_hosts import OwnHosts
-from seatunnel_core.server.agent.peers import Line, Peers
+from seatunnel_core.server.agent.peers import Line, Peers, bodies
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.contact import Contact, Question
@@ -114,8 +114,9 @@ class Members:
             if address == self._address:
                 await self._own.carry_out(self.term, orders)
             else:
-                block = {"term": self.term, "orders": orders}
-                await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
+                for some in bodies(orders):
+                    block = {"term": self.term, "orders": some}
+                    await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
         except (StoredValueError, SeaTunnelError, ValueError) as error:
             logger.warning("an order to %s was not carried out: %s", address, error)
         finally:

@@ -2,11 +2,40 @@
 
 import asyncio
 import enum
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from seatunnel_core.control.cluster import Answer, ClusterClient
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.state.records import JobRecord
+
+LARGEST_BODY = 10 * 1024 * 1024
+"""Bytes of the body of any request."""
+
+ORDERS_BYTES = LARGEST_BODY - 64 * 1024
+"""So many bytes of orders fit into one request, beside what else stands there and what records gain while jobs run."""
+
+
+def order_bytes(job: JobRecord) -> int:
+    """Return how large an order with a job is, as JSON in JSON."""
+    return len(json.dumps(job.to_bytes().decode()))
+
+
+def bodies(orders: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield orders in their order, as many at once as one request has room for, and at least one."""
+    some: list[Mapping[str, Any]] = []
+    size = 0
+    for order in orders:
+        more = len(json.dumps(order)) + len(", ")
+        if some and size + more > ORDERS_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(order)
+        size += more
+    if some:
+        yield some
 
 
 class Line(enum.Enum):

@@ -20,6 +20,7 @@ from seatunnel_core.control.signing import BOOT
 from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.peers import LARGEST_BODY, ORDERS_BYTES, order_bytes
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.state.records import JobRecord, Wanted
@@ -28,9 +29,6 @@ from seatunnel_storage_api.errors import InvalidIdError
 from seatunnel_storage_api.layout import require_job_id
 
 logger = logging.getLogger("seatunnel.cluster")
-
-LARGEST_BODY = 10 * 1024 * 1024
-"""Bytes of a request's body."""
 
 _REALM = 'Basic realm="SeaTunnel Web UI"'
 
@@ -218,6 +216,8 @@ async def _accept(
         submitted_at=now,
         since=now,
     )
+    if order_bytes(record) > ORDERS_BYTES:  # it would be accepted, and no member could be told to run it
+        raise RequestError(f"the job is too large: written as JSON it has more than {ORDERS_BYTES} bytes", status=413)
     await agent.users.submit(record)
     return {"jobId": job_id, "jobName": record.name}
 

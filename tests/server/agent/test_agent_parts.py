@@ -1,18 +1,22 @@
 """What the parts of an agent do when something is not as it should be. No processes."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from seatunnel_core.config.engine import load_engine
+from seatunnel_core.server.agent.dispatcher import encoded
 from seatunnel_core.server.agent.host_spark import NoChildren
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
-from seatunnel_core.server.agent.peers import Peers
+from seatunnel_core.server.agent.peers import LARGEST_BODY, Peers, bodies, order_bytes
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.scheduling.decisions import Start
+from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
 
 
@@ -75,3 +79,19 @@ def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Pa
     hosts.require_term(5)
     with pytest.raises(HostError, match="term 5"):
         hosts.require_term(4)
+
+
+def test_orders_of_many_jobs_are_given_in_requests_that_a_member_takes() -> None:
+    """A member refuses a larger body: no job would start there, and the orders would be given again for ever."""
+    text = 'source { FakeSource { "größe" = "x" } }\n' * 10_000
+    jobs = [
+        JobRecord(job_id=str(number), name="n", text=text, format="hocon", submitted_at=1.0, since=1.0)
+        for number in range(40)
+    ]
+    orders = [encoded(Start("m:1", "", job)) for job in jobs]
+    found = list(bodies(orders))
+    assert [order for some in found for order in some] == orders
+    assert 1 < len(found) < len(orders)
+    assert all(len(json.dumps({"term": 10**9, "orders": some})) <= LARGEST_BODY for some in found)
+    assert order_bytes(jobs[0]) > len(jobs[0].text.encode()), "what is measured is the order, not the text"
+    assert list(bodies([])) == []
