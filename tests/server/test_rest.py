@@ -11,11 +11,15 @@ from attrs import evolve
 
 from seatunnel_core.control.signing import BOOT
 from seatunnel_core.errors import UsageError
+from seatunnel_core.server.agent import answers, dispatcher
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.node_config import NodeConfig, node_config
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.agent.rest import application
+from seatunnel_core.server.demand import Demand
 from seatunnel_core.server.election import Claim, Look
+from seatunnel_core.server.state.records import JobRecord
+from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.state.stores import local_store
 
 JOB = json.dumps(
@@ -172,3 +176,29 @@ def test_members_on_other_machines_need_a_secret(tmp_path: Path) -> None:
     assert config_of(tmp_path).members == tuple(
         f"192.0.2.{last}:{port}" for port in (5801, 5802, 5803) for last in (1, 2)
     )
+
+
+def test_a_leader_reads_each_of_thousands_of_jobs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its beats wait while it reads, and it decides ten times a second."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    records = {
+        str(number): JobRecord(
+            job_id=str(number), name="copy", text=JOB, format="json", variables={"n": str(number)},
+            submitted_at=1.0, since=1.0,
+        )
+        for number in range(2_100)
+    }  # fmt: skip
+    read: list[SubmittedJob] = []
+
+    def counted(job: SubmittedJob) -> Demand:
+        read.append(job)
+        return Demand()
+
+    monkeypatch.setattr(dispatcher, "demand_of", counted)
+    monkeypatch.setattr(answers, "env_of", lambda _: {})
+    for _ in range(2):
+        agent.dispatcher._read_jobs(records)
+    assert len(read) == len(records)
+    agent.dispatcher._read_jobs({"1": evolve(records["1"], text=JOB + " ", attempt=1), "2": records["2"]})
+    assert len(read) == len(records) + 1, "one that was submitted again is another one"
+    assert set(agent.dispatcher._read) == {"1", "2"}

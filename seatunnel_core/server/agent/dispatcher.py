@@ -14,7 +14,7 @@ from seatunnel_core.server.agent.members import Members
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
-from seatunnel_core.server.demand import demand_of
+from seatunnel_core.server.demand import Demand, demand_of
 from seatunnel_core.server.errors import ClusterError
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.scheduling.decisions import (
@@ -76,6 +76,9 @@ class Dispatcher:
         self._peers = peers
         self._members: Members | None = None
         self._ages = Ages()
+        self._read: dict[str, tuple[SubmittedJob, Demand, Mapping[str, str]]] = {}
+        """By job: what it asks for, and its options for the history. Each is read once, since beats wait for it."""
+
         self._news = asyncio.Event()
         self.view: View | None = None
         """What was known when it was decided last; ``None`` while this node does not lead."""
@@ -131,8 +134,19 @@ class Dispatcher:
         self._give(self._members, decisions)
         return await self._change(state, decisions.changes)
 
+    def _read_jobs(self, jobs: Mapping[str, JobRecord]) -> None:
+        """Read the jobs that are new, and forget those that are no more."""
+        found = {}
+        for job_id, record in jobs.items():
+            job, before = SubmittedJob.of(record), self._read.get(job_id)
+            if before is None or before[0] != job:
+                before = job, demand_of(job), answers.env_of(record)
+            found[job_id] = before
+        self._read = found
+
     def _view_of(self, state: ClusterState, members: Members) -> View:
         jobs, now = state.snapshot().jobs, time.monotonic()
+        self._read_jobs(jobs)
         wanted = {job_id: job.wanted for job_id, job in jobs.items() if job.wanted is not Wanted.RUN}
         waiting = {job_id: job.attempt for job_id, job in jobs.items() if not job.host}
         placed = {job_id: (job.attempt, job.process) for job_id, job in jobs.items() if job.host}
@@ -142,12 +156,12 @@ class Dispatcher:
             members=members.view(addresses),
             leader=self._leadership.address,
             now=wall_clock(),
-            demands={job_id: demand_of(SubmittedJob.of(job)) for job_id, job in jobs.items()},
+            demands={job_id: demand for job_id, (_, demand, _) in self._read.items()},
             waits=self._config.waits,
             stopping_s=self._ages.note("stopping", dict.fromkeys(wanted, True), now),
             waiting_s=self._ages.note("waiting", waiting, now),
             placed_s=self._ages.note("placed", placed, now),
-            envs={job.job_id: answers.env_of(job) for job in jobs.values()},
+            envs={job_id: env for job_id, (_, _, env) in self._read.items()},
         )
 
     def _give(self, members: Members, decisions: Decisions) -> None:
