@@ -204,18 +204,18 @@ class OwnHosts:
             HostError: one is refused, or its host cannot be reached; those behind it are not carried out.
             StoredValueError: it is no order.
         """
-        self.require_term(term)
         ordered: dict[str, _Watched] = {}
         try:
             for order in orders:
-                host = await self._carry_out(order)
+                self.require_term(term)  # a newer leader may have asked while the order before it was carried out
+                host = await self._carry_out(term, order)
                 if host is not None:
                     ordered[host.process.name] = host
         finally:
             for host in ordered.values():
                 await self._refresh(host)
 
-    async def _carry_out(self, order: Mapping[str, Any]) -> _Watched | None:
+    async def _carry_out(self, term: int, order: Mapping[str, Any]) -> _Watched | None:
         """Carry out an order, and return the host that it was for, if that is there."""
         name, what = stored.text(order, "host"), stored.text(order, "do")
         host = self._hosts.get(name)
@@ -226,12 +226,12 @@ class OwnHosts:
             if host is None or host.process.boot != stored.text(order, "boot"):
                 return None
             leave = host.process.begin_to_leave
-            await (host.ask(leave, self._term) if what == "close" else host.ask(host.process.kill))
+            await (host.ask(leave, term) if what == "close" else host.ask(host.process.kill))
             return host
         if host is None or not host.process.pid:
             raise HostError(f"there is no such host: {name or 'the shared one'}")
         request = {key: value for key, value in order.items() if key != "host"}
-        await host.ask(host.process.ask, {**request, "term": self._term})
+        await host.ask(host.process.ask, {**request, "term": term})
         return host
 
     async def _open(self, job: JobRecord, boot: str) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from seatunnel_core.server.agent.dispatcher import encoded
 from seatunnel_core.server.agent.host_spark import NoChildren
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.agent.own_hosts import OwnHosts
+from seatunnel_core.server.agent.own_hosts import OwnHosts, _Watched
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Peers, bodies, order_bytes
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
@@ -79,6 +81,24 @@ def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Pa
     hosts.require_term(5)
     with pytest.raises(HostError, match="term 5"):
         hosts.require_term(4)
+
+
+def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_path: Path) -> None:
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    given: list[Any] = []
+
+    def ask(request: Any) -> None:
+        given.append(request)
+        hosts.require_term(4)  # meanwhile a newer leader asks for a report
+
+    process = SimpleNamespace(pid=1, name="", boot="b", ask=ask, status=lambda _term: None)
+    host = _Watched(process)  # type: ignore[arg-type]
+    hosts._hosts[""] = host
+    orders = [{"do": "stop", "host": "", "job_id": job_id, "how": "cancel"} for job_id in ("1", "2")]
+    with pytest.raises(HostError, match="order of term 3"):
+        asyncio.run(hosts.carry_out(3, orders))
+    assert [(each["job_id"], each["term"]) for each in given] == [("1", 3)]
+    host.thread.shutdown()
 
 
 def test_orders_of_many_jobs_are_given_in_requests_that_a_member_takes() -> None:
