@@ -13,6 +13,7 @@ import secrets
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
@@ -33,6 +34,9 @@ _KEY_BYTES = 200
 
 _MOST_ANSWERS = 64
 """How many answers are received at once; each is one byte."""
+
+_PAUSE_S = 0.1
+"""How long the driver waits after it could not let a task in."""
 
 _PATIENCE_S = 20.0
 """How long a task tries to reach the driver."""
@@ -68,13 +72,28 @@ class Exchange:
         self._host = host
         self._calls: dict[str, _Call] = {}
         self._changed = threading.Condition()
+        self._closed = False
         self._server = _Server((bind, 0), _Handler)
         self._server.exchange = self
-        threading.Thread(target=self._server.serve_forever, name="seatunnel-line", daemon=True).start()
+        threading.Thread(target=self._accept, name="seatunnel-line", daemon=True).start()
+
+    def _accept(self) -> None:
+        """Serve who connects until ``close``. ``serve_forever`` looks only twice a second whether it is to end."""
+        while True:
+            try:
+                request, address = self._server.get_request()
+            except OSError:
+                if self._closed:
+                    return
+                time.sleep(_PAUSE_S)  # no file may be open any more, for example
+            else:
+                self._server.process_request(request, address)
 
     def close(self) -> None:
         """Stop the server: no task can connect any more."""
-        self._server.shutdown()
+        self._closed = True
+        with suppress(OSError):
+            self._server.socket.shutdown(socket.SHUT_RDWR)  # ends the wait for who connects
         self._server.server_close()
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -69,6 +70,15 @@ def test_a_task_asks_before_it_begins_and_tells_what_became_of_it(exchange: Exch
         while not exchange.is_silent(address):
             threading.Event().wait(0.01)
     assert heard.said == ["reached", 0, 1, (0, DONE), (2, FAILED)]
+
+
+def test_it_closes_at_once() -> None:
+    """Each job waited up to half a second for it."""
+    made = [Exchange("127.0.0.1", "127.0.0.1") for _ in range(5)]
+    began = time.monotonic()
+    for each in made:
+        each.close()
+    assert time.monotonic() - began < 0.5
 
 
 def test_threads_that_ask_at_once_get_their_own_answers(exchange: Exchange) -> None:
