@@ -53,7 +53,14 @@ def leading(folder: Path, config: NodeConfig) -> Agent:
 
 
 def ask(
-    agent: Agent, method: str, target: str, body: str = "", *, signed: bool = False, **headers: str
+    agent: Agent,
+    method: str,
+    target: str,
+    body: str = "",
+    *,
+    signed: bool = False,
+    host: str = "127.0.0.1:8080",
+    **headers: str,
 ) -> tuple[int, Any, dict[str, str]]:
     """Ask the application as a server would."""
     path, _, query = target.partition("?")
@@ -66,7 +73,7 @@ def ask(
         "root_path": "",
         "scheme": "http",
         "server": ("node", 80),
-        "headers": [(b"host", b"node"), *((name.encode(), value.encode()) for name, value in headers.items())],
+        "headers": [(b"host", host.encode()), *((name.encode(), value.encode()) for name, value in headers.items())],
     }
     sent: list[dict[str, Any]] = []
 
@@ -124,7 +131,18 @@ def test_a_body_that_is_too_large_and_a_request_of_another_site_are_refused(tmp_
     assert status == 413, "no order with it would be taken"
     assert answer["message"].startswith("the job is too large")
     assert ask(agent, "POST", "/submit-job", JOB, origin="http://evil.example")[0] == 401
-    assert ask(agent, "POST", "/submit-job", JOB, origin="http://node")[0] == 200
+    assert ask(agent, "POST", "/submit-job", JOB, origin="http://127.0.0.1:8080")[0] == 200
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_name_that_leads_to_this_machine_is_not_taken_where_everybody_is_let_in(tmp_path: Path, signed: bool) -> None:
+    """A page of a site whose name was made to lead to 127.0.0.1 is of the same origin, and submitted jobs."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    evil = {"host": "evil.example:8080", "origin": "http://evil.example:8080"}
+    status, answer, _ = ask(agent, "POST", "/submit-job", JOB, signed=signed, **evil)
+    assert (status, "write the address of this node" in answer["message"]) == (401, True)
+    for host in ("localhost", "localhost:5801", "[::1]:5801", "127.0.0.1"):
+        assert ask(agent, "GET", "/overview", signed=signed, host=host)[0] == 200
 
 
 def test_a_deposed_leader_acknowledges_nothing(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ class Leadership:
                 continue
             host, _, port = leader.rpartition(":")
             try:
-                reader, writer = await asyncio.wait_for(asyncio.open_connection(host, int(port)), 5.0)
+                reader, writer = await asyncio.wait_for(asyncio.open_connection(host.strip("[]"), int(port)), 5.0)
             except ConnectionRefusedError:
                 self.election.refused(time.monotonic(), leader)
             except (OSError, TimeoutError, ValueError):

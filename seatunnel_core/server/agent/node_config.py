@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.control.signing import SECRET_FILE, Secret, read_secret
 from seatunnel_core.errors import UsageError
-from seatunnel_core.server.discovery.own_address import is_loopback, own_host
+from seatunnel_core.server.discovery.own_address import is_loopback, is_own, own_host
 from seatunnel_core.server.election import Timing
 from seatunnel_core.server.member_role import MemberRole
 from seatunnel_core.spark.starting.log_folder import log_folder
@@ -136,6 +137,7 @@ def node_config(
         found, members, instance_host=told[cluster_options.INSTANCE_HOST], others=_servers_of(zookeeper or "")
     )
     _require_secret(secret, (host, *members), config / SECRET_FILE, role)
+    _require_own_address(host, role)
     return NodeConfig(
         role=role,
         cluster=cluster or ("seatunnel" if found is None else found.name),
@@ -214,6 +216,15 @@ def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, r
             f"{', '.join(away)} can be reached from other machines, and there is no {path}: without a secret anybody "
             "there could run jobs as this user. Write one with `seatunnel-cluster --make-secret`, and copy it to all "
             "nodes and clients"
+        )
+
+
+def _require_own_address(host: str, role: MemberRole) -> None:
+    """Refuse an address at which Spark's own processes, of a master or a worker, could not listen."""
+    if role in (MemberRole.MASTER, MemberRole.WORKER) and not is_own(host, family_wanted=socket.AF_INET):
+        raise UsageError(
+            f"a node of the role {role.value} is to be reached at {host}, which is no IPv4 address of this machine: "
+            "Spark's processes on it could not listen there. Name one by cluster.instance-host in seatunnel.yaml"
         )
 
 

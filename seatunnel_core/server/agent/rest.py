@@ -7,6 +7,7 @@ made, so that nothing else of the engine needs it.
 import asyncio
 import base64
 import hmac
+import ipaddress
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -99,14 +100,31 @@ async def _body(request: Request) -> bytes:
 
 
 def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> str | None:
-    """Return why a request is not let in. A web page of another site cannot make a browser ask: it sends its origin."""
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    """Return why a request is not let in.
+
+    A web page of another site cannot make a browser ask: it sends its origin. Where nobody is asked for a password or a
+    signature, nor can one whose name was made to lead to this machine: it sends that name as the host.
+    """
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    if origin is not None and urlsplit(origin).netloc != host:
         return "a request of another site is refused"
+    is_open = agent.config.secret is None if signed else agent.config.http_login is None
+    if is_open and not _is_address(host):
+        return f"a request to {host!r} is refused: write the address of this node, or localhost"
     if not signed:
         return None if _is_logged_in(agent.config.http_login, request.headers) else "who are you?"
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return agent.doorkeeper.refusal(request.headers, request.method, target, body)
+
+
+def _is_address(host: str) -> bool:
+    """Return whether the host of a request is an address or ``localhost``, with or without a port."""
+    name = urlsplit(f"//{host}").hostname or ""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name == "localhost"
+    return True
 
 
 def _is_logged_in(login: tuple[str, str] | None, headers: Mapping[str, str]) -> bool:

@@ -52,7 +52,7 @@ def own_host(
         return _of_interfaces(cluster.interfaces)
     hosts = list(dict.fromkeys(address.rpartition(":")[0] for address in listed))
     for host in hosts:
-        if _is_own(host):
+        if is_own(host):
             return LOOPBACK if host.startswith("localhost") else host  # which is two addresses on many machines
     away = [address for address in (*listed, *others) if not is_loopback(address)]
     source = next(filter(None, map(_source_towards, away)), None)
@@ -95,9 +95,11 @@ def _interface_addresses() -> list[str]:
     return sorted(found, key=is_loopback)
 
 
-def _is_own(host: str) -> bool:
-    """Return whether a host is this machine: only then can one bind its address."""
+def is_own(host: str, *, family_wanted: int | None = None) -> bool:
+    """Return whether a host is this machine, by an address of one family or any: only then can one bind it."""
     for family, kind, _, _, address in _resolved(host, 0):
+        if family_wanted not in (None, family):
+            continue
         try:
             with socket.socket(family, kind) as probe:
                 probe.bind(address)
