@@ -18,7 +18,7 @@ __all__ = ["made", "storage"]
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
-    def raise_it(folder: Path) -> None:
+    def raise_it(folder: Path, *, cluster: bool = False) -> None:
         raise error
 
     monkeypatch.setattr(init, "init", raise_it)
