@@ -15,7 +15,7 @@ TWINS ?= yes
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,11 @@ demo: ## five real tables from CSV to Parquet through Spark, with a checkpoint e
 	@$(RUN) examples/demo/prepare.py
 	@$(VENV)/bin/seatunnel -c examples/demo/flights.conf
 	@echo && echo "Reading the output with other programs than ours:" && $(RUN) examples/demo/verify.py
+
+cluster-demo: ## the same on a cluster of two masters and two workers, whose leader is killed in the middle
+	@.ci/venv $(VENV) spark,demo,cluster
+	@$(RUN) examples/demo/prepare.py
+	@$(RUN) examples/demo/cluster.py
 
 test: dev ## everything that needs no server; under 5 minutes on 2 cores
 	@$(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
