@@ -125,7 +125,7 @@ def _job_of(order: object) -> str:
 MUTANTS = [WithoutTakingOver, WithoutClearing, WithoutRepeating]
 
 
-@pytest.mark.simulation
+@pytest.mark.mutants
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_the_simulation_finds_a_rule_that_is_left_out(mutant: type[HostedCluster]) -> None:
     with pytest.raises(ViolationError):
