@@ -53,6 +53,7 @@ def test_jobs_of_other_nodes_never_pause_when_the_leader_dies(tmp_path: Path, ho
             assert column(tmp_path / job_id, "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.long
 def test_an_agent_that_is_started_again_has_its_host_adopted(tmp_path: Path) -> None:
     """A standby's agent dies and returns before its member counts as lost: no attempt is repeated. One that returns
     later finds its jobs with others, and its host is cleared of them."""
@@ -71,6 +72,7 @@ def test_an_agent_that_is_started_again_has_its_host_adopted(tmp_path: Path) -> 
         assert "attempt 2: FINISHED" in log
 
 
+@pytest.mark.long
 def test_a_cancelled_job_of_a_lost_node_is_taken_over_and_ends(tmp_path: Path) -> None:
     with some_nodes(tmp_path, 2) as nodes:
         leader, standby = both_ready(nodes)
@@ -86,6 +88,7 @@ def test_a_cancelled_job_of_a_lost_node_is_taken_over_and_ends(tmp_path: Path) -
         until("the host is cleared of it", lambda: "CANCELED" in leader.job(job_id)["jobStatus"])
 
 
+@pytest.mark.long
 def test_a_job_with_options_for_spark_has_a_host_of_its_own_that_ends_with_it(tmp_path: Path) -> None:
     with some_nodes(tmp_path) as (node,):
         node.start()
@@ -114,6 +117,7 @@ def test_a_job_with_options_for_spark_has_a_host_of_its_own_that_ends_with_it(tm
             assert column(tmp_path / name, "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.long
 def test_a_job_that_ends_its_hosts_takes_others_down_twice_and_fails(tmp_path: Path) -> None:
     with some_nodes(tmp_path) as (node,):
         (tmp_path / "poison.py").write_text("import os, signal\n\nos.kill(os.getpid(), signal.SIGKILL)\n")

@@ -172,6 +172,7 @@ def test_workers_alone_end_after_the_grace(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_a_worker_that_stands_still_is_given_up_and_harmless_when_it_wakes(tmp_path: Path) -> None:
     """As one whose machine is gone: nothing refuses a connection, and nothing answers."""
@@ -194,6 +195,7 @@ def test_a_worker_that_stands_still_is_given_up_and_harmless_when_it_wakes(tmp_p
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_a_host_that_its_spark_master_has_forgotten_is_replaced(tmp_path: Path) -> None:
     """It would wait for executors for ever, without an error."""
@@ -214,6 +216,7 @@ def test_a_host_that_its_spark_master_has_forgotten_is_replaced(tmp_path: Path) 
         assert column(tmp_path / "out", "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_a_job_waits_for_the_first_worker(tmp_path: Path) -> None:
     with masters_and_workers(tmp_path, 1, 1) as ((master,), (worker,)):
@@ -270,6 +273,7 @@ def command(node: Node, name: str, *arguments: str) -> "subprocess.CompletedProc
     )
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_a_job_with_a_host_of_its_own_has_executors_of_its_own(tmp_path: Path) -> None:
     """The shared host, which has all cores of its Spark workers, leaves it some; none of them is left behind."""
@@ -288,6 +292,7 @@ def test_a_job_with_a_host_of_its_own_has_executors_of_its_own(tmp_path: Path) -
             assert column(tmp_path / name, "id") == list(range(1, ROWS + 1))
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_one_master_is_lost_and_then_the_last_one(tmp_path: Path) -> None:
     """The other one has a Spark master and executors of its own. A worker that is left alone ends with all it has."""

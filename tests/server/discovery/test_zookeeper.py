@@ -66,6 +66,7 @@ def test_a_server_that_is_not_there_holds_nobody_up(tmp_path: Path, monkeypatch:
         Register("a:b:c", "c", "a:1")
 
 
+@pytest.mark.long
 @pytest.mark.torture
 def test_nodes_find_each_other_and_go_on_when_zookeeper_dies(zookeeper: ZooKeeper, tmp_path: Path) -> None:
     with some_nodes(tmp_path / "nodes", 2) as (first, second):
