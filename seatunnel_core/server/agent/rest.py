@@ -119,8 +119,9 @@ def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> st
 
 def _is_address(host: str) -> bool:
     """Return whether the host of a request is an address or ``localhost``, with or without a port."""
-    name = urlsplit(f"//{host}").hostname or ""
+    name = ""
     try:
+        name = urlsplit(f"//{host}").hostname or ""
         ipaddress.ip_address(name)
     except ValueError:
         return name == "localhost"
