@@ -1,4 +1,4 @@
-"""What a node of a cluster is told: by ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command."""
+"""The configuration of a node: ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command's arguments."""
 
 import logging
 import os
@@ -116,57 +116,38 @@ def node_config(
         ConfigError: a file has problems.
         UsageError: what the files say does not go together; the message names the keys.
     """
-    working = folder or Path()
-    path = find_engine_file(engine_file, environment, working)
-    engine = load_engine(engine_file, environment=environment, folder=working, of_node=True)
-    config = path.parent if path is not None else working / "config"
-    problems = Problems()
-    told = _Told(engine.options, read_kylin(kylin_folder(environment, config), problems))
-    role = role or _role(told)
-    hazelcast_file = _hazelcast_file(config, role)
-    found = None if hazelcast_file is None else _cluster_of(hazelcast_file, problems)
-    problems.raise_errors()
-    for warning in (*engine.warnings, *problems.warnings):
-        logger.warning("%s", warning)
-    first = port or (role.default_port if found is None else found.port)
-    increments = found is None or found.auto_increment
-    members = () if found is None else addresses(found.members, found.port, auto_increment=increments)
-    secret = read_secret(config / SECRET_FILE)
-    zookeeper = told[cluster_options.ZOOKEEPER]
-    host = own_host(
-        found, members, instance_host=told[cluster_options.INSTANCE_HOST], others=_servers_of(zookeeper or "")
-    )
-    _require_secret(secret, (host, *members), config / SECRET_FILE, role)
-    _require_own_address(host, role)
+    files = _read_files(role, engine_file, environment, folder or Path())
+    found, options, stated = files.cluster, files.engine.options, files.stated
+    members = addresses(found.members, found.port, auto_increment=found.auto_increment)
     return NodeConfig(
-        role=role,
-        cluster=cluster or ("seatunnel" if found is None else found.name),
-        engine=engine,
-        engine_file=path,
-        hazelcast_file=hazelcast_file,
-        host=host,
-        port=first,
-        port_count=(100 if found is None else found.port_count) if port is None and increments else 1,
-        public_port=None if found is None or found.public_address is None else found.public_address.port,
+        role=files.role,
+        cluster=cluster or found.name,
+        engine=files.engine,
+        engine_file=files.engine_file,
+        hazelcast_file=files.hazelcast_file,
+        host=_host(files, members),
+        port=port or found.port,
+        port_count=found.port_count if port is None and found.auto_increment else 1,
+        public_port=None if found.public_address is None else found.public_address.port,
         members=members,
-        zookeeper=zookeeper,
-        alone=not told[cluster_options.LEADER_RACE],
-        secret=secret,
-        http_login=_http_login(engine.options, secret),
-        http_port=http_port or _http_port(engine.options),
+        zookeeper=stated[cluster_options.ZOOKEEPER],
+        alone=not stated[cluster_options.LEADER_RACE],
+        secret=files.secret,
+        http_login=_http_login(options, files.secret),
+        http_port=http_port or _http_port(options),
         logs=log_folder(environment),
-        slots=_slots(engine.options),
-        timing=_timing(told),
-        offered=0 if engine.options[DYNAMIC_SLOT] else int(engine.options[SLOT_NUM]),
-        waits=engine.options[SCHEDULE_STRATEGY] == "WAIT",
-        history_s=60.0 * engine.options[HISTORY_EXPIRE],
-        attributes={} if found is None else found.attributes,
-        worker_grace_s=told[cluster_options.WORKER_GRACE],
+        slots=_slots(options),
+        timing=_timing(stated),
+        offered=0 if options[DYNAMIC_SLOT] else int(options[SLOT_NUM]),
+        waits=options[SCHEDULE_STRATEGY] == "WAIT",
+        history_s=60.0 * options[HISTORY_EXPIRE],
+        attributes=found.attributes,
+        worker_grace_s=stated[cluster_options.WORKER_GRACE],
     )
 
 
 @frozen
-class _Told:
+class _Stated:
     """The options of a node: of ``seatunnel.yaml``, else of ``kylin.properties``, else their defaults."""
 
     engine: Options
@@ -176,9 +157,50 @@ class _Told:
         return self.engine[option] if self.engine.is_set(option) else self.kylin.get(option.key, option.default)
 
 
-def _role(told: _Told) -> MemberRole:
+@frozen(kw_only=True)
+class _Files:
+    """What the files of a node say, and where they are."""
+
+    role: MemberRole
+    engine: EngineConfig
+    engine_file: Path | None
+    hazelcast_file: Path | None
+    cluster: ClusterConfig
+    stated: _Stated
+    secret_file: Path
+    secret: Secret | None = field(repr=False)
+
+
+def _read_files(
+    role: MemberRole | None, engine_file: Path | None, environment: Mapping[str, str], folder: Path
+) -> _Files:
+    """Read what a node of a role needs, and log what has no effect; without a role, of the one that the files name."""
+    path = find_engine_file(engine_file, environment, folder)
+    engine = load_engine(engine_file, environment=environment, folder=folder, of_node=True)
+    config = path.parent if path is not None else folder / "config"
+    problems = Problems()
+    stated = _Stated(engine.options, read_kylin(kylin_folder(environment, config), problems))
+    role = role or _role(stated)
+    hazelcast_file = _hazelcast_file(config, role)
+    cluster = _cluster_of(hazelcast_file, role, problems)
+    problems.raise_errors()
+    for warning in (*engine.warnings, *problems.warnings):
+        logger.warning("%s", warning)
+    return _Files(
+        role=role,
+        engine=engine,
+        engine_file=path,
+        hazelcast_file=hazelcast_file,
+        cluster=cluster,
+        stated=stated,
+        secret_file=config / SECRET_FILE,
+        secret=read_secret(config / SECRET_FILE),
+    )
+
+
+def _role(stated: _Stated) -> MemberRole:
     """Return the role that ``cluster.server-mode`` says; any node takes requests, so ``job`` is what ``all`` is."""
-    return MemberRole.QUERY if told[cluster_options.SERVER_MODE] == "query" else MemberRole.MASTER_AND_WORKER
+    return MemberRole.QUERY if stated[cluster_options.SERVER_MODE] == "query" else MemberRole.MASTER_AND_WORKER
 
 
 def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
@@ -193,9 +215,31 @@ def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
     return shared
 
 
-def _cluster_of(path: Path, problems: Problems) -> ClusterConfig | None:
-    found = load_hazelcast(path, problems)
-    return found if isinstance(found, ClusterConfig) else None
+def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> ClusterConfig:
+    """Return what a file says of the cluster; without one, the defaults of a node that knows no other."""
+    found = None if path is None else load_hazelcast(path, problems)
+    if isinstance(found, ClusterConfig):
+        return found
+    return ClusterConfig(
+        name="seatunnel", tcp_ip=False, members=(), port=role.default_port, auto_increment=True, properties={}
+    )
+
+
+def _host(files: _Files, members: tuple[str, ...]) -> str:
+    """Return the host by which others reach the node.
+
+    Raises:
+        UsageError: the node may not listen there without a secret, or its Spark could not.
+    """
+    host = own_host(
+        files.cluster,
+        members,
+        instance_host=files.stated[cluster_options.INSTANCE_HOST],
+        others=_servers_of(files.stated[cluster_options.ZOOKEEPER] or ""),
+    )
+    _require_secret(files.secret, (host, *members), files.secret_file, files.role)
+    _require_own_address(host, files.role)
+    return host
 
 
 def _servers_of(zookeeper: str) -> list[str]:
@@ -228,7 +272,7 @@ def _require_own_address(host: str, role: MemberRole) -> None:
         )
 
 
-def _timing(told: _Told) -> Timing:
+def _timing(stated: _Stated) -> Timing:
     """Return the times of the election.
 
     A leader acts for half the timeout after it sent a beat, so several beats have to fit into that.
@@ -236,7 +280,7 @@ def _timing(told: _Told) -> Timing:
     Raises:
         UsageError: the timeout is not longer than the interval.
     """
-    interval_s, timeout_s = told[cluster_options.HEART_BEAT_INTERVAL], told[cluster_options.HEART_BEAT_TIMEOUT]
+    interval_s, timeout_s = stated[cluster_options.HEART_BEAT_INTERVAL], stated[cluster_options.HEART_BEAT_TIMEOUT]
     if timeout_s <= interval_s:
         raise UsageError(
             f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader would "

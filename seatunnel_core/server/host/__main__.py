@@ -30,6 +30,7 @@ from seatunnel_core.server.host.warm_spark import WarmSpark, host_settings
 from seatunnel_core.server.state.records import JobRecord, Wanted
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.settings import SparkSettings
 
 LONGEST_ORDER = 512 * LONGEST_REQUEST
 """32 MiB: an order carries a whole job."""
@@ -74,6 +75,38 @@ def _has_left(connection: socket.socket) -> bool:
 
 def main() -> int:
     """Start Spark, listen, and run jobs until an agent says leave or none asks for anything any more."""
+    values = _arguments()
+    logs = JobLogs(values.logs)
+    _log_to(logs)
+    engine = _with_dynamic_slots(load_engine(values.engine_config))
+    plane = SparkPlane(_spark_settings(values))
+    spark = WarmSpark(plane, values.slots)
+    host = Host(
+        lambda record: JobThread(record, engine, plane),
+        pid=os.getpid(),
+        name=values.name,
+        boot=values.boot,
+        offered=values.offered,
+        forget_log=logs.forget,
+    )
+    signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    path = _listen(host_socket(values.cluster, values.address, os.getpid()), host)
+    try:
+        spark.start()
+        _follow(host, spark, values.orphan_after)
+        spark.give_up()
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        logger.info("the host %d ends", os.getpid())
+        logs.close()
+        sys.stderr.flush()
+        plane.leave()
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="seatunnel-host", allow_abbrev=False)
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--address", required=True)
@@ -86,15 +119,21 @@ def main() -> int:
     parser.add_argument("--spark-master", default="")
     parser.add_argument("--spark-properties", type=Path)
     parser.add_argument("--orphan-after", type=float, default=60.0)
-    values = parser.parse_args()
-    logs = JobLogs(values.logs)
-    root = logging.getLogger("seatunnel")
+    return parser.parse_args()
+
+
+def _log_to(logs: JobLogs) -> None:
+    """Write all that is logged to this process's log, and what concerns a job to its own as well."""
     own = logging.StreamHandler(sys.stderr)
     own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger("seatunnel")
     root.handlers, root.propagate = [own, logs], False
     root.setLevel(logging.INFO)
-    engine = _with_dynamic_slots(load_engine(values.engine_config))
-    settings = host_settings(
+
+
+def _spark_settings(values: argparse.Namespace) -> SparkSettings:
+    """Return how Spark starts; for a job that has the host for itself, with the options in its record on stdin."""
+    return host_settings(
         cluster=values.cluster,
         name=values.name,
         slots=values.slots,
@@ -104,46 +143,33 @@ def main() -> int:
         properties=values.spark_properties,
         own=_options(sys.stdin.readline()) if values.name else {},
     )
-    plane = SparkPlane(settings)
-    spark = WarmSpark(plane, values.slots)
-    host = Host(
-        lambda record: JobThread(record, engine, plane),
-        pid=os.getpid(),
-        name=values.name,
-        boot=values.boot,
-        offered=values.offered,
-        forget_log=logs.forget,
-    )
-    signal.signal(signal.SIGTERM, lambda *_: host.leaving.set())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    path = host_socket(values.cluster, values.address, os.getpid())
+
+
+def _listen(path: Path, host: Host) -> Path:
+    """Answer requests at a socket, on threads of their own; return its path."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()  # of a killed process whose number is ours now
     server = _Server(str(path), host)
     path.chmod(0o600)
     threading.Thread(target=server.serve_forever, name="orders", daemon=True).start()
-    try:
-        spark.start()
-        while not host.leaving.wait(0.25):
-            if spark.failure or spark.is_gone():
-                logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
-                os._exit(1)
-            host.spark = spark.look()
-            if host.silence_s > values.orphan_after:
-                logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
-                host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
-                break
-        else:
-            host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
-        spark.give_up()
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        logger.info("the host %d ends", os.getpid())
-        logs.close()
-        sys.stderr.flush()
-        plane.leave()
-    return 0
+    return path
+
+
+def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
+    """Wait until an agent says leave or none asks for anything any more; then stop what runs.
+
+    A host whose Spark is gone ends at once: its jobs go on in another one.
+    """
+    while not host.leaving.wait(0.25):
+        if spark.failure or spark.is_gone():
+            logger.error("this host ends, and its jobs go on in another one: %s", spark.failure or "Spark is gone")
+            os._exit(1)
+        host.spark = spark.look()
+        if host.silence_s > orphan_after_s:
+            logger.warning("no agent has asked for anything for %.0f s: this host ends", host.silence_s)
+            host.stop_all(Wanted.CANCEL_AT_ONCE, 5.0)
+            return
+    host.stop_all(Wanted.CANCEL, _CLEAN_STOP_S)
 
 
 def _options(line: str) -> Mapping[str, str]:
