@@ -1,4 +1,4 @@
-"""The configuration of a node: ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command's arguments."""
+"""The configuration of a node: ``seatunnel.yaml``, ``hazelcast.yaml``, ``kylin.properties`` and the command."""
 
 import logging
 import os
