@@ -1,6 +1,6 @@
 """How the pipelines of a job are made from its claim: with their plugins, the protocol and what they restore."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from attrs import evolve, field, frozen
@@ -59,6 +59,11 @@ class JobPipelines:
         """How all pipelines of the job take checkpoints."""
         return checkpoint_policy(self.claim.job, self.engine)
 
+    @cached_property
+    def _recognised_before(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
+        """Compute once what concerns the sinks of all pipelines: a job may have thousands."""
+        return self.claim.job.manifest.tracks
+
     def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:
         return PipelineIO(
             job_id=self.job_id,
@@ -68,7 +73,7 @@ class JobPipelines:
             shares_disk=self.shares_disk,
             settled_below=self.claim.job.manifest.settled_below,
             requires_known=self.restored and self._request(planned).rewind is Rewind.REFUSED,
-            recognised_before=self.claim.job.manifest.tracks,
+            recognised_before=self._recognised_before,
             save_modes=save_modes,
         )
 

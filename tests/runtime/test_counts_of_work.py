@@ -1,8 +1,13 @@
 """What a small job costs in things that can be counted: a change that makes it cost more is seen at once, anywhere."""
 
 import os
+import sys
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -98,3 +103,39 @@ def test_the_calls_of_small_jobs(tmp_path: Path, counts: Counter[str], figure: F
     assert each == {"fsync": 17, "link": 4, "unlink": 0, "scandir": 8, "mkdir": 6, "rmdir": 4}
     assert eight["Spark jobs"] <= 1 + MORE, "units of several pipelines share a job"
     figure(f"a table of a job costs {each['fsync']} fsyncs and {each['link']} links")
+
+
+def test_no_function_is_called_by_the_square_of_the_number_of_tables(tmp_path: Path) -> None:
+    """Four times as many tables call each function about four times as often, and none of ours sixteen times."""
+    few, many = 10, 40
+    calls = {}
+    for pipelines in (few, many):
+        folder = tmp_path / str(pipelines)
+        with ground_in(folder) as ground:
+            ground.work.mkdir(parents=True)
+            text = tables(folder, pipelines)
+            with counted_calls() as seen:
+                report, _ = run_through(ground.run(text))
+        assert report.outcome is JobOutcome.FINISHED, report
+        calls[pipelines] = seen
+    square = {name: (calls[few][name], count) for name, count in calls[many].items() if count > 8 * calls[few][name]}
+    assert not {name: counts for name, counts in square.items() if counts[1] >= many * many / 2}
+
+
+@contextmanager
+def counted_calls() -> Iterator[Counter[str]]:
+    """Count the calls of our functions, in threads that start meanwhile, too."""
+    seen: Counter[str] = Counter()
+
+    def look(frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and "seatunnel_" in code.co_filename:
+            seen[f"{code.co_filename.rpartition('seatunnel_')[2]} {code.co_qualname}"] += 1
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
