@@ -56,10 +56,13 @@ class _Table:
 
 
 class JdbcWriter(SinkWriter):
-    """A writer with one transaction on one connection.
+    """A writer on one connection.
 
-    A writer that is killed leaves nothing, except in databases in which DDL ends the transaction: there its staging
-    tables stay, and the sink sweeps them.
+    It has one transaction, except in databases with one writer at a time: there it has one for each send, so that no
+    lock is held while rows are read. Another writer of the same unit would wait for that lock for ever.
+
+    A writer that is killed leaves nothing, except there and in databases in which DDL ends the transaction: there its
+    staging tables stay, and the sink sweeps them.
     """
 
     def __init__(
@@ -87,6 +90,12 @@ class JdbcWriter(SinkWriter):
         self._batch_rows = batch_rows
         self._tables: dict[str, _Table] = {}
         self._lent: Lent | None = None
+        self._has_begun = False
+        """Whether the connection has a transaction."""
+
+        self._is_last = False
+        """Whether all rows have come, so that the transaction ends soon."""
+
         self._bytes = 0
 
     def write(self, batch: Batch) -> None:
@@ -101,6 +110,7 @@ class JdbcWriter(SinkWriter):
             self._send(table)
 
     def finish(self) -> Staged:
+        self._is_last = True
         for table in self._tables.values():
             self._send(table)
         used = [table for table in self._tables.values() if table.sent]
@@ -114,7 +124,7 @@ class JdbcWriter(SinkWriter):
         if self._lent is not None:
             with self._errors_wrapped("the rows cannot be committed"):
                 self._refuse_stale()
-                self._lent.connection.commit()
+                self._commit()
             self._dialect.pool.give_back(self._lent)
             self._lent = None
         return Staged(body={"tables": parts}, rows=sum(table.sent for table in used), bytes=self._bytes)
@@ -125,15 +135,16 @@ class JdbcWriter(SinkWriter):
                 self._drop_staged()
             with suppress(Exception):
                 self._dialect.pool.discard(self._lent)
-            self._lent = None
+            self._lent, self._has_begun = None, False
 
     def _drop_staged(self) -> None:
-        """Drop the staging tables in databases in which DDL ends the transaction; a rollback removes them elsewhere."""
-        if self._stages and self._dialect.ddl_commits:
+        """Drop the staging tables that were committed already; a rollback removes all others."""
+        if self._stages and (self._dialect.ddl_commits or self._dialect.one_writer):
             for table in self._tables.values():
                 if table.place:
                     gone = f"DROP TABLE IF EXISTS {self._dialect.quoted(*table.place)}"
                     self._dialect.execute(self._connection(), gone)
+            self._commit()
 
     # -- sending --------------------------------------------------------------------------------------------------
 
@@ -164,17 +175,26 @@ class JdbcWriter(SinkWriter):
             temporary = not self._stages and table.place != table.target.path
             raw = f"{_RAW}_{table.number}"
             put(self._dialect, connection, table.place, table.target.columns, rows, temporary=temporary, raw=raw)
+            if self._dialect.one_writer and not self._is_last:
+                self._commit()
 
     def _connection(self) -> Any:
+        """Return the connection, with a transaction."""
         if self._lent is None:
             self._lent = self._dialect.pool.take(BULK)
+        if not self._has_begun:
             self._dialect.begin_rows(self._lent.connection)
+            self._has_begun = True
         return self._lent.connection
+
+    def _commit(self) -> None:
+        self._connection().commit()
+        self._has_begun = False
 
     def _made(self, table: _Table) -> TablePath:
         """Return the table into which rows are sent: the target when they can go there directly, else a new one."""
-        target = table.target
-        if not self._stages and not target.keys and target.statement is None:
+        target, whole = table.target, self._is_last or not self._dialect.one_writer
+        if not self._stages and not target.keys and target.statement is None and whole:
             return target.path
         name = staging_name(self._context, table.number)
         made = target.staging_table(self._dialect, name, temporary=not self._stages)

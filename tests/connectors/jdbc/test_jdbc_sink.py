@@ -10,8 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
 from seatunnel_core.connectors.jdbc import publishing, staging
+from seatunnel_core.connectors.jdbc.databases import sqlite
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.sink import Guarantee, Sink
@@ -445,3 +447,34 @@ def test_two_tables_of_one_unit_are_committed_together(file: Path) -> None:
     commit(of, [stage_of(staged)], here)
     assert ask(file, "SELECT * FROM people") == [(1, "a"), (2, "b")]
     assert ask(file, "SELECT * FROM goods") == [("x",)]
+
+
+@pytest.mark.parametrize("options", [EXACT, {"generate_sink_sql": True}, {**EXACT, "primary_keys": ["id"]}])
+def test_no_lock_is_held_while_rows_are_read(
+    file: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sinks of a pipeline write into one file, in turns: each would wait for the other's transaction for ever."""
+    monkeypatch.setattr(sqlite, "_WAIT_S", 0.1)
+    sinks = [sink(file, table=name, batch_size=1, **options) for name in ("one", "other")]
+    places = [evolve(place(), sink_ordinal=number) for number in (0, 1)]
+    for each, at in zip(sinks, places, strict=True):
+        each.prepare(sink_place(at))
+    writers = [begin(each, SCHEMA, at) for each, at in zip(sinks, places, strict=True)]
+    for number in (1, 2, 3):
+        for writer in writers:
+            writer.write(batch((NEW, number, "x")))
+    for each, writer, at in zip(sinks, writers, places, strict=True):
+        commit(each, [stage_of(writer.finish())], at)
+    assert [ask(file, f"SELECT id FROM {name} ORDER BY id") for name in ("one", "other")] == [[(1,), (2,), (3,)]] * 2
+
+
+def test_a_failed_writer_leaves_nothing_of_what_it_has_sent(file: Path) -> None:
+    here = place()
+    of = sink(file, table="one", batch_size=1, **EXACT)
+    of.prepare(sink_place(here))
+    writer = begin(of, SCHEMA, here)
+    before = ask(file, "SELECT name FROM sqlite_master ORDER BY name")
+    writer.write(batch((NEW, 1, "x")))
+    assert ask(file, "SELECT name FROM sqlite_master ORDER BY name") != before
+    writer.abort()
+    assert ask(file, "SELECT name FROM sqlite_master ORDER BY name") == before

@@ -55,6 +55,9 @@ class Dialect(ABC):
     ddl_commits: ClassVar[bool] = False
     """Whether a statement that creates or drops a table ends the transaction."""
 
+    one_writer: ClassVar[bool] = False
+    """Whether a transaction that writes keeps all others from writing, whatever table they write."""
+
     not_written: ClassVar[str] = ""
     """Why a sink cannot write into it, and what to do instead; ``""`` where one can."""
 

@@ -59,6 +59,8 @@ class SQLite(Dialect):
         "bytes": Order(shown="hex({})", literal=hexadecimal, key=bytes.fromhex, among="typeof({}) = 'blob'"),
     }
 
+    one_writer: ClassVar[bool] = True
+
     def sampled(self, one_of: int) -> str:
         return f"random() % {one_of} = 0"
 
