@@ -8,6 +8,7 @@ the storages, each of which both have to read as the other one writes it.
 import json
 import logging
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -138,6 +139,9 @@ class Joining:
         self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
         """Gives what the node knows of the cluster, when it has an agent."""
 
+        self._comparing: dict[str, threading.Lock] = {}
+        """By member: held while it is asked what it sees, because who has asked clears away."""
+
         self._self = Introduction(
             address=address,
             role=config.role.value,
@@ -226,6 +230,10 @@ class Joining:
         raise PlatformError(f"{member} answers HTTP {answer.status}: {reason}")
 
     def _compare_storages(self, member: str) -> None:
+        with self._comparing.setdefault(member, threading.Lock()):
+            self._compare_storages_now(member)
+
+    def _compare_storages_now(self, member: str) -> None:
         own = self._self.address
         left = {name: probe.leave(own, member) for name, probe in self._probes.items()}
         try:
@@ -234,14 +242,13 @@ class Joining:
                 digest = stored.text(answer, name)
                 if not digest:
                     raise JoinRefusedError(_not_shared(probe, reader=member, writer=own, other=member))
-                if not probe.sees(member, own, digest):
+                if not probe.sees(own, member, digest):
                     raise JoinRefusedError(_not_shared(probe, reader=own, writer=member, other=member))
         except PlatformError as error:
             logger.warning("%s did not say whether it has the same storage: %s", member, error)
         finally:
             for probe in self._probes.values():
                 probe.remove(own, member)
-                probe.remove(member, own)
 
     # -- the member that answers --------------------------------------------------------------------------------------
 
@@ -278,7 +285,7 @@ class Joining:
             probe = self._probes.get(name)
             seen = probe is not None and probe.sees(writer, own, left[name])
             if probe is not None and seen:
-                answer[name] = probe.leave(own, writer)
+                answer[name] = probe.leave(writer, own)
             else:
                 answer[name] = ""
                 where = "nowhere" if probe is None else probe.where

@@ -56,38 +56,41 @@ class StorageProbe:
         storage = self._storage
         return storage.locate("") if isinstance(storage, BlobStorage) else type(storage).__name__
 
-    def leave(self, writer: str, reader: str) -> str:
-        """Store random bytes that ``reader`` is to read, and return their digest.
+    def leave(self, asker: str, answerer: str) -> str:
+        """Store random bytes, for a question that one member asks another, and return their digest.
 
         Raises:
             CheckpointStorageError: the storage refuses, or does not answer.
         """
-        return self._storage.store_attachment(_job(writer, reader), secrets.token_bytes(32))
+        return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
-    def sees(self, writer: str, reader: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return whether the bytes that ``writer`` left are here; look again for a while before saying no.
+    def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
+        """Return whether the bytes that the other one left are here; look again for a while before saying no.
 
         Raises:
             CheckpointStorageError: the storage refuses, or does not answer.
         """
         for _ in range(int(PATIENCE_S / _PAUSE_S)):
             try:
-                self._storage.get_attachment(_job(writer, reader), digest)
+                self._storage.get_attachment(_job(asker, answerer), digest)
             except AttachmentNotFoundError:
                 sleep(_PAUSE_S)
             else:
                 return True
         return False
 
-    def remove(self, writer: str, reader: str) -> None:
-        """Remove what ``writer`` left for ``reader``, also in an earlier life.
+    def remove(self, asker: str, answerer: str) -> None:
+        """Remove what both left, also in an earlier life. Only who asks knows when that is over.
 
         Raises:
             CheckpointStorageError: the storage refuses, or does not answer.
         """
-        self._storage.delete_job(_job(writer, reader))
+        self._storage.delete_job(_job(asker, answerer))
 
 
-def _job(writer: str, reader: str) -> str:
-    """Return under which job the bytes stand: one for each pair, so that what a dead node leaves does not add up."""
-    return "probe-" + hashlib.sha256(f"{writer} {reader}".encode()).hexdigest()[:32]
+def _job(asker: str, answerer: str) -> str:
+    """Return under which job the bytes of a question stand: so, what a dead node leaves does not add up.
+
+    The same two may ask each other at the same time, which are two questions.
+    """
+    return "probe-" + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

@@ -10,7 +10,7 @@ from attrs import asdict, evolve
 
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import node_config
-from seatunnel_core.server.discovery.joining import Introduction, Joining, difference, named_in
+from seatunnel_core.server.discovery.joining import MEET, Introduction, Joining, difference, named_in
 from seatunnel_core.server.discovery.storage_probe import StorageProbe, storage_probes
 from seatunnel_core.server.state.store import Sighting
 from tests.server.nodes import ENGINE, Node, some_nodes, until
@@ -90,8 +90,32 @@ def test_a_member_answers_what_it_sees(probe: StorageProbe, tmp_path: Path) -> N
     assert (answer["address"], answer["leader"], answer["signed"]) == ("b:2", "b:2", False)
     digest = probe.leave("a:1", "b:2")
     seen = there.probe(_json({"writer": "a:1", "left": {"checkpoints": digest}}))
-    assert probe.sees("b:2", "a:1", seen["checkpoints"], sleep=lambda _: None)
+    assert probe.sees("a:1", "b:2", seen["checkpoints"], sleep=lambda _: None)
     assert there.probe(_json({"writer": "a:1", "left": {"state": digest}})) == {"state": ""}
+
+
+def test_two_that_ask_each_other_at_the_same_time_both_see_what_they_share(
+    probe: StorageProbe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was done first cleared away what the other one had left for it, and was refused: ``cannot read what
+    a:1 writes, so this node and a:1 do not share a storage``."""
+    config = node_config(engine_file=tmp_path / "seatunnel.yaml", environment={})
+    nodes = {address: Joining(config, address, {"checkpoints": probe}) for address in ("a:1", "b:2")}
+
+    def ask(self: Joining, member: str, target: str, block: object, _answer_s: float) -> object:
+        if target == MEET:
+            return nodes[member].meet(_json(block))
+        if self.address == "a:1":
+            nodes["b:2"].ask_all(["a:1"])  # from its beginning to its end
+        answer = nodes[member].probe(_json(block))
+        if self.address == "a:1":
+            nodes["b:2"].ask_all(["a:1"])
+        return answer
+
+    monkeypatch.setattr(Joining, "_ask", ask)
+    monkeypatch.setattr("seatunnel_core.server.discovery.storage_probe.PATIENCE_S", 0.5)
+    assert [each.address for each in nodes["a:1"].ask_all(["b:2"])] == ["b:2"]
+    assert [path for path in (tmp_path / "checkpoints").rglob("*") if path.is_file()] == []
 
 
 def _json(block: object) -> bytes:
