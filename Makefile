@@ -15,7 +15,7 @@ TWINS ?= yes
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture nemesis soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,10 @@ simulate: dev ## the protocol against crashes, lost and late messages and bad st
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)
+
+# The state file keeps what was played: the next batch draws what was played least, and the page sums all of them up.
+nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn by SEED; ARGS="--plan workers" chooses the cluster
+	@$(RUN) -m tests.server.nemesis --minutes $(if $(filter 60,$(MINUTES)),20,$(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(STATE),--state $(STATE)) $(ARGS)
 
 soak: dev ## a streaming job with a watched folder for MINUTES, killed at random and resumed; memory and open files are watched
 	@$(RUN) -m tests.torture.soak --minutes $(MINUTES) $(ARGS)

@@ -73,23 +73,40 @@ class Node:
     cluster: "Nodes"
     port: int
     role: str = "master_and_worker"
+    ip: str = "127.0.0.1"
+    inside: tuple[str, ...] = ()
+    """The command that enters its network, if that is one of its own."""
+
+    variables: Mapping[str, str] = field(factory=dict)
+    """Of its environment alone."""
+
     agent: "subprocess.Popen[bytes] | None" = None
 
     @property
     def address(self) -> str:
         """Of the member."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.ip}:{self.port}"
 
     def start(self, *more: str) -> None:
         """Start the agent's process, and return at once."""
-        command = [sys.executable, "-m", "seatunnel_core.server", "--port", str(self.port), "-r", self.role, *more]
-        with (self.cluster.folder / f"agent-{self.port}.log").open("ab") as log:
+        command = [
+            *self.inside,
+            sys.executable,
+            "-m",
+            "seatunnel_core.server",
+            "--port",
+            str(self.port),
+            "-r",
+            self.role,
+            *more,
+        ]
+        with (self.cluster.folder / f"agent-{self.ip}-{self.port}.log").open("ab") as log:
             self.agent = subprocess.Popen(
                 [*command, "--engine-config", str(self.cluster.folder / "config/seatunnel.yaml")],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**self.cluster.environment, NODE: self.address},
+                env={**self.cluster.environment, NODE: self.address, **self.variables},
                 start_new_session=True,
             )
 
@@ -140,7 +157,7 @@ class Node:
     def _ask_once(self, method: str, target: str, body: Any) -> tuple[int, Any]:
         if self.cluster.secret is not None:
             return self._ask_signed(method, target, body)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.ip, self.port, timeout=30)
         try:
             encoded = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
             connection.request(method, target, encoded)
@@ -219,7 +236,7 @@ class Node:
 
     def log(self) -> str:
         """Return what the agent has logged."""
-        return (self.cluster.folder / f"agent-{self.port}.log").read_text("utf-8", "replace")
+        return (self.cluster.folder / f"agent-{self.ip}-{self.port}.log").read_text("utf-8", "replace")
 
 
 @define(eq=False)

@@ -32,6 +32,9 @@ class MariaDB:
 
     folder: Path = field(factory=lambda: Path(tempfile.mkdtemp(prefix="seatunnel-mariadb-")))
     port: int = field(factory=free_port)
+    host: str = "127.0.0.1"
+    """On which it listens."""
+
     _process: ServerProcess = field(init=False)
 
     def start(self) -> None:
@@ -40,7 +43,7 @@ class MariaDB:
         made += ["--auth-root-authentication-method=normal"]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         command = [str(program), "--no-defaults", "--user=root", f"--datadir={data}", f"--port={self.port}"]
-        command += ["--bind-address=127.0.0.1", f"--socket={self.folder}/s.sock", "--max-connections=60"]
+        command += [f"--bind-address={self.host}", f"--socket={self.folder}/s.sock", "--max-connections=60"]
         command += ["--character-set-server=utf8mb4", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"]
         self._process = ServerProcess(command, self._answers, self.folder / "server.log")
         self._process.start()
@@ -51,11 +54,11 @@ class MariaDB:
 
     @property
     def url(self) -> str:
-        return f"jdbc:mysql://127.0.0.1:{self.port}/shop"
+        return f"jdbc:mysql://{self.host}:{self.port}/shop"
 
     def options(self, database: str = "shop") -> dict[str, str]:
         """Of a connector ``Jdbc``."""
-        return {"url": f"jdbc:mysql://127.0.0.1:{self.port}/{database}", "user": USER, "password": PASSWORD}
+        return {"url": f"jdbc:mysql://{self.host}:{self.port}/{database}", "user": USER, "password": PASSWORD}
 
     def connect(self, database: str = "shop") -> Any:
         """A connection of PyMySQL that commits each statement."""
@@ -96,6 +99,16 @@ class MariaDB:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def pid(self) -> int:
+        """Of the process that starts all others."""
+        return self._process.pid
+
+    def start_again(self) -> None:
+        """A start on the same data, unless it runs."""
+        if not self._process.runs():
+            self._process.start()
+
     def restart(self) -> None:
         """``kill -9``, and a start on the same data."""
         self._process.restart()
@@ -104,7 +117,7 @@ class MariaDB:
         import pymysql
 
         return pymysql.connect(
-            host="127.0.0.1", port=self.port, user=user, password=password, database=database, autocommit=True
+            host=self.host, port=self.port, user=user, password=password, database=database, autocommit=True
         )
 
     def _answers(self) -> bool:

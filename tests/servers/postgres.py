@@ -35,6 +35,9 @@ class Postgres:
 
     folder: Path = field(factory=lambda: Path(tempfile.mkdtemp(prefix="seatunnel-postgres-")))
     port: int = field(factory=free_port)
+    host: str = "127.0.0.1"
+    """On which it listens; who comes from that network may ask for the password."""
+
     _process: ServerProcess = field(init=False)
 
     def start(self) -> None:
@@ -46,8 +49,10 @@ class Postgres:
         made = [str(programs / "initdb"), "-D", str(data), "-U", USER, "-A", "scram-sha-256", "-E", "UTF8"]
         made += ["--locale=C.UTF-8", "--no-sync", f"--pwfile={password}"]
         subprocess.run([*self._as_user(), *made], check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
+        with (data / "pg_hba.conf").open("a") as file:
+            file.write("host all all samenet scram-sha-256\n")
         settings = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": self.host,
             "port": str(self.port),
             "unix_socket_directories": "",
             "max_connections": "60",
@@ -61,11 +66,11 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
+        return f"jdbc:postgresql://{self.host}:{self.port}/postgres"
 
     def options(self, database: str = "postgres") -> dict[str, str]:
         """Of a connector ``Jdbc``."""
-        url = f"jdbc:postgresql://127.0.0.1:{self.port}/{database}"
+        url = f"jdbc:postgresql://{self.host}:{self.port}/{database}"
         return {"url": url, "user": USER, "password": PASSWORD}
 
     def connect(self, database: str = "postgres") -> Any:
@@ -73,7 +78,7 @@ class Postgres:
         import psycopg
 
         return psycopg.connect(
-            host="127.0.0.1", port=self.port, user=USER, password=PASSWORD, dbname=database, autocommit=True
+            host=self.host, port=self.port, user=USER, password=PASSWORD, dbname=database, autocommit=True
         )
 
     def let_files_grow_to(self, most_bytes: int | None) -> None:
@@ -98,6 +103,16 @@ class Postgres:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def pid(self) -> int:
+        """Of the process that starts all others."""
+        return self._process.pid
+
+    def start_again(self) -> None:
+        """A start on the same data, unless it runs."""
+        if not self._process.runs():
+            self._process.start()
+
     def restart(self) -> None:
         """``kill -9``, and a start on the same data."""
         self.kill()
@@ -111,7 +126,7 @@ class Postgres:
     def _answers(self) -> bool:
         import psycopg
 
-        with contextlib.suppress(psycopg.OperationalError), socket.create_connection(("127.0.0.1", self.port), 1):
+        with contextlib.suppress(psycopg.OperationalError), socket.create_connection((self.host, self.port), 1):
             self.connect().close()
             return True
         return False

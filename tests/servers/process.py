@@ -119,6 +119,16 @@ class ServerProcess:
         os.killpg(self._process.pid, number)
         return self._process.wait() == -number
 
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
+    def runs(self) -> bool:
+        """Whether it is there."""
+        return self._process is not None and self._process.poll() is None
+
     def pause(self) -> None:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGSTOP)

@@ -1,0 +1,98 @@
+"""The disk that the state lies on, or the database: full, read-only, slow, failing; and the database itself."""
+
+import errno
+import random
+import threading
+from collections.abc import Iterator
+
+from tests.server.nemesis.ground import Ground
+from tests.server.nemesis.kinds import LONG, PAUSES, SHORT, kind
+
+
+def with_disk(ground: Ground) -> bool:
+    """Return whether the state lies on a disk of its own."""
+    return ground.disk is not None
+
+
+def with_files(ground: Ground) -> bool:
+    """Return whether the state lies in files, whose calls can be made to fail."""
+    return ground.database is None and all(member.interposer for member in ground.members)
+
+
+def with_database(ground: Ground) -> bool:
+    """Return whether the state lies in a database."""
+    return ground.database is not None
+
+
+@kind("storage: full", LONG, with_disk)
+def _full(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    assert ground.disk is not None
+    ground.disk.fill()
+    yield
+    ground.disk.empty()
+
+
+@kind("storage: read-only", LONG, lambda ground: with_disk(ground) and not with_database(ground))
+def _read_only(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    assert ground.disk is not None
+    ground.disk.close()
+    yield
+    ground.disk.open()
+
+
+@kind("storage: frozen", LONG, with_disk)
+def _frozen(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    """Whoever writes waits, and cannot be killed meanwhile."""
+    assert ground.disk is not None
+    ground.disk.freeze()
+    yield
+    ground.disk.thaw()
+
+
+@kind("storage: slow", LONG, with_disk)
+def _slow(ground: Ground, draw: random.Random) -> Iterator[None]:
+    """It stands still for most of the time."""
+    disk, over, rest_s = ground.disk, threading.Event(), draw.uniform(0.2, 2)
+    assert disk is not None
+
+    def drag() -> None:
+        while not over.is_set():
+            disk.freeze()
+            over.wait(rest_s)
+            disk.thaw()
+            over.wait(0.05)
+
+    dragging = threading.Thread(target=drag, name="drag")
+    dragging.start()
+    yield
+    over.set()
+    dragging.join()
+
+
+@kind("storage: failing", LONG, with_files)
+def _failing(ground: Ground, draw: random.Random) -> Iterator[None]:
+    """Each call of each node ends with an error."""
+    error = draw.choice((errno.EIO, errno.ESTALE, errno.EDQUOT))
+    for member in ground.members:
+        assert member.interposer is not None
+        member.interposer.tell(error=error)
+    yield
+    for member in ground.members:
+        assert member.interposer is not None
+        member.interposer.tell(error=0)
+
+
+@kind("database: killed", SHORT, with_database)
+def _database_killed(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    assert ground.database is not None
+    ground.database.kill()
+    yield
+    ground.database.start_again()
+
+
+@kind("database: stopped", PAUSES, with_database)
+def _database_stopped(ground: Ground, _draw: random.Random) -> Iterator[None]:
+    assert ground.database is not None
+    stopped = ground.database.stop()
+    yield
+    ground.database.go_on(stopped)

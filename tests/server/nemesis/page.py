@@ -1,0 +1,104 @@
+"""``python -m tests.server.nemesis.page``: what was played, as ``docs/evidence/nemesis.md`` shows it."""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.server.nemesis.ground import PLANS, Plan
+from tests.server.nemesis.totals import ROOT, STATE, Batch, played, read_batches
+
+PAGE = ROOT / "docs/evidence/nemesis.md"
+
+INTRODUCTION = """# Nemesis
+
+`make nemesis MINUTES=20 SEED=7` starts a real cluster, lets clients use it, and breaks it at random moments. Clients
+submit batch jobs of one to three sinks (files, and tables of the database where there is one), cancel some, stop some
+with a savepoint, submit some again from there, and write down each call with its answer. In the end everything is
+mended, and a checker reads what clients were told, what lies in the sinks, and what the nodes have logged:
+
+- every acknowledged job has exactly one end, which stays; it failed only for a reason that was played;
+- a job that has finished has every row once in each of its sinks; in the sinks of any other job no row is there
+  twice;
+- a job whose submit was not acknowledged ran once or not at all;
+- a stop that was acknowledged is not forgotten;
+- all slots are free, and no job is left;
+- no two nodes led in one term; no agent logged a traceback.
+
+Nodes are processes in network namespaces of their own; packets are dropped by nftables. The state and the
+checkpoints, or the data of the database, lie on a disk of their own, a loop device. A library that is loaded before
+the C library moves a node's wall clock, and makes its calls to the storage fail or hang. Where this cannot be had,
+which takes root, `nft` and a C compiler, such kinds of faults are left out, and the rest is played on ports of
+loopback. Agents that end by themselves are started again, as systemd does it.
+
+A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
+were played least come first: the state file (`STATE=…`) knows them. In three of ten strikes two things are broken
+together. `ARGS="--only storage"` plays some kinds alone, `ARGS="--plan workers"` chooses the cluster:
+
+| cluster | of what |
+|---|---|
+"""
+
+
+def page(batches: Sequence[Batch]) -> str:
+    """Return the page."""
+    faults = played(batches)
+    lines = [f"| `{name}` | {_of_what(plan)} |" for name, plan in PLANS.items()]
+    jobs, unacknowledged = sum(batch.jobs for batch in batches), sum(batch.unacknowledged for batch in batches)
+    lines += [
+        "",
+        "## The running total",
+        "",
+        f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} times two "
+        f"at once; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
+        f"{sum(batch.doubled for batch in batches)} doubled.** {unacknowledged} submits were never acknowledged.",
+        "This part is written by `python -m tests.server.nemesis.page`.",
+        "",
+        *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),
+        "",
+        *_table(("state of a job when something broke", "times"), _counted(batch.phases for batch in batches)),
+        "",
+        *_table(("end of a job", "times"), _counted(batch.ends for batch in batches)),
+        "",
+        *_table(
+            ("commit", "cluster", "seed", "minutes", "faults", "jobs", "lost", "doubled", "wrong"),
+            [
+                (b.commit, b.plan, b.seed, b.minutes, b.count, b.jobs, b.lost, b.doubled, len(b.problems))
+                for b in batches
+            ],
+        ),
+        "",
+    ]
+    return INTRODUCTION + "\n".join(lines)
+
+
+def _of_what(plan: Plan) -> str:
+    """Return the members of a cluster, and where it keeps its state."""
+    others = f" and {plan.workers} workers" if plan.workers else ", which run jobs, too"
+    return f"{plan.masters} masters{others}; the state in {plan.database or 'files'}"
+
+
+def _by_plan(batches: Sequence[Batch], faults: Counter[str]) -> list[tuple[object, ...]]:
+    by_plan = {name: played([batch for batch in batches if batch.plan == name]) for name in PLANS}
+    return [(name, *(by_plan[plan][name] for plan in PLANS), faults[name]) for name in sorted(faults)]
+
+
+def _counted(counts: Iterable[dict[str, int]]) -> list[tuple[object, ...]]:
+    return sorted(sum((Counter(each) for each in counts), Counter[str]()).items())
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    return [f"| {' | '.join(str(cell) for cell in row)} |" for row in (heads, ["---"] * len(heads), *rows)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.server.nemesis.page", description=__doc__)
+    parser.add_argument("--state", type=Path, default=STATE, help="the file that keeps what was played")
+    arguments = parser.parse_args(argv)
+    PAGE.write_text(page(read_batches(arguments.state)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

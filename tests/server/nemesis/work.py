@@ -1,0 +1,97 @@
+"""What clients ask a cluster to do: jobs of several pipelines, and what of them lies in their sinks."""
+
+import contextlib
+import random
+from pathlib import Path
+
+from attrs import frozen
+
+from tests.runtime.command import fake_source, file_sink, ids, job
+from tests.server.nemesis.database import Database
+
+FILES = ("parquet", "json", "csv")
+JDBC = "jdbc"
+
+
+@frozen(kw_only=True)
+class Target:
+    """One sink of a job, and the rows 1 to ``rows`` that belong into it."""
+
+    kind: str
+    """A format of files, or ``jdbc``."""
+
+    source: int
+    rows: int
+    place: str
+    """The folder or the table."""
+
+    def found(self, database: Database | None) -> list[int]:
+        """Return the ids of the rows that lie in it, sorted."""
+        if self.kind == JDBC:
+            assert database is not None
+            return database.ids(self.place)
+        with contextlib.suppress(FileNotFoundError):
+            return ids(Path(self.place))
+        return []
+
+    def sink(self, database: Database | None) -> str:
+        """Return its block of the job."""
+        if self.kind != JDBC:
+            return file_sink(f"s{self.source}", Path(self.place), self.kind)
+        assert database is not None
+        keys = ", ".join(f'{key} = "{value}"' for key, value in database.options().items())
+        more = f'generate_sink_sql = true, table = "{self.place}", is_exactly_once = true'
+        return f"\n  Jdbc {{ plugin_input = s{self.source}, {keys}, {more} }}"
+
+
+@frozen(kw_only=True)
+class Work:
+    """A job, and what its client does with it."""
+
+    job_id: str
+    targets: tuple[Target, ...]
+    rows_per_second: int
+    fate: str
+    """``run``, ``cancel`` or ``savepoint``: what it is told once it has begun."""
+
+    resumed: bool
+    """Whether it is submitted again from its last checkpoint when it was stopped or has failed."""
+
+    patient: bool
+    """Whether the client repeats a submit that was not acknowledged."""
+
+    own_host: bool = False
+
+    def text(self, database: Database | None) -> str:
+        """Return the job as HOCON."""
+        env = f"job.mode = BATCH, checkpoint.interval = 200, read_limit.rows_per_second = {self.rows_per_second}"
+        env += ", job.retry.times = 1000"
+        if self.own_host:
+            env += ", isolation = process"
+        rows = {target.source: target.rows for target in self.targets}
+        sources = [fake_source(f"s{number}", rows=count, splits=max(1, count // 5)) for number, count in rows.items()]
+        return job(env, sources, [target.sink(database) for target in self.targets])
+
+
+def draw_work(draw: random.Random, job_id: str, folder: Path, database: Database | None) -> Work:
+    """Return a job that is drawn: one to three sinks of one or two sources, for 3 to 40 seconds."""
+    kinds = FILES if database is None else (*FILES, JDBC, JDBC, JDBC)
+    sources = draw.choice((1, 1, 2))
+    fate = draw.choices(("run", "cancel", "savepoint"), (6, 2, 2))[0]
+    rate = draw.choice((20, 40, 80))
+    seconds = draw.choice((3, 8, 15, 40)) if fate == "run" else draw.choice((20, 120))
+    rows = [max(5, rate * seconds // sources) for _ in range(sources)]
+    targets = []
+    for number in range(draw.choice((sources, sources, 3))):
+        source, kind = number % sources, draw.choice(kinds)
+        place = f"t{job_id}_{number}" if kind == JDBC else str(folder / f"{job_id}-{number}")
+        targets.append(Target(kind=kind, source=source, rows=rows[source], place=place))
+    return Work(
+        job_id=job_id,
+        targets=tuple(targets),
+        rows_per_second=rate,
+        fate=fate,
+        resumed=fate != "run" and draw.random() < 0.7,
+        patient=draw.random() < 0.8,
+        own_host=draw.random() < 0.05,
+    )
