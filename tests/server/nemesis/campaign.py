@@ -17,7 +17,7 @@ from tests.server.nemesis.history import History
 from tests.server.nemesis.totals import Batch, commit_of_this_tree
 
 CLIENTS = 4
-PAIRS = 0.3
+PAIRS = 0.4
 """The share of strikes in which two things break."""
 
 DRAIN_S = 300.0
@@ -81,7 +81,7 @@ class Nemesis:
     def _lasts_s(self, kind: Kind) -> float:
         """Return how long a fault lasts: mostly short, now and then as long as its kind may."""
         least, most = kind.lasts_s
-        return least + (most - least) * self.draw.random() ** 3
+        return least + (most - least) * self.draw.random() ** 4
 
 
 def play_batch(
@@ -108,7 +108,7 @@ def play_batch(
         clients.begin(CLIENTS)
         striking_until = began + max(30.0, minutes * 60 - 90)
         while time.monotonic() < striking_until:
-            time.sleep(nemesis.draw.uniform(0.2, 3))
+            time.sleep(nemesis.draw.uniform(0.1, 2))
             nemesis.strike()
         clients.submit_no_more()
         with contextlib.suppress(AssertionError):

@@ -32,12 +32,10 @@ def _full(ground: Ground, _draw: random.Random) -> Iterator[None]:
     ground.disk.empty()
 
 
-@kind("storage: read-only", LONG, lambda ground: with_disk(ground) and not with_database(ground))
+@kind("storage: read-only", LONG, with_files)
 def _read_only(ground: Ground, _draw: random.Random) -> Iterator[None]:
-    assert ground.disk is not None
-    ground.disk.close()
-    yield
-    ground.disk.open()
+    """For all nodes; also what they have open already. A mounted disk could only be closed while nothing is open."""
+    yield from _all_told(ground, error=errno.EROFS, reads=1)
 
 
 @kind("storage: frozen", LONG, with_disk)
@@ -72,14 +70,18 @@ def _slow(ground: Ground, draw: random.Random) -> Iterator[None]:
 @kind("storage: failing", LONG, with_files)
 def _failing(ground: Ground, draw: random.Random) -> Iterator[None]:
     """Each call of each node ends with an error."""
-    error = draw.choice((errno.EIO, errno.ESTALE, errno.EDQUOT))
+    yield from _all_told(ground, error=draw.choice((errno.EIO, errno.ESTALE, errno.EDQUOT)))
+
+
+def _all_told(ground: Ground, **what: int) -> Iterator[None]:
+    """Make the storage of all nodes something, and then what it was."""
     for member in ground.members:
         assert member.interposer is not None
-        member.interposer.tell(error=error)
+        member.interposer.tell(**what)
     yield
     for member in ground.members:
         assert member.interposer is not None
-        member.interposer.tell(error=0)
+        member.interposer.tell(**dict.fromkeys(what, 0))
 
 
 @kind("database: killed", SHORT, with_database)

@@ -22,6 +22,7 @@ struct wanted {
     int64_t delay_ms;     /* of each call that concerns the folder */
     int64_t error;        /* with which such calls fail; 0: they do not */
     int64_t hangs;        /* whether they wait until this is 0 again */
+    int64_t reads;        /* whether those that only read go on as ever */
 };
 
 static const struct wanted nothing;
@@ -50,7 +51,8 @@ static void rest(int64_t ms) {
     while (nanosleep(&left, &left) && errno == EINTR) {}
 }
 
-static int broken(void) { /* of a call that concerns the folder */
+static int broken(int writes) { /* of a call that concerns the folder */
+    if (wanted->reads && !writes) return 0;
     while (wanted->hangs) rest(50);
     if (wanted->delay_ms) rest(wanted->delay_ms);
     if (wanted->error) errno = (int)wanted->error;
@@ -72,16 +74,18 @@ static int opened(int fd, const char *path) {
     mode_t mode = 0; \
     if (flags & (O_CREAT | O_TMPFILE)) { va_list more; va_start(more, last); mode = va_arg(more, mode_t); va_end(more); }
 
+#define WRITES(flags) (((flags) & O_ACCMODE) != O_RDONLY || (flags) & O_CREAT)
+
 #define OPEN(name) \
     int name(const char *path, int flags, ...) { \
         REAL(name); MODE_OF(flags, flags); \
-        if (is_in(path) && broken()) return -1; \
+        if (is_in(path) && broken(WRITES(flags))) return -1; \
         return opened(real(path, flags, mode), path); \
     }
 #define OPENAT(name) \
     int name(int at, const char *path, int flags, ...) { \
         REAL(name); MODE_OF(flags, flags); \
-        if (is_in(path) && broken()) return -1; \
+        if (is_in(path) && broken(WRITES(flags))) return -1; \
         return opened(real(at, path, flags, mode), path); \
     }
 OPEN(open)
@@ -95,18 +99,18 @@ int close(int fd) {
     return real(fd);
 }
 
-DIR *opendir(const char *path) { REAL(opendir); return is_in(path) && broken() ? NULL : real(path); }
+DIR *opendir(const char *path) { REAL(opendir); return is_in(path) && broken(0) ? NULL : real(path); }
 
-#define ON_FD(type, name, parameters, arguments) \
-    type name parameters { REAL(name); return known(fd) && broken() ? -1 : real arguments; }
+#define ON_FD(type, name, writes, parameters, arguments) \
+    type name parameters { REAL(name); return known(fd) && broken(writes) ? -1 : real arguments; }
 #define ON_PATH(name, parameters, arguments) \
-    int name parameters { REAL(name); return is_in(path) && broken() ? -1 : real arguments; }
+    int name parameters { REAL(name); return is_in(path) && broken(1) ? -1 : real arguments; }
 
-ON_FD(ssize_t, read, (int fd, void *bytes, size_t count), (fd, bytes, count))
-ON_FD(ssize_t, write, (int fd, const void *bytes, size_t count), (fd, bytes, count))
-ON_FD(ssize_t, pwrite64, (int fd, const void *bytes, size_t count, off64_t at), (fd, bytes, count, at))
-ON_FD(int, fsync, (int fd), (fd))
-ON_FD(int, fdatasync, (int fd), (fd))
+ON_FD(ssize_t, read, 0, (int fd, void *bytes, size_t count), (fd, bytes, count))
+ON_FD(ssize_t, write, 1, (int fd, const void *bytes, size_t count), (fd, bytes, count))
+ON_FD(ssize_t, pwrite64, 1, (int fd, const void *bytes, size_t count, off64_t at), (fd, bytes, count, at))
+ON_FD(int, fsync, 1, (int fd), (fd))
+ON_FD(int, fdatasync, 1, (int fd), (fd))
 ON_PATH(link, (const char *path, const char *to), (path, to))
 ON_PATH(rename, (const char *path, const char *to), (path, to))
 ON_PATH(unlink, (const char *path), (path))
@@ -124,7 +128,7 @@ int clock_gettime(clockid_t clock, struct timespec *at) {
 int gettimeofday(struct timeval *restrict at, void *restrict zone) {
     REAL(gettimeofday);
     int failed = real(at, zone);
-    if (!failed && at) at->tv_sec += wanted->seconds;
+    if (!failed) at->tv_sec += wanted->seconds;
     return failed;
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, field
 
 SOURCE = Path(__file__).parent / "interposer.c"
-LAYOUT = struct.Struct("=qqqq")
+LAYOUT = struct.Struct("=qqqqq")
 
 
 def can_be_had() -> bool:
@@ -38,7 +38,7 @@ class Interposer:
     library: Path
     control: Path
     folder: Path
-    _told: dict[str, int] = field(factory=lambda: {"seconds": 0, "delay_ms": 0, "error": 0, "hangs": 0})
+    _told: dict[str, int] = field(factory=lambda: {"seconds": 0, "delay_ms": 0, "error": 0, "hangs": 0, "reads": 0})
 
     def variables(self) -> dict[str, str]:
         """Return what the environment of the node's processes needs."""
@@ -50,7 +50,7 @@ class Interposer:
         }
 
     def tell(self, **what: int) -> None:
-        """Change ``seconds`` (of the clock), ``delay_ms``, ``error`` or ``hangs`` (of calls about the folder)."""
+        """Change how many ``seconds`` the clock is ahead, and what becomes of calls about the folder."""
         self._told |= what
         with self.control.open("r+b") as file, mmap.mmap(file.fileno(), LAYOUT.size) as shown:
             shown[:] = LAYOUT.pack(*self._told.values())

@@ -33,7 +33,7 @@ which takes root, `nft` and a C compiler, such kinds of faults are left out, and
 loopback. Agents that end by themselves are started again, as systemd does it.
 
 A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
-were played least come first: the state file (`STATE=…`) knows them. In three of ten strikes two things are broken
+were played least come first: the state file (`STATE=…`) knows them. In four of ten strikes two things are broken
 together. `ARGS="--only storage"` plays some kinds alone, `ARGS="--plan workers"` chooses the cluster:
 
 | cluster | of what |

@@ -1,10 +1,9 @@
-"""A small disk of its own, on which a cluster keeps its state and the checkpoints: it can be full, closed or frozen."""
+"""A small disk of its own, on which a cluster keeps its state and the checkpoints: it can be full or frozen."""
 
 import contextlib
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,22 +40,6 @@ class Disk:
     def empty(self) -> None:
         """Give the room back."""
         (self.folder / "filler").unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Let nobody write any more.
-
-        Raises:
-            LookupError: there is always somebody who has a file open to write to it.
-        """
-        end = time.monotonic() + 10
-        while subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], capture_output=True).returncode:
-            if time.monotonic() > end:
-                raise LookupError("files on the disk are open for writing all the time")
-            time.sleep(0.005)
-
-    def open(self) -> None:
-        """Let everybody write again."""
-        subprocess.run(["mount", "-o", "remount,rw", str(self.folder)], check=True, capture_output=True)
 
     def freeze(self) -> None:
         """Let whoever writes wait."""
