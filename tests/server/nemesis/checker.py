@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
@@ -65,16 +65,16 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict, *
         verdict.reasons.append(f"{work.job_id}: {error}")
         if not may_fail and not _was_never_begun(error):
             verdict.problems.append(f"{said}: nothing was played that it may fail of")
-    verdict.problems += [f"{said}: {problem}" for problem in _ends_of(history.of(work.job_id, "look", "resume"))]
+    verdict.problems += [f"{said}: {problem}" for problem in ends_of(history.of(work.job_id, "look", "resume"))]
     verdict.problems += [
-        f"{said}: {problem}" for problem in _stops(history.of(work.job_id, work.fate), work, state, error)
+        f"{said}: {problem}" for problem in stops(history.of(work.job_id, work.fate), work, state, error)
     ]
     for target in work.targets:
-        _judge_rows(ground, target, state, said, verdict)
+        judge_rows(ground, target, state, said, verdict)
     verdict.slowest_stop_s = max(verdict.slowest_stop_s, _stop_s(clients, work))
 
 
-def _judge_rows(ground: Ground, target: Target, state: str, said: str, verdict: Verdict) -> None:
+def judge_rows(ground: Ground, target: Target, state: str, said: str, verdict: Verdict) -> None:
     """Every row once where the job has finished; none twice, and no strange one, anywhere."""
     found = Counter(target.found(ground.database))
     doubled = [row for row, count in found.items() if count > 1]
@@ -95,7 +95,7 @@ def _was_never_begun(error: str) -> bool:
     return "in the checkpoint storage to go on with" in error
 
 
-def _ends_of(calls: list[Call]) -> Iterator[str]:
+def ends_of(calls: list[Call]) -> Iterator[str]:
     """Yield what is wrong with the ends that clients saw: each life of a job has one, and it stays."""
     end = ""
     for call in sorted(calls, key=lambda call: call.ended):
@@ -107,7 +107,7 @@ def _ends_of(calls: list[Call]) -> Iterator[str]:
             end = call.said if call.said in ENDS else end
 
 
-def _stops(stops: list[Call], work: Work, state: str, error: str) -> Iterator[str]:
+def stops(stops: list[Call], work: Work, state: str, error: str) -> Iterator[str]:
     """Yield whether a stop that was acknowledged has been forgotten: then the job went on to its natural end."""
     if work.fate == "run" or not any(call.acknowledged for call in stops) or work.resumed:
         return
@@ -128,26 +128,32 @@ def _stop_s(clients: Clients, work: Work) -> float:
 
 def _logs(ground: Ground, clients: Clients) -> Iterator[str]:
     """Yield what the logs of agents say that must not be: two leaders of a term, two ends of a life, a bug of ours."""
-    leaders, ends = defaultdict[str, set[str]](set), Counter[str]()
-    for member in ground.members:
-        log = member.node.log()
-        for address, term in LEADS.findall(log):
-            leaders[term].add(address)
+    ends, logs = Counter[str](), [member.node.log() for member in ground.members]
+    for member, log in zip(ground.members, logs, strict=True):
         ends.update(job_id for job_id, _ in ENDED.findall(log))
         if "Traceback (most recent call last)" in log:
             yield f"the agent {member.node.address} logged a traceback: {log.partition('Traceback')[2][-600:]}"
-    for term, addresses in leaders.items():
-        if len(addresses) > 1:
-            yield f"{' and '.join(sorted(addresses))} led in term {term}"
+    yield from led_twice(logs)
     for job_id, count in ends.items():
         lives = 1 + len({call.began for call in clients.history.of(job_id, "resume")})
         if count > lives:
             yield f"the job {job_id} ended {count} times in {lives} lives"
 
 
+def led_twice(logs: Iterable[str]) -> Iterator[str]:
+    """Yield the terms in which more than one node led, by the logs of all agents."""
+    leaders = defaultdict[str, set[str]](set)
+    for log in logs:
+        for address, term in LEADS.findall(log):
+            leaders[term].add(address)
+    for term, addresses in leaders.items():
+        if len(addresses) > 1:
+            yield f"{' and '.join(sorted(addresses))} led in term {term}"
+
+
 def _slots(ground: Ground) -> Iterator[str]:
     """Yield what is wrong with the slots: all of them are free in the end, and no job is left."""
-    node = wait_for_leader(ground).node
+    node = wait_for_leader(ground, wait_s=150).node
     overview = node.ask("GET", "/overview")[1]
     if overview["totalSlot"] != overview["unassignedSlot"] or overview["totalSlot"] == "0":
         yield f"{overview['unassignedSlot']} of {overview['totalSlot']} slots are free in the end"

@@ -13,7 +13,9 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import read_secret
+from seatunnel_core.errors import SeaTunnelError
 from tests.server.nemesis import interposer as interposing
 from tests.server.nemesis import network as networking
 from tests.server.nemesis import storage as disks
@@ -73,6 +75,15 @@ class Member:
     def runs(self) -> bool:
         """Return whether there is an agent."""
         return self.node.agent is not None and self.node.agent.poll() is None
+
+    def leads(self) -> bool:
+        """Return whether the node says that it leads; one that stands still is not waited for."""
+        node = self.node
+        client = ClusterClient([node.address], "seatunnel", node.cluster.secret, connect_s=1.0, answer_s=2.0)
+        try:
+            return not self.down and bool(client.ask("GET", "/internal/v1/members").get("leads"))
+        except SeaTunnelError:
+            return False
 
     def keep(self) -> None:
         """Start the agent again if it has ended and was not meant to."""
@@ -172,7 +183,7 @@ class Ground:
     def leader(self) -> Member | None:
         """Return the member that leads, as far as it says so now."""
         for member in self.masters:
-            if not member.down and member.node.leads():
+            if member.leads():
                 return member
         return None
 
@@ -191,8 +202,17 @@ class Ground:
         threading.Thread(target=self.watch_over, name="watch", daemon=True).start()
 
     def mend(self) -> None:
-        """Start whatever is down, and wait until all masters are warm."""
+        """Mend whatever may be broken still, and wait until all masters are warm."""
+        if self.network is not None:
+            self.network.heal_all()
+        if self.disk is not None:
+            self.disk.thaw()
+            self.disk.empty()
+        if self.database is not None:
+            self.database.start_again()
         for member in self.members:
+            if member.interposer is not None:
+                member.interposer.tell(**dict.fromkeys(("seconds", "delay_ms", "error", "hangs", "reads"), 0))
             send(list(member.node.processes()), signal.SIGCONT)
             member.start()
         for member in self.masters:
@@ -272,7 +292,11 @@ def _configure(folder: Path, cluster: Nodes, plan: Plan, database: Database | No
     cluster.secret = read_secret(secret)
 
 
-def wait_for_leader(ground: Ground) -> Member:
-    """Wait until a member leads, and return it."""
-    found: Member = until("a node leads", ground.leader)
+def wait_for_leader(ground: Ground, *, wait_s: float = 15.0) -> Member:
+    """Wait until a member leads, and return it.
+
+    Raises:
+        AssertionError: none leads for so long, as when the storage fails as well.
+    """
+    found: Member = until("a node leads", ground.leader, wait_s=wait_s)
     return found

@@ -1,0 +1,80 @@
+"""The checker notices what it is there for: histories, sinks and logs that are wrong on purpose."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.server.nemesis.checker import Verdict, ends_of, judge_rows, led_twice, stops
+from tests.server.nemesis.ground import PLANS, Ground
+from tests.server.nemesis.history import Call, History
+from tests.server.nemesis.work import Target, Work
+from tests.server.nodes import Nodes
+
+
+def call(what: str, said: str = "", *, at: float, status: int = 200) -> Call:
+    return Call(job_id="1", what=what, began=at, ended=at, status=status, said=said)
+
+
+@pytest.mark.parametrize(
+    ("calls", "wrong"),
+    [
+        ([call("look", "RUNNING", at=1), call("look", "FINISHED", at=2)], False),
+        ([call("look", "FINISHED", at=1), call("look", "RUNNING", at=2)], True),
+        ([call("look", "CANCELED", at=1), call("look", "FINISHED", at=2)], True),
+        ([call("look", "FINISHED", at=1), call("look", "", at=2)], True),
+        ([call("look", "FINISHED", at=1), call("look", "", at=2, status=503)], False),
+        ([call("look", "CANCELED", at=1), call("resume", at=2), call("look", "FINISHED", at=3)], False),
+    ],
+)
+def test_an_end_that_does_not_stay(calls: list[Call], wrong: bool) -> None:
+    assert bool(list(ends_of(calls))) == wrong
+
+
+@pytest.mark.parametrize(
+    ("rows", "state", "lost", "doubled"),
+    [
+        ([1, 2, 3], "FINISHED", 0, 0),
+        ([1, 3], "FINISHED", 1, 0),
+        ([1, 2, 2, 3], "FINISHED", 0, 1),
+        ([1, 2, 3, 4], "FINISHED", 0, 1),
+        ([1], "CANCELED", 0, 0),
+        ([1, 1], "CANCELED", 0, 1),
+        ([1, 1], "", 0, 1),
+    ],
+)
+def test_rows_that_are_missing_or_there_twice(
+    tmp_path: Path, rows: list[int], state: str, lost: int, doubled: int
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/part.csv").write_text("".join(f"{row},text\n" for row in rows))
+    target = Target(kind="csv", source=0, rows=3, place=str(tmp_path / "out"))
+    ground, verdict = Ground(PLANS["files"], Nodes(tmp_path, tmp_path), [], tmp_path), Verdict()
+    judge_rows(ground, target, state, "job 1", verdict)
+    assert (verdict.lost, verdict.doubled) == (lost, doubled)
+    assert bool(verdict.problems) == bool(lost or doubled)
+
+
+def test_a_stop_that_was_forgotten(tmp_path: Path) -> None:
+    target = Target(kind="csv", source=0, rows=4_000, place=str(tmp_path))
+    work = Work(
+        job_id="1", targets=(target,), rows_per_second=20, fate="savepoint", resumed=False, patient=True, own_host=False
+    )
+    assert list(stops([call("savepoint", at=1)], work, "FINISHED", "")) != []
+    assert list(stops([call("savepoint", at=1)], work, "CANCELED", "")) != []
+    assert list(stops([call("savepoint", at=1)], work, "SAVEPOINT_DONE", "")) == []
+    assert list(stops([call("savepoint", at=1, status=0)], work, "FINISHED", "")) == []
+
+
+def test_two_that_lead_in_one_term() -> None:
+    line = "INFO seatunnel.cluster: this node ({}) leads in term {}, with 0 jobs\n"
+    once = line.format("a:1", 1) + line.format("b:2", 2)
+    assert list(led_twice([once, line.format("a:1", 3)])) == []
+    assert list(led_twice([once, line.format("a:1", 2)])) == ["a:1 and b:2 led in term 2"]
+
+
+def test_a_history_is_kept_call_by_call(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.jsonl")
+    history.note(call("submit", at=1))
+    history.note(call("look", "RUNNING", at=2))
+    assert [each.what for each in history.of("1", "look")] == ["look"]
+    assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 2
