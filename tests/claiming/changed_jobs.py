@@ -422,7 +422,7 @@ def _of_iceberg(work: Path, target: str) -> list[int]:
 def play(seed: int, folder: Path) -> tuple[list[str], list[str]]:
     """Return what is wrong in a play, and its story."""
     with ground_in(folder) as ground:
-        ground.work.mkdir()
+        ground.work.mkdir(parents=True)
         played = Play(ground, random.Random(seed))
         try:
             wrong = played.play()

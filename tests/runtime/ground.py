@@ -77,14 +77,20 @@ class Ground:
         shutil.rmtree(self.work, ignore_errors=True)
         kept = self.kept / died
         if not kept.exists():
-            self.work.mkdir(parents=True)
-            self._die(died)
+            for rows_per_second in (400, 100, 25):  # a machine that is busy may come to the end before it is stopped
+                shutil.rmtree(self.work, ignore_errors=True)
+                self.work.mkdir(parents=True)
+                if self._dies(died, rows_per_second):
+                    break
+            else:
+                pytest.fail(f"however slow it is, the job ends before it is {died}")
             shutil.copytree(self.work, kept, symlinks=True)
         else:
             shutil.copytree(kept, self.work, symlinks=True)
 
-    def _die(self, died: str) -> None:
-        with self.run(self.tables("a", "b")) as first:
+    def _dies(self, died: str, rows_per_second: int) -> bool:
+        """Run the job, and return whether it ended as it was to."""
+        with self.run(self.tables("a", "b", rows_per_second=rows_per_second)) as first:
             first.start()
             until(lambda: committed(first) >= ROWS // 6, first)
             first.savepoint("middle", timeout=WAIT_S)
@@ -99,7 +105,8 @@ class Ground:
             report = first.wait(WAIT_S)
             assert report is not None
             wanted = JobOutcome.FINISHED if died == "finished" else JobOutcome.STOPPED
-            assert report.outcome is wanted, report
+            assert report.outcome in (wanted, JobOutcome.FINISHED), report
+            return report.outcome is wanted
 
 
 def committed(run: JobRun) -> int:

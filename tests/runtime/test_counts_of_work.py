@@ -138,4 +138,4 @@ def counted_calls() -> Iterator[Counter[str]]:
         yield seen
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)

@@ -1,5 +1,6 @@
 """A ZooKeeper server, from the jars that pyspark brings."""
 
+import os
 import socket
 import subprocess
 from importlib.util import find_spec
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from attrs import define
 
+from seatunnel_core.spark.starting.java import find_java
 from tests.server.nodes import free_port, until
 
 
@@ -41,9 +43,10 @@ def start_zookeeper(folder: Path, port: int = 0) -> ZooKeeper:
     assert spec is not None
     assert spec.origin is not None
     jars = Path(spec.origin).parent / "jars"
+    java = find_java(os.environ, folder).executable
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            ["java", "-Xmx128m", "-cp", f"{jars}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", "zoo.cfg"],
+            [java, "-Xmx128m", "-cp", f"{jars}/*", "org.apache.zookeeper.server.ZooKeeperServerMain", "zoo.cfg"],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=log,
