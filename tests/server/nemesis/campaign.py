@@ -2,9 +2,10 @@
 
 import contextlib
 import random
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import define, field
@@ -13,12 +14,14 @@ from tests.server.nemesis.checker import Verdict, judge
 from tests.server.nemesis.clients import Clients
 from tests.server.nemesis.faults import KINDS, Kind
 from tests.server.nemesis.ground import PLANS, Ground, a_ground
-from tests.server.nemesis.history import History
+from tests.server.nemesis.history import History, now
 from tests.server.nemesis.totals import Batch, commit_of_this_tree
 
 CLIENTS = 4
-PAIRS = 0.4
-"""The share of strikes in which two things break."""
+PAIRS = 0.7
+"""The share of strikes that do not wait until the one before is mended."""
+
+MOST_AT_ONCE = 2
 
 DRAIN_S = 300.0
 """Jobs have so long to end once nothing breaks any more."""
@@ -44,39 +47,56 @@ class Nemesis:
     counts: Counter[str] = field(factory=Counter, init=False)
     phases: Counter[str] = field(factory=Counter, init=False)
     pairs: int = field(default=0, init=False)
+    _hands: list[threading.Thread] = field(factory=list, init=False)
+    _counting: threading.Lock = field(factory=threading.Lock, init=False)
 
     def strike(self) -> None:
-        """Break one thing or two, wait, and mend them in any order."""
-        chosen = self._choose(2 if self.draw.random() < PAIRS else 1)
-        broken: list[Iterator[None]] = []
-        lasts_s = max(self._lasts_s(kind) for kind in chosen)
-        for kind in chosen:
-            states = set(self.clients.states().values()) or {"no job"}
-            fault = kind.play(self.ground, self.draw)
-            began = time.monotonic()
-            try:
-                next(fault)
-            except (LookupError, AssertionError) as error:
-                print(f"  {kind.name}: not now: {error}", flush=True)
-                continue
-            broken.append(fault)
+        """Break one thing and return at once; it is mended after a while. At most two things are broken together."""
+        while len(self._busy()) >= (MOST_AT_ONCE if self.draw.random() < PAIRS else 1):
+            time.sleep(0.1)
+        kind = self._choose()
+        lasts_s, draw = self._lasts_s(kind), random.Random(self.draw.random())
+        hand = threading.Thread(target=self._hold, args=(kind, lasts_s, draw), name=kind.name, daemon=True)
+        self._hands.append(hand)
+        hand.start()
+
+    def rest(self) -> None:
+        """Wait until nothing is broken by this any more."""
+        while self._busy():
+            time.sleep(0.1)
+
+    def _busy(self) -> list[threading.Thread]:
+        self._hands = [hand for hand in self._hands if hand.is_alive()]
+        return self._hands
+
+    def _hold(self, kind: Kind, lasts_s: float, draw: random.Random) -> None:
+        try:
+            self._play(kind, lasts_s, draw)
+        except Exception as error:
+            self.clients.bugs.append(f"{kind.name} could not be played: {error!r}")
+
+    def _play(self, kind: Kind, lasts_s: float, draw: random.Random) -> None:
+        states, fault, began = set(self.clients.states().values()) or {"no job"}, kind.play(self.ground, draw), now()
+        together = len(self._hands) > 1
+        try:
+            next(fault)
+        except (LookupError, AssertionError) as error:
+            print(f"  {kind.name}: not now: {error}", flush=True)
+            return
+        with self._counting:
             self.counts[kind.name] += 1
             self.phases.update(states)
-            print(f"{time.strftime('%H:%M:%S')} {kind.name} ({time.monotonic() - began:.1f} s), "
-                  f"{', '.join(sorted(states))}", flush=True)  # fmt: skip
-            time.sleep(self.draw.uniform(0, 2) if len(chosen) > 1 else 0)
-        self.pairs += len(broken) > 1
+            self.pairs += together
+        told = f"{time.strftime('%H:%M:%S')} {kind.name} ({now() - began:.1f} s, then {lasts_s:.1f} s)"
+        print(f"{told}{', beside another one' if together else ''}; jobs {', '.join(sorted(states))}", flush=True)
         time.sleep(lasts_s)
-        self.draw.shuffle(broken)
-        for fault in broken:
-            next(fault, None)
+        next(fault, None)
 
-    def _choose(self, count: int) -> list[Kind]:
-        """Return kinds that have been played least, of which equal ones are drawn."""
-        order = sorted(
-            self.kinds, key=lambda kind: self.before.get(kind.name, 0) + self.counts[kind.name] + 3 * self.draw.random()
-        )
-        return order[:count]
+    def _choose(self) -> Kind:
+        """Return one of the kinds that have been played least, of which equal ones are drawn."""
+        with self._counting:
+            counts = Counter(self.before) + self.counts
+        return min(self.kinds, key=lambda kind: counts[kind.name] * kind.costs + 3 * self.draw.random())
 
     def _lasts_s(self, kind: Kind) -> float:
         """Return how long a fault lasts: mostly short, now and then as long as its kind may."""
@@ -108,8 +128,9 @@ def play_batch(
         clients.begin(CLIENTS)
         striking_until = began + max(30.0, minutes * 60 - 90)
         while time.monotonic() < striking_until:
-            time.sleep(nemesis.draw.uniform(0.1, 2))
+            time.sleep(nemesis.draw.uniform(0.1, 4))
             nemesis.strike()
+        nemesis.rest()
         clients.submit_no_more()
         with contextlib.suppress(AssertionError):
             ground.mend()

@@ -99,7 +99,7 @@ def _full_restart(ground: Ground, _draw: random.Random) -> Iterator[None]:
         member.start()
 
 
-@kind("restart one node after the other")
+@kind("restart one node after the other", costs=2)
 def _rolling_restart(ground: Ground, _draw: random.Random) -> Iterator[None]:
     for member in ground.members:
         member.end()

@@ -26,17 +26,24 @@ class Kind:
     fits: Callable[[Ground], bool]
     """Whether it can happen to such a cluster, on such a machine."""
 
+    costs: float = 1.0
+    """How much more seldom it is played than others."""
+
 
 KINDS: dict[str, Kind] = {}
 
 
 def kind(
-    name: str, lasts_s: tuple[float, float] = SHORT, fits: Callable[[Ground], bool] = lambda _: True
+    name: str,
+    lasts_s: tuple[float, float] = SHORT,
+    fits: Callable[[Ground], bool] = lambda _: True,
+    *,
+    costs: float = 1.0,
 ) -> Callable[[Breakage], Breakage]:
     """Register a kind of faults."""
 
     def register(play: Breakage) -> Breakage:
-        KINDS[name] = Kind(name=name, play=play, lasts_s=lasts_s, fits=fits)
+        KINDS[name] = Kind(name=name, play=play, lasts_s=lasts_s, fits=fits, costs=costs)
         return play
 
     return register

@@ -33,8 +33,8 @@ which takes root, `nft` and a C compiler, such kinds of faults are left out, and
 loopback. Agents that end by themselves are started again, as systemd does it.
 
 A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
-were played least come first: the state file (`STATE=…`) knows them. In four of ten strikes two things are broken
-together. `ARGS="--only storage"` plays some kinds alone, `ARGS="--plan workers"` chooses the cluster:
+were played least come first: the state file (`STATE=…`) knows them. Half of the time two things are broken together.
+`ARGS="--only storage"` plays some kinds alone, `ARGS="--plan workers"` chooses the cluster:
 
 | cluster | of what |
 |---|---|
@@ -50,8 +50,8 @@ def page(batches: Sequence[Batch]) -> str:
         "",
         "## The running total",
         "",
-        f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} times two "
-        f"at once; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
+        f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} of them beside "
+        f"another one; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
         f"{sum(batch.doubled for batch in batches)} doubled.** {unacknowledged} submits were never acknowledged.",
         "This part is written by `python -m tests.server.nemesis.page`.",
         "",

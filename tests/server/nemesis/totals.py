@@ -24,7 +24,7 @@ class Batch:
     minutes: float
     faults: dict[str, int]
     pairs: int
-    """How many times two of them were there together."""
+    """How many of them came while another one was not mended yet."""
 
     phases: dict[str, int]
     """By state: in how many faults a job was in it."""
@@ -76,7 +76,7 @@ def summary(batches: Sequence[Batch]) -> list[str]:
     """Return the lines that are printed after each batch."""
     faults, phases = played(batches), sum((Counter(batch.phases) for batch in batches), Counter[str]())
     ends = sum((Counter(batch.ends) for batch in batches), Counter[str]())
-    lines = [f"{faults.total()} faults, {sum(batch.pairs for batch in batches)} times two together"]
+    lines = [f"{faults.total()} faults, {sum(batch.pairs for batch in batches)} of them beside another one"]
     lines += [f"{count:6}  {name}" for name, count in sorted(faults.items())]
     lines += [f"{count:6}  phase: {name}" for name, count in sorted(phases.items())]
     lines += [f"{count:6}  jobs {name}" for name, count in sorted(ends.items())]
