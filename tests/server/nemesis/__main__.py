@@ -7,6 +7,7 @@ wrong; the folder of such a batch stays, with the logs of all nodes, the clients
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="play kinds of faults alone whose name has this text")
     parser.add_argument("--state", type=Path, default=STATE, help="the file that keeps what was played")
     arguments = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started and mounted is cleared away
     seed = arguments.seed if arguments.seed is not None else random.randrange(10**6)
     plan = arguments.plan or random.Random(seed).choice(list(PLANS))
     folder = Path(tempfile.mkdtemp(prefix="nemesis-", dir="/tmp"))
