@@ -35,8 +35,16 @@ class Database:
         self.server.kill()
 
     def start_again(self) -> None:
-        """Start it on the same data, unless it runs."""
-        self.server.start_again()
+        """Start it on the same data, unless it runs; as often as it takes, since its disk may be full."""
+        end = time.monotonic() + 300
+        while True:
+            try:
+                self.server.start_again()
+                return
+            except RuntimeError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(1)
 
     def stop(self) -> list[int]:
         """Let all its processes stand still, and return them."""
