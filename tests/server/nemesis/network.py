@@ -84,6 +84,9 @@ class Network:
         made = subprocess.run(["ip", "link", "add", f"stn{self.number}", "type", "bridge"], capture_output=True)
         if made.returncode:
             raise FileExistsError(made.stderr.decode())
+        for device in os.listdir("/sys/class/net"):
+            if device.startswith(f"e{self.number}-"):  # of one that was killed
+                subprocess.run(["ip", "link", "del", device], check=False, capture_output=True)
         run("ip", "addr", "add", f"{self.gateway}/24", "dev", f"stn{self.number}")
         run("ip", "link", "set", f"stn{self.number}", "up")
 

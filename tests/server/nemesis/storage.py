@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-DISK_BYTES = 160 * 1024 * 1024
+DISK_BYTES = 512 * 1024 * 1024
 NEEDED = ("mkfs.ext4", "mount", "umount", "fsfreeze")
 
 
