@@ -133,6 +133,9 @@ class WarmSpark:
         except PlatformError as error:
             self.failure = str(error)
         except Exception as error:
+            if not self._plane.is_alive():
+                self.failure = "the JVM of Spark ended while it started"
+                return
             logger.exception("a bug of ours: Spark did not start")
             self.failure = repr(error)
 

@@ -1,0 +1,44 @@
+"""What a host says of a Spark that does not start."""
+
+import logging
+from typing import Any, cast
+
+import pytest
+
+from seatunnel_core.server.host.warm_spark import WarmSpark
+from tests.server.nodes import until
+
+
+class Plane:
+    """Starts, and fails when it is to become warm."""
+
+    application = ""
+
+    def __init__(self, *, lives: bool) -> None:
+        self._lives = lives
+
+    def start(self) -> None:
+        pass
+
+    def executors(self) -> frozenset[str]:
+        return frozenset()
+
+    def warm(self) -> None:
+        raise RuntimeError("Answer from Java side is empty")
+
+    def is_alive(self) -> bool:
+        return self._lives
+
+
+@pytest.mark.parametrize(
+    ("lives", "failure"),
+    [(True, "Answer from Java side is empty"), (False, "the JVM of Spark ended while it started")],
+)
+def test_a_jvm_that_ends_while_it_starts_is_no_bug(lives: bool, failure: str, caplog: pytest.LogCaptureFixture) -> None:
+    """One that was killed then was logged with a traceback, as a bug of ours."""
+    spark = WarmSpark(cast(Any, Plane(lives=lives)), 2)
+    with caplog.at_level(logging.ERROR, "seatunnel.cluster"):
+        spark.start()
+        until("it has failed", lambda: spark.failure, wait_s=10)
+    assert failure in spark.failure
+    assert ("a bug of ours" in caplog.text) == lives
