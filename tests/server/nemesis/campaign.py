@@ -23,6 +23,9 @@ PAIRS = 0.7
 
 MOST_AT_ONCE = 2
 
+PATIENCE_S = 20.0
+"""At most so long a strike waits for a job that runs: a cluster that only starts has little to lose."""
+
 DRAIN_S = 300.0
 """Jobs have so long to end once nothing breaks any more."""
 
@@ -53,6 +56,9 @@ class Nemesis:
     def strike(self) -> None:
         """Break one thing and return at once; it is mended after a while. At most two things are broken together."""
         while len(self._busy()) >= (MOST_AT_ONCE if self.draw.random() < PAIRS else 1):
+            time.sleep(0.1)
+        end = now() + PATIENCE_S * self.draw.random()
+        while "RUNNING" not in self.clients.states().values() and now() < end:
             time.sleep(0.1)
         kind = self._choose()
         lasts_s, draw = self._lasts_s(kind), random.Random(self.draw.random())
