@@ -142,7 +142,7 @@ def play_batch(
             ground.mend()
         left = clients.have_left(DRAIN_S)
         print(f"all is mended; {'all jobs have ended' if left else 'NOT ALL JOBS HAVE ENDED'}", flush=True)
-        verdict = judge(ground, clients, may_fail=False)
+        verdict = judge(ground, clients)
         if not left:
             verdict.problems.append(f"jobs had no end after {DRAIN_S:.0f} s: {clients.states()}")
         by_itself = {member.node.address: member.ended_by_itself for member in ground.members if member.ended_by_itself}

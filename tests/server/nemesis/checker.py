@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
-from tests.server.nemesis.clients import ENDS, Clients, last_state
+from tests.server.nemesis.clients import ENDS, NEVER_BEGUN, Clients, last_state
 from tests.server.nemesis.ground import Ground, wait_for_leader
 from tests.server.nemesis.history import Call
 from tests.server.nemesis.work import Target, Work
 
 LEADS = re.compile(r"this node \((\S+)\) leads in term (\d+),")
 ENDED = re.compile(r"the job (\S+) ended: (\w+)")
+STATED = (
+    "hosts in a row have ended while they ran this job",  # which were killed, one after the other
+    NEVER_BEGUN,
+)
+"""Reasons for which a job may fail here. Who submitted it submits it again, and it has to finish then."""
+
 TAKEN_BACK = "it was stopped before it had begun"
 
 
@@ -34,21 +40,17 @@ class Verdict:
     """Of jobs that failed."""
 
 
-def judge(ground: Ground, clients: Clients, *, may_fail: bool) -> Verdict:
-    """Look at everything once all faults are mended and all clients have left.
-
-    Args:
-        may_fail: whether a fault was played that a job may fail of, which must then be its reason.
-    """
+def judge(ground: Ground, clients: Clients) -> Verdict:
+    """Look at everything once all faults are mended and all clients have left."""
     verdict = Verdict(problems=list(clients.bugs))
     for work in clients.works:
-        _judge_job(ground, clients, work, verdict, may_fail=may_fail)
+        _judge_job(ground, clients, work, verdict)
     verdict.problems += _logs(ground, clients)
     verdict.problems += _slots(ground)
     return verdict
 
 
-def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict, *, may_fail: bool) -> None:
+def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict) -> None:
     history = clients.history
     submits = history.of(work.job_id, "submit")
     acknowledged = any(call.acknowledged for call in submits)
@@ -63,7 +65,7 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict, *
         return
     if state == "FAILED":
         verdict.reasons.append(f"{work.job_id}: {error}")
-        if not may_fail and not _was_never_begun(error):
+        if not any(reason in error for reason in STATED):
             verdict.problems.append(f"{said}: nothing was played that it may fail of")
     verdict.problems += [f"{said}: {problem}" for problem in ends_of(history.of(work.job_id, "look", "resume"))]
     verdict.problems += [
@@ -88,11 +90,6 @@ def judge_rows(ground: Ground, target: Target, state: str, said: str, verdict: V
         verdict.problems.append(f"{said}: {target.place} lacks {missing} of {target.rows} rows")
     if not state and found:
         verdict.problems.append(f"{said}: {target.place} has {len(found)} rows of it")
-
-
-def _was_never_begun(error: str) -> bool:
-    """Return whether a job was resumed that had been stopped before it had anything to go on with."""
-    return "in the checkpoint storage to go on with" in error
 
 
 def ends_of(calls: list[Call]) -> Iterator[str]:

@@ -16,7 +16,10 @@ from tests.server.nemesis.history import Call, History, answered, now
 from tests.server.nemesis.work import Work, draw_work
 
 ENDS = frozenset({"FINISHED", "CANCELED", "SAVEPOINT_DONE", "FAILED"})
-STOPPED = frozenset({"CANCELED", "SAVEPOINT_DONE", "FAILED"})
+STOPPED = frozenset({"CANCELED", "SAVEPOINT_DONE"})
+NEVER_BEGUN = "in the checkpoint storage to go on with"
+"""Of a job that was resumed and had been stopped before it had anything to go on with."""
+
 ANSWER_S = 10.0
 LOOK_S = 0.5
 
@@ -108,9 +111,11 @@ class Errand:
         if not self._submit(text, "submit", leaving):
             return
         stop_at = now() + self.draw.uniform(0, 15) if self.work.fate != "run" else None
-        state = self._watch(stop_at, leaving)
-        if state in STOPPED and (self.work.resumed or state == "FAILED") and self._submit(text, "resume", leaving):
-            self._watch(None, leaving)
+        state, error = self._watch(stop_at, leaving)
+        if self.work.resumed and state in STOPPED and self._submit(text, "resume", leaving):
+            state, error = self._watch(None, leaving)
+        while state == "FAILED" and NEVER_BEGUN not in error and self._submit(text, "resume", leaving):
+            state, error = self._watch(None, leaving)
 
     def _submit(self, text: str, what: str, leaving: threading.Event) -> bool:
         """Submit the job; return whether that was acknowledged. Who is patient repeats it under the same id."""
@@ -126,9 +131,9 @@ class Errand:
             leaving.wait(self.draw.uniform(0.1, 1))
         return False
 
-    def _watch(self, stop_at: float | None, leaving: threading.Event) -> str:
-        """Look again and again until the job has ended, stop it when its time has come, and return its last state."""
-        state = ""
+    def _watch(self, stop_at: float | None, leaving: threading.Event) -> tuple[str, str]:
+        """Look until the job has ended, stop it when its time has come, and return its last state and its error."""
+        state = error = ""
         while not leaving.wait(LOOK_S):
             if stop_at is not None and now() >= stop_at:
                 stopping = {"jobId": self.work.job_id, "isStopWithSavePoint": self.work.fate == "savepoint"}
@@ -140,11 +145,11 @@ class Errand:
                 stop_at = None
             call = self._call("look", "GET", f"/job-info/{self.work.job_id}", b"", answered)
             if call.acknowledged:
-                state = call.said
+                state, error = call.said, call.error
                 self.clients.seen(self.work.job_id, state)
                 if state in ENDS:
                     break
-        return state
+        return state, error
 
     def _call(
         self, what: str, method: str, target: str, body: bytes, read: Callable[[dict[str, Any]], tuple[str, str]]
