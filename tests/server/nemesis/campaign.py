@@ -23,7 +23,7 @@ PAIRS = 0.7
 
 MOST_AT_ONCE = 2
 
-PATIENCE_S = 20.0
+PATIENCE_S = 8.0
 """At most so long a strike waits for a job that runs: a cluster that only starts has little to lose."""
 
 DRAIN_S = 300.0

@@ -74,12 +74,14 @@ class Work:
 
 
 def draw_work(draw: random.Random, job_id: str, folder: Path, database: Database | None) -> Work:
-    """Return a job that is drawn: one to three sinks of one or two sources, for 3 to 40 seconds."""
+    """Return a job that is drawn: one to three sinks of one or two sources, of 3 to 30 seconds, or of
+    120 that it is not to have."""
     kinds = FILES if database is None else (*FILES, JDBC, JDBC, JDBC)
     sources = draw.choice((1, 1, 2))
     fate = draw.choices(("run", "cancel", "savepoint"), (6, 2, 2))[0]
     rate = draw.choice((20, 40, 80))
-    seconds = draw.choice((3, 8, 15, 40)) if fate == "run" else draw.choice((20, 120))
+    resumed = fate != "run" and draw.random() < 0.7
+    seconds = draw.choice((3, 8, 15, 30)) if fate == "run" else 20 if resumed else 120
     rows = [max(5, rate * seconds // sources) for _ in range(sources)]
     targets = []
     for number in range(draw.choice((sources, sources, 3))):
@@ -91,7 +93,7 @@ def draw_work(draw: random.Random, job_id: str, folder: Path, database: Database
         targets=tuple(targets),
         rows_per_second=rate,
         fate=fate,
-        resumed=fate != "run" and draw.random() < 0.7,
+        resumed=resumed,
         patient=draw.random() < 0.8,
         own_host=draw.random() < 0.05,
     )
