@@ -13,7 +13,7 @@ from sqlalchemy.dialects import mysql
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_jdbc.address import Address
-from seatunnel_storage_jdbc.databases.dialect import Dialect
+from seatunnel_storage_jdbc.databases.dialect import STATEMENT_S, Dialect
 from seatunnel_storage_jdbc.databases.mysql import MySQL
 from seatunnel_storage_jdbc.databases.postgresql import PostgreSQL
 from seatunnel_storage_jdbc.databases.sqlite import SQLite
@@ -31,13 +31,18 @@ class Database:
 
     Nothing is connected before the first transaction.
 
+    Args:
+        address: Of the database.
+        answer_s: How long its server may take for a connection or an answer.
+
     Raises:
         StorageConfigurationError: The driver is not installed, or a property of the url is wrong.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, answer_s: int = STATEMENT_S) -> None:
         self.address = address
-        self._users = _users_of(address)
+        self._key = address, answer_s
+        self._users = _users_of(*self._key)
         self.dialect = self._users.dialect
         self._closed = False
 
@@ -95,7 +100,7 @@ class Database:
         """Let go of the connections; the last one that does closes them. May be called twice."""
         if not self._closed:
             self._closed = True
-            _let_go(self.address)
+            _let_go(self._key)
 
     @contextmanager
     def _sorted(self) -> Iterator[None]:
@@ -131,31 +136,31 @@ class _Users:
 
 
 _guard = threading.Lock()
-_in_use: dict[Address, _Users] = {}
+_in_use: dict[tuple[Address, int], _Users] = {}
 
 
-def _users_of(address: Address) -> _Users:
+def _users_of(address: Address, answer_s: int) -> _Users:
     with _guard:
-        found = _in_use.get(address)
+        found = _in_use.get((address, answer_s))
         if found is None:
             dialect = _DIALECTS[address.kind]()
             _require(dialect)
-            found = _in_use[address] = _Users(_engine_of(address, dialect), dialect)
+            found = _in_use[address, answer_s] = _Users(_engine_of(address, dialect, answer_s), dialect)
         found.count += 1
         return found
 
 
-def _let_go(address: Address) -> None:
+def _let_go(key: tuple[Address, int]) -> None:
     with _guard:
-        users = _in_use[address]
+        users = _in_use[key]
         users.count -= 1
         if not users.count:
-            del _in_use[address]
+            del _in_use[key]
             users.engine.dispose()
 
 
-def _engine_of(address: Address, dialect: Dialect) -> sa.Engine:
-    arguments = dialect.arguments(address)
+def _engine_of(address: Address, dialect: Dialect, answer_s: int) -> sa.Engine:
+    arguments = dialect.arguments(address, answer_s)
     engine = sa.create_engine(dialect.url(address), connect_args=arguments, hide_parameters=True, **_POOL)
 
     def begun(connection: sa.Connection) -> None:

@@ -55,8 +55,12 @@ class JdbcStorageFactory(CheckpointStorageFactory):
         return {key: sentence for key in configuration for sentence in shared.unknown_keys({key: ""}, known)}
 
 
-def open_database(configuration: Mapping[str, str]) -> "Database":
+def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
     """Return the database that the keys ``url``, ``user`` and ``password`` name; nothing is connected yet.
+
+    Args:
+        configuration: has the keys.
+        answer_s: so long its server may take for a connection or an answer; ``None``: as long as checkpoints wait.
 
     Raises:
         StorageConfigurationError: The keys name none, or a package is not installed.
@@ -71,7 +75,7 @@ def open_database(configuration: Mapping[str, str]) -> "Database":
             "checkpoints in a database need the package sqlalchemy, which is not installed: in a clone of this "
             "project, run pip install ./plugins/seatunnel-storage-jdbc"
         ) from cause
-    return Database(address)
+    return Database(address) if answer_s is None else Database(address, answer_s)
 
 
 def table_prefix(configuration: Mapping[str, str]) -> str:

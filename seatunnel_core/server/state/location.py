@@ -27,8 +27,16 @@ FOLDER = "cluster"
 """Below the checkpoint namespace, where no ``map:`` block names another place."""
 
 
-def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str) -> ClusterStore:
+def open_store(
+    engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str, *, answer_s: float = 5.0
+) -> ClusterStore:
     """Open the store of a cluster's state; nothing is claimed yet.
+
+    Args:
+        engine: names the checkpoint storage.
+        hazelcast_file: may have a ``map:`` block.
+        cluster_name: of the cluster.
+        answer_s: a database that has not answered for so long has failed: the lease of a beat is over by then.
 
     Raises:
         UsageError: the configuration cannot work; the message says what to write.
@@ -36,11 +44,11 @@ def open_store(engine: EngineConfig, hazelcast_file: Path | None, cluster_name: 
     """
     config = None if hazelcast_file is None else _map_config(hazelcast_file)
     if config is not None and config.enabled:
-        return _of_map({CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)})
+        return _of_map({CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}, answer_s)
     _require_folder_name(cluster_name)
     if engine.storage.type == JDBC:
         configuration = secret.resolved(engine.storage.effective)
-        return _in_database(configuration, f"{shared.namespace(configuration)}{FOLDER}/{cluster_name}")
+        return _in_database(configuration, f"{shared.namespace(configuration)}{FOLDER}/{cluster_name}", answer_s)
     made = open_storage(engine.storage.type, engine.storage.effective)
     return _logged(made, engine.storage.type, f"{FOLDER}/{cluster_name}/")
 
@@ -61,22 +69,24 @@ def open_map_storage(hazelcast_file: Path, cluster_name: str) -> CheckpointStora
     return load_factory("hdfs").create(storage_configuration(properties))
 
 
-def _of_map(properties: dict[str, str]) -> ClusterStore:
+def _of_map(properties: dict[str, str], answer_s: float) -> ClusterStore:
     if properties.get(TYPE) != JDBC:
         return _logged(load_factory("hdfs").create(storage_configuration(properties)), "hdfs", "")
     beneath = storage_configuration({**properties, TYPE: ""})  # sorts out what the namespace and the name mean
-    return _in_database(beneath, beneath[shared.NAMESPACE].removesuffix("/"))
+    return _in_database(beneath, beneath[shared.NAMESPACE].removesuffix("/"), answer_s)
 
 
-def _in_database(configuration: Mapping[str, str], name: str) -> ClusterStore:
+def _in_database(configuration: Mapping[str, str], name: str, answer_s: float) -> ClusterStore:
     shared.warn(load_factory(JDBC).idle_keys(configuration).values())
     from seatunnel_storage_jdbc.factory import open_database, table_prefix
 
-    database = open_database(configuration)
+    database = open_database(configuration, answer_s=max(1, round(answer_s)))
     from seatunnel_core.server.state.sql_store import SqlStore  # SQLAlchemy, which only this needs
 
     try:
-        return SqlStore(database, table_prefix(configuration), name)
+        store = SqlStore(database, table_prefix(configuration), name)
+        shared.warn(store.attempt(database.weaknesses))
+        return store
     except BaseException:
         database.close()
         raise

@@ -88,6 +88,7 @@ class SqlStore(ClusterStore):
                 row = connection.execute(sa.select(columns.term, columns.claimant).where(self.mine)).one_or_none()
                 if row is None or (row.term, row.claimant) != (before + 1, claimant):  # else an answer was lost
                     raise DeposedError(f"another node was faster to claim term {before + 1} of {self.describe()}")
+                self.confirm(connection)
             return self.read_with(connection)
 
     def look(self) -> Sighting:
@@ -101,7 +102,7 @@ class SqlStore(ClusterStore):
                 return Sighting(claimed=0, term=0, number=0, body=b"")
             return Sighting(claimed=row.term, term=row.beat_term, number=row.beat, body=bytes(row.body))
 
-        return self.attempt(ask)
+        return self.once(ask)
 
     def read(self) -> dict[str, bytes]:
         def ask() -> dict[str, bytes]:
@@ -133,14 +134,32 @@ class SqlStore(ClusterStore):
         with self._database.transaction(writes=True) as connection:
             yield connection
 
+    def confirm(self, connection: sa.Connection) -> None:
+        """Change something, so that what this transaction saw survives a crash of the server once it is committed.
+
+        MySQL shows a commit before its log is synced; the log of a later commit is synced behind it.
+        """
+        if self._database.dialect.shows_before_durable:
+            mark = f"confirm/{secrets.token_hex(16)}"
+            _put(connection, self.entries, self.name, {mark: b""})
+            _put(connection, self.entries, self.name, {mark: None})
+
     def attempt(self, action: Callable[[], Answer]) -> Answer:
         """Return the result of an action that may be repeated.
 
         Raises:
             StateUnavailableError: the database failed each time.
         """
+        return self.once(lambda: _PATIENCE.call(action))
+
+    def once(self, action: Callable[[], Answer]) -> Answer:
+        """Return the result of an action for which there will be another one soon: a look, or a beat.
+
+        Raises:
+            StateUnavailableError: the database failed.
+        """
         try:
-            return _PATIENCE.call(action)
+            return action()
         except (CheckpointStorageError, IntegrityError, OSError) as error:
             raise StateUnavailableError(f"the cluster's state is not available: {error}") from error
 
@@ -189,6 +208,7 @@ class SqlTenure(Tenure):
             row = connection.execute(sa.select(columns.term, columns.changes).where(self._store.mine)).one_or_none()
             if row is None or (row.term, row.changes) != (self._term, number):  # else an answer was lost
                 raise self._deposed(row)
+            self._store.confirm(connection)
 
     def beat(self, number: int, body: bytes) -> None:
         def write() -> None:
@@ -198,7 +218,7 @@ class SqlTenure(Tenure):
                     raise self._deposed(connection.execute(sa.select(columns.term).where(self._store.mine)).first())
 
         self._require_held()
-        self._store.attempt(write)
+        self._store.once(write)
 
     def _updated(self, connection: sa.Connection, when: sa.ColumnElement[bool], **values: Any) -> bool:
         """Change the cluster's row and return whether it still has this term; the row is locked until the commit."""

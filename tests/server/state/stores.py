@@ -56,12 +56,12 @@ class Place:
             cursor.execute(statement)
             return list(cursor.fetchall() if cursor.description else ())
 
-    def open(self) -> ClusterStore:
+    def open(self, *, answer_s: int | None = None) -> ClusterStore:
         store: ClusterStore
         if self.server is None:
             store = local_store(self.folder, limits=Limits(segment_bytes=20_000, most_segments=16))
         else:
-            store = SqlStore(open_database(self.server.options()), self.prefix, NAME)
+            store = SqlStore(open_database(self.server.options(), answer_s=answer_s), self.prefix, NAME)
         self.opened.callback(store.close)
         return store
 

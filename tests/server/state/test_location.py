@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.errors import UsageError
@@ -76,6 +77,18 @@ def test_a_map_block_may_name_a_database(tmp_path: Path, caplog: pytest.LogCaptu
     assert "'fs.defaultFS' in plugin-config is not known" in caplog.text
     assert not (tmp_path / "imap").exists()
     assert open_store(engine(tmp_path), None, "prod").read() == {}
+
+
+def test_what_a_database_may_lose_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for checkpoints: also where only a map block names the database."""
+    monkeypatch.setattr(SQLite, "weaknesses", lambda *_: ("fsync is off here",))
+    file = tmp_path / "hazelcast.yaml"
+    block = MAPS.format(enabled="true", folder=tmp_path).replace("type: hdfs", f"type: jdbc\n{'':11}url: URL")
+    file.write_text(block.replace("URL", f"jdbc:sqlite:{tmp_path}/maps.db"))
+    open_store(engine(tmp_path), file, "prod").close()
+    assert "fsync is off here" in caplog.text
 
 
 def test_clusters_of_different_names_never_meet(tmp_path: Path) -> None:

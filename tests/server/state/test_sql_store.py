@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from seatunnel_storage_jdbc.database import Database
+from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 from seatunnel_core.server.errors import DeposedError, StateUnavailableError
 from seatunnel_core.server.state.sql_store import SqlTenure
@@ -79,6 +80,68 @@ def test_a_change_whose_answer_is_lost_is_refused_after_another_claim(
     with pytest.raises(DeposedError, match="has term 2, and this node had 1"):
         tenure.commit({"leader": b"late"})
     assert other.read() == {"leader": b"other"}
+
+
+def test_a_change_whose_answer_is_lost_is_acknowledged_by_a_commit_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that shows a commit before it is on its disk may lose it again, unless a later commit is on the disk."""
+    monkeypatch.setattr(SQLite, "shows_before_durable", True)
+    with a_place("sqlite", tmp_path) as place:
+        place.open().claim()
+        with failing(monkeypatch, before=False, times=1), changing() as changed:
+            tenure = place.open().claim()
+        assert [each.split()[0] for each in changed[-2:]] == ["INSERT", "DELETE"]
+        with failing(monkeypatch, before=False, times=1), changing() as changed:
+            tenure.commit({"job/1": b"one"})
+        assert [each.split()[0] for each in changed[-2:]] == ["INSERT", "DELETE"]
+        assert place.open().read() == {"job/1": b"one"}
+
+
+@contextmanager
+def changing() -> Iterator[list[str]]:
+    """Give the statements that change rows within the block."""
+    found: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith(("INSERT", "DELETE", "UPDATE")):
+            found.append(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    yield found
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_look_and_a_beat_wait_no_longer_than_a_lease(kind: str, tmp_path: Path) -> None:
+    """The server holds every answer back. The next look, or the next beat, comes soon anyway."""
+    with a_place(kind, tmp_path) as place:
+        store, tenure = place.open(answer_s=2), place.open(answer_s=2).claim()
+        assert place.server is not None
+        with held_back(place):
+            for ask in (lambda: store.look(), lambda: tenure.beat(1, b"x")):
+                began = time.monotonic()
+                with pytest.raises(StateUnavailableError):
+                    ask()
+                assert time.monotonic() - began < 7
+        assert store.look().number == 0
+        tenure.beat(2, b"x")
+
+
+@contextmanager
+def held_back(place: Place) -> Iterator[None]:
+    """Another transaction holds the rows locked, so that what changes or reads them gets no answer."""
+    assert place.server is not None
+    with contextlib.closing(place.server.connect()) as connection, contextlib.closing(connection.cursor()) as cursor:
+        if "postgres" in type(place.server).__name__.lower():
+            cursor.execute("BEGIN")
+            cursor.execute(f"LOCK TABLE {place.prefix}_clusters IN ACCESS EXCLUSIVE MODE")
+        else:
+            cursor.execute("SET SESSION idle_transaction_timeout = 0")
+            cursor.execute(f"LOCK TABLES {place.prefix}_clusters WRITE")
+        yield
+        connection.rollback()
 
 
 def test_a_database_that_fails_each_time_ends_the_term(tables: Place, monkeypatch: pytest.MonkeyPatch) -> None:

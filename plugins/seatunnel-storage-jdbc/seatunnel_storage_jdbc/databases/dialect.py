@@ -18,7 +18,7 @@ LOCK_S = 10
 """How long a statement waits for the lock of another transaction."""
 
 STATEMENT_S = 120
-"""How long a statement, or an answer of the server, may take."""
+"""How long a statement, or an answer of the server, may take, where nobody has to know sooner."""
 
 
 class Dialect(ABC):
@@ -38,8 +38,8 @@ class Dialect(ABC):
         """Return SQLAlchemy's url."""
 
     @abstractmethod
-    def arguments(self, address: Address) -> dict[str, Any]:
-        """Return the arguments of the driver's ``connect``.
+    def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
+        """Return the arguments of the driver's ``connect``, of whose server no answer takes longer than ``answer_s``.
 
         Raises:
             StorageConfigurationError: A property of the url is not known.

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_jdbc.address import Address
-from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, STATEMENT_S, Dialect
+from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, Dialect
 
 _OF_JAVA = frozenset(
     {"useUnicode", "characterEncoding", "rewriteBatchedStatements", "allowPublicKeyRetrieval", "autoReconnect"}
@@ -48,7 +48,7 @@ class MySQL(Dialect):
     def url(self, address: Address) -> sa.URL:
         return sa.URL.create("mysql+pymysql")  # SQLAlchemy adds that an UPDATE counts the rows that it finds
 
-    def arguments(self, address: Address) -> dict[str, Any]:
+    def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
         found: dict[str, Any] = {
             "host": address.host,
             "port": address.port,
@@ -56,9 +56,9 @@ class MySQL(Dialect):
             "user": address.user,
             "password": address.password or "",
             "charset": "utf8mb4",
-            "connect_timeout": CONNECT_S,
-            "read_timeout": STATEMENT_S,
-            "write_timeout": STATEMENT_S,
+            "connect_timeout": min(CONNECT_S, answer_s),
+            "read_timeout": answer_s,
+            "write_timeout": answer_s,
         }
         for name, value in address.properties:
             if name == "connectTimeout":

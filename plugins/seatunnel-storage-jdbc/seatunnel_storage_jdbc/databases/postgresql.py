@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import sqlalchemy as sa
 
 from seatunnel_storage_jdbc.address import Address
-from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, STATEMENT_S, Dialect
+from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, Dialect
 
 _LIBPQ = {
     "ApplicationName": "application_name",
@@ -23,7 +23,8 @@ _OF_JAVA = frozenset(
 )
 """Properties that only Java drivers need; they are ignored."""
 
-_KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+_KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
+_SILENT_MS = 15_000
 """So that a server that is gone is noticed within about 15 s."""
 
 _PASSING = ("08", "53", "57P", "40", "25P0", "55P03", "57014", "58")
@@ -43,19 +44,20 @@ class PostgreSQL(Dialect):
     def url(self, address: Address) -> sa.URL:
         return sa.URL.create("postgresql+psycopg")
 
-    def arguments(self, address: Address) -> dict[str, Any]:
+    def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
         settings = [
             f"-c idle_in_transaction_session_timeout={IDLE_S}s",
-            f"-c lock_timeout={LOCK_S}s",
-            f"-c statement_timeout={STATEMENT_S}s",
+            f"-c lock_timeout={min(LOCK_S, answer_s)}s",
+            f"-c statement_timeout={answer_s}s",
         ]
         found: dict[str, Any] = {
             "host": address.host,
             "port": address.port,
             "dbname": address.database,
-            "connect_timeout": CONNECT_S,
+            "connect_timeout": min(CONNECT_S, answer_s),
             "application_name": "seatunnel",
             **_KEEPALIVES,
+            "tcp_user_timeout": min(_SILENT_MS, 1_000 * answer_s),
         }
         for name, value in address.properties:
             if name == "currentSchema":

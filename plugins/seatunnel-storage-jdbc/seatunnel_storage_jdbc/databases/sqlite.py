@@ -20,8 +20,8 @@ class SQLite(Dialect):
     def url(self, address: Address) -> sa.URL:
         return sa.URL.create("sqlite", database=address.database)
 
-    def arguments(self, address: Address) -> dict[str, Any]:
-        return {"timeout": _WAIT_S, "check_same_thread": False, "isolation_level": None}
+    def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
+        return {"timeout": min(_WAIT_S, answer_s), "check_same_thread": False, "isolation_level": None}
 
     def begin_session(self, connection: Any) -> None:
         connection.execute("PRAGMA synchronous = EXTRA")  # with less, a power cut just after a commit can undo it
