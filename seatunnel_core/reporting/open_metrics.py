@@ -263,12 +263,16 @@ def samples(job: JobMetrics) -> list[Sample]:
     return found
 
 
+_TOTALLED = tuple(family for family in FAMILIES if family.name.startswith(("Source", "Sink")))
+
+
 def totals(job: JobMetrics) -> dict[str, float]:
     """Return the sums over all pipelines, by the names that SeaTunnel's own API gives to them."""
-    sums: dict[str, float] = {each.name: 0 for each in FAMILIES if each.name.startswith(("Source", "Sink"))}
-    for sample in samples(job):
-        if sample.family in sums:
-            sums[sample.family] += sample.value
+    sums: dict[str, float] = {each.name: 0 for each in _TOTALLED}
+    for pipeline in job.pipelines:
+        for family in _TOTALLED:
+            if family.measure is not None:
+                sums[family.name] += sum(value for _, _, value in family.measure(pipeline))
     return sums
 
 

@@ -29,14 +29,17 @@ class ThreadPool:
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """Prepare ``most`` threads; each of the first calls starts one. ``name`` begins their names."""
+        """Prepare ``most`` threads; one starts when all others are busy. ``name`` begins their names."""
         self._most = most
         self._name = name
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._undone = 0
+        """Works that wait or are under way."""
+
         self._closed = False
         self._changing = threading.Lock()
-        """Guards ``_threads`` and ``_closed``: no work is queued behind the end that ``close`` sets."""
+        """Guards what is above: no work is queued behind the end that ``close`` sets."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
         """Have the work done.
@@ -47,8 +50,9 @@ class ThreadPool:
         with self._changing:
             if self._closed:
                 raise RuntimeError(f"{self._name}: no work is taken any more")
-            if len(self._threads) < self._most:
+            if len(self._threads) < min(self._most, self._undone + 1):
                 self._start_thread()
+            self._undone += 1
             self._works.put((work, arguments))
 
     def close(self) -> None:
@@ -86,6 +90,8 @@ class ThreadPool:
             except BaseException:  # the panic of an extension, say: it must not take the thread with it
                 logger.exception("work in %s ended with an error that nobody expected", self._name)
             del taken, work, arguments  # what they hold is not kept until the next work comes
+            with self._changing:
+                self._undone -= 1
 
 
 class Inbox:

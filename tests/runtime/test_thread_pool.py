@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,6 +40,22 @@ def test_one_thread_does_works_in_their_order() -> None:
     assert last.wait(SOON_S)
     assert done == list(range(1000))
     pool.close()
+
+
+def test_works_that_come_one_after_the_other_take_one_thread(pool: ThreadPool) -> None:
+    """A job that waits for its source asks for little, and a host has hundreds of such jobs."""
+    threads = set()
+    for _ in range(20):
+        done = threading.Event()
+
+        def work(done: threading.Event = done) -> None:
+            threads.add(threading.current_thread())
+            done.set()
+
+        pool.submit(work)
+        assert done.wait(SOON_S)
+        time.sleep(0.005)
+    assert len(threads) == 1
 
 
 class PanicError(BaseException):

@@ -73,6 +73,8 @@ class HostProcess:
         self._answered_at = clock()
         self._started_at = clock()
         self._leaving_since: float | None = None
+        self._seen: tuple[int, HostStatus] | None = None
+        """The newest status that it gave, and its number."""
 
     def adopt(self, pid: int, path: Path) -> bool:
         """Take a host that an earlier agent of this member has left, and return whether it answers.
@@ -138,7 +140,7 @@ class HostProcess:
                     self.kill()
                 return None
         try:
-            found = HostStatus.from_record(self.ask({"do": "status", "term": term}))
+            found = self._asked_status(term)
         except (HostError, StoredValueError, ValueError) as error:
             logger.warning("the host %d gives no status: %s", self.pid, error)
             if self._clock() - self._answered_at > SILENT_S:
@@ -146,6 +148,15 @@ class HostProcess:
             return None
         self._answered_at = self._clock()
         return found
+
+    def _asked_status(self, term: int) -> HostStatus:
+        """Ask how the host stands; one that stands as before says no more than that."""
+        seen = self._seen
+        answer = self.ask({"do": "status", "term": term} | ({} if seen is None else {"seen": seen[0]}))
+        if seen is not None and "unchanged" in answer:
+            return seen[1]
+        self._seen = stored.number(answer, "number"), HostStatus.from_record(answer)
+        return self._seen[1]
 
     def ask(self, request: Mapping[str, Any], *, timeout_s: float = ANSWER_S) -> Any:
         """Return the host's answer.
@@ -208,7 +219,7 @@ class HostProcess:
             if pid == self.pid:
                 with contextlib.suppress(OSError):
                     path.unlink()
-        self._child, self._path, self.pid = None, None, 0
+        self._child, self._path, self.pid, self._seen = None, None, 0, None
 
     def begin_to_leave(self, term: int) -> None:
         """Have the host stop its jobs after a last checkpoint each, and end. ``status`` kills it if it stays."""

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from seatunnel_core.errors import PlatformError, UsageError
 from seatunnel_core.server.agent.agent import Agent
+from seatunnel_core.server.agent.log_files import LogFiles
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.rest import application
 from seatunnel_core.server.agent.worker import WorkerAgent
@@ -68,7 +69,7 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         store: ClusterStore | None = None
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
-            store = open_store(config.engine, config.hazelcast_file, config.cluster)
+            store = open_store(config.engine, config.hazelcast_file, config.cluster, answer_s=config.timing.lease_s)
             logger.info(
                 "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
             )
@@ -100,11 +101,13 @@ async def _serve(
     if rest is not None:
         servers.append((uvicorn.Server(_settings(uvicorn, agent, joining, signed=False)), rest))
     tasks = [asyncio.create_task(server._serve(sockets=[listener])) for server, listener in servers]
+    logs = asyncio.create_task(LogFiles(config.logs, config.history_s).watch())
     try:
         await loop.run_in_executor(None, _join, config, store, joining)
         on_ready(address)
         await agent.run()
     finally:
+        logs.cancel()
         for server, _ in servers:
             server.should_exit = server.force_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)

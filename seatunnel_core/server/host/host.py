@@ -69,6 +69,9 @@ class Host:
         self._jobs: dict[str, RunningJob] = {}
         self._term = 0
         self._heard_at = clock()
+        self._told: tuple[int, HostStatus | None] = 0, None
+        """The newest status that was asked for, and the number of it: another one has another number."""
+
         self.spark = SparkStanding()
         self.leaving = threading.Event()
 
@@ -111,7 +114,7 @@ class Host:
             jobs = tuple(self._jobs.values())
         found = tuple(job.status() for job in jobs)
         spark = self.spark
-        return HostStatus(
+        status = HostStatus(
             pid=self._pid,
             term=self._term,
             ready=spark.slots > 0 and not self.leaving.is_set(),
@@ -120,7 +123,12 @@ class Host:
             jobs=found,
             application=spark.application,
             executors=spark.executors,
-        ).record()
+        )
+        with self._changing:
+            if status != self._told[1]:
+                self._told = self._told[0] + 1, status
+            number = self._told[0]
+        return {"unchanged": number} if request.get("seen") == number else {**status.record(), "number": number}
 
     def _start(self, request: Mapping[str, Any]) -> Any:
         record = JobRecord.from_bytes(stored.text(request, "job").encode())

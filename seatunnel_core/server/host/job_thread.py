@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 
 from seatunnel_core.config.engine import EngineConfig, override_storage
@@ -24,6 +25,9 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
 
+MEASURE_S = 1.0
+"""A job is measured once in so long, however often it is asked for: agents ask all the time."""
+
 
 class JobThread:
     """Runs one attempt of a job on the host's plane. ``status`` and ``stop`` never block."""
@@ -41,6 +45,7 @@ class JobThread:
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
         self._metrics: dict[str, float] = {}
+        self._measured_at = 0.0
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
     def start(self) -> None:
@@ -54,9 +59,9 @@ class JobThread:
 
     def status(self) -> HostedJob:
         """Return how the job stands."""
-        run, end = self._run, self._end
-        if end is None and run is not None:
-            self._metrics = totals(run.metrics())
+        run, end, now = self._run, self._end, time.monotonic()
+        if end is None and run is not None and now - self._measured_at >= MEASURE_S:
+            self._metrics, self._measured_at = totals(run.metrics()), now
         return HostedJob(
             job_id=self.record.job_id,
             attempt=self.record.attempt,
@@ -64,7 +69,7 @@ class JobThread:
             state=end or self._running_state(run),
             error=self._error,
             fenced=self._fenced,
-            metrics=dict(self._metrics),
+            metrics=self._metrics,
         )
 
     def _running_state(self, run: JobRun | None) -> JobState:

@@ -3,7 +3,8 @@
 ::
 
     {"do": "hello"}                                             {"answer": {"name": "", "boot": "…", "term": 7}}
-    {"do": "status", "term": 7}                                 {"answer": {"pid": …, "ready": true, "jobs": […]}}
+    {"do": "status", "term": 7}                                 {"answer": {"number": 3, "pid": …, "jobs": […]}}
+    {"do": "status", "term": 7, "seen": 3}                      {"answer": {"unchanged": 3}}
     {"do": "start", "term": 7, "attempt": 1, "job": {…}}        {"answer": {}}
     {"do": "stop", "term": 7, "job_id": "1", "how": "cancel"}   {"answer": {}}
     {"do": "forget", "term": 7, "job_id": "1"}                  {"answer": {}}

@@ -22,6 +22,10 @@ LOST_AFTER_S = 20
 
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
+_BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
+"""Spark keeps what it sent to tasks until Java collects its garbage, which by itself happens when the heap is full. A
+collection takes a tenth of a second."""
+
 
 @frozen(kw_only=True)
 class SparkStanding:
@@ -70,7 +74,7 @@ def host_settings(
     return SparkSettings(
         app_name=f"seatunnel {cluster} {name}".strip(),
         parallelism=slots,
-        options={**options, **own},
+        options={**_BOUNDS, **options, **own},
         java_options=java_options(os.environ),
         preloads=TASK_MODULES,
         log_file=log_file,

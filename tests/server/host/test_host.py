@@ -76,6 +76,15 @@ def test_an_order_that_is_repeated_starts_one_job(host: Host, jobs: list[Job]) -
     assert status.pid == 42
 
 
+def test_a_host_that_stands_as_before_says_no_more_than_that(host: Host, jobs: list[Job]) -> None:
+    ask(host, **order())
+    status = ask(host, do="status", term=1)
+    assert ask(host, do="status", term=1, seen=status["number"]) == {"unchanged": status["number"]}
+    assert ask(host, do="status", term=1) == status
+    jobs[0].state = JobState.FINISHED
+    assert ask(host, do="status", term=1, seen=status["number"])["jobs"][0]["state"] == "FINISHED"
+
+
 def test_another_attempt_waits_for_the_end_of_the_one_before(host: Host, jobs: list[Job]) -> None:
     ask(host, **order(1))
     assert "has not ended here" in ask(host, **order(2))

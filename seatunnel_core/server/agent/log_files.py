@@ -1,0 +1,96 @@
+"""The log files of a node, which are kept for as long as the history of jobs, and do not grow without bound."""
+
+import asyncio
+import contextlib
+import logging
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+logger = logging.getLogger("seatunnel.cluster")
+
+SWEEP_S = 60.0
+
+MOST_JOB_LOGS = 10_000
+"""So many files of jobs are kept at most, as many as ended jobs; the oldest are removed first."""
+
+LARGEST_LOG = 64 << 20
+"""Bytes. A larger log of the node's processes becomes the one before, and the one that was before is removed."""
+
+_OF_JOB = re.compile(r"job-.+\.log")
+_OF_SPARK = re.compile(r"spark-(\d+)\.log", re.ASCII)
+_OF_PROCESS = re.compile(r"seatunnel-engine-.+\.log")
+
+
+class LogFiles:
+    """Removes what nobody asks about any more.
+
+    Args:
+        folder: of the node's logs.
+        keep_s: a job's log is kept for so long after the last line.
+        most: so many logs of jobs are kept at most.
+        largest: a larger log of a process is set aside.
+        clock: of the files' times, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        keep_s: float,
+        *,
+        most: int = MOST_JOB_LOGS,
+        largest: int = LARGEST_LOG,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._keep_s = keep_s
+        self._most = most
+        self._largest = largest
+        self._clock = clock
+
+    async def watch(self) -> None:
+        """Sweep again and again, until cancelled."""
+        while True:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self.sweep)
+            except OSError as error:
+                logger.warning("old logs stay: %s", error)
+            await asyncio.sleep(SWEEP_S)
+
+    def sweep(self) -> None:
+        """Remove old logs of jobs and of hosts that are gone, and set large ones aside. Blocks.
+
+        Raises:
+            OSError: the folder cannot be read or written.
+        """
+        of_jobs: list[tuple[float, Path]] = []
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
+            with contextlib.suppress(FileNotFoundError):  # several nodes may share the folder
+                found = path.lstat()
+                if not stat.S_ISREG(found.st_mode):
+                    continue
+                if _OF_JOB.fullmatch(path.name) or _is_of_dead_host(path.name):
+                    of_jobs.append((found.st_mtime, path))
+                elif _OF_PROCESS.fullmatch(path.name) and found.st_size > self._largest:
+                    self._set_aside(path)
+        of_jobs.sort(reverse=True)
+        oldest = self._clock() - self._keep_s
+        for number, (written_at, path) in enumerate(of_jobs):
+            if written_at < oldest or number >= self._most:
+                path.unlink(missing_ok=True)
+
+    def _set_aside(self, path: Path) -> None:
+        """Copy a log and empty it: its writer has it open, and appends."""
+        shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+        with path.open("r+b") as file:
+            file.truncate()
+        logger.info("%s had more than %d bytes, and goes on empty", path, self._largest)
+
+
+def _is_of_dead_host(name: str) -> bool:
+    """Return whether this is Spark's log of a host that is gone."""
+    host = _OF_SPARK.fullmatch(name)
+    return host is not None and not Path("/proc", host[1]).exists()
