@@ -1,6 +1,7 @@
 """The end of a cluster's HTTP where somebody asks: a client, or a node that forwards."""
 
 import contextlib
+import hmac
 import http.client
 import itertools
 import json
@@ -14,12 +15,16 @@ from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.control.knocking import knock
-from seatunnel_core.control.signing import AUTHORIZATION, BOOT, CLUSTER, Secret
+from seatunnel_core.control.signing import ANSWER, AUTHORIZATION, BOOT, CLUSTER, DIGEST, Secret, digest_of
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 
 class NoLeaderError(PlatformError):
     """The nodes of a cluster can be reached, and none of them leads it now."""
+
+
+class UnsignedAnswerError(PlatformError):
+    """What answers a member's requests does not know the cluster's secret."""
 
 
 @frozen
@@ -118,7 +123,8 @@ class ClusterClient:
             f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
             for member, error in failures
         ]
-        raise PlatformError(
+        unsigned = any(isinstance(error, _UnsignedError) for _, error in failures)
+        raise (UnsignedAnswerError if unsigned else PlatformError)(
             f"the cluster {self._cluster!r} cannot be reached: {'; '.join(reasons) or 'no member is configured'}"
         ) from (failures[-1][1] if failures else None)
 
@@ -148,16 +154,25 @@ class ClusterClient:
         self, member: str, connection: "_Connection", method: str, target: str, body: bytes, content_type: str
     ) -> tuple[Answer, str]:
         headers = {CLUSTER: self._cluster, "content-type": content_type}
+        boot, nonce = self._boots.get(member, ""), f"{self._sender}-{next(self._numbers)}"
         if self._secret is not None:
-            boot, nonce = self._boots.get(member, ""), f"{self._sender}-{next(self._numbers)}"
+            digest = digest_of(body)
             signature = self._secret.sign(
-                boot=boot, nonce=nonce, cluster=self._cluster, method=method, target=target, body=body
+                boot=boot, nonce=nonce, cluster=self._cluster, method=method, target=target, digest=digest
             )
-            headers |= {BOOT: boot, AUTHORIZATION: f"{nonce} {signature}"}
+            headers |= {BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
         connection.request(method, target, body, headers)
         response = connection.getresponse()
         found = Answer(response.status, response.read(), response.getheader("content-type") or "")
+        if self._secret is not None and found.status != 401:  # who refuses may have another secret
+            expected = self._secret.sign_answer(nonce=nonce, status=found.status, body=found.body)
+            if not hmac.compare_digest(expected, response.getheader(ANSWER) or ""):
+                raise _UnsignedError("its answer is not signed with the cluster's secret")
         return found, response.getheader(BOOT) or ""
+
+
+class _UnsignedError(http.client.HTTPException):
+    """An answer is not signed."""
 
 
 class _Connection(http.client.HTTPConnection):

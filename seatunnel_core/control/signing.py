@@ -3,7 +3,8 @@
 A request carries three headers. The signature covers the *boot* of the receiver, a random text that it made when it
 started, and a *nonce*, which is a random name of the sender with a number that only grows: a recorded request is
 refused by the same process because the number is not new, and by its next one because that has another boot. No clock
-is compared.
+is compared. What is signed of the body is its digest, a header too, so that a stranger's body is never received. An
+answer is signed with the nonce of its request, so that nobody else can give it, or give it again.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from attrs import frozen
 from seatunnel_core.errors import UsageError
 
 CLUSTER, BOOT, AUTHORIZATION = "x-seatunnel-cluster", "x-seatunnel-boot", "x-seatunnel-signature"
+DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 LEAST_SECRET = 32
@@ -34,11 +36,26 @@ class Secret:
 
     value: bytes
 
-    def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, body: bytes) -> str:
-        """Return the signature of a request as hexadecimal text."""
-        digest = hashlib.sha256(body).hexdigest()
-        signed = "\n".join((boot, nonce, cluster, method, target, digest))
-        return hmac.new(self.value, signed.encode(), hashlib.sha256).hexdigest()
+    def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, digest: str) -> str:
+        """Return the signature of a request as hexadecimal text; ``digest`` is that of its body."""
+        return self._signature("request", boot, nonce, cluster, method, target, digest)
+
+    def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
+        """Return the signature of the answer to the request with a nonce, as hexadecimal text."""
+        return self._signature("answer", nonce, str(status), digest_of(body))
+
+    def _signature(self, *parts: str) -> str:
+        return hmac.new(self.value, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
+
+
+def digest_of(body: bytes) -> str:
+    """Return the digest of a body as hexadecimal text."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def nonce_of(headers: Mapping[str, str]) -> str:
+    """Return the nonce of a request; empty when it is not signed. Header names are in lower case."""
+    return headers.get(AUTHORIZATION, "").partition(" ")[0]
 
 
 def read_secret(path: Path) -> Secret | None:
@@ -87,8 +104,11 @@ class Doorkeeper:
         self._last: dict[str, int] = {}
         """By sender: the largest number that it has used."""
 
-    def refusal(self, headers: Mapping[str, str], method: str, target: str, body: bytes) -> str | None:
-        """Return why a request is refused, or ``None`` when it is let in. Header names are in lower case."""
+    def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
+        """Return why a request is refused, or ``None`` when it is let in. Header names are in lower case.
+
+        The body is not looked at, and need not have been received: ask ``owns`` when it has been.
+        """
         cluster = headers.get(CLUSTER)
         if cluster is not None and cluster != self._cluster:
             return f"this is the cluster {self._cluster!r}, not {cluster!r}"
@@ -100,11 +120,26 @@ class Doorkeeper:
         if headers.get(BOOT) != self.boot:
             return "the request is signed for an earlier process"
         expected = self._secret.sign(
-            boot=self.boot, nonce=nonce, cluster=self._cluster, method=method, target=target, body=body
+            boot=self.boot,
+            nonce=nonce,
+            cluster=self._cluster,
+            method=method,
+            target=target,
+            digest=headers.get(DIGEST, ""),
         )
         if not hmac.compare_digest(expected, given):
             return "the request is signed with another secret"
         return self._repetition(nonce)
+
+    def owns(self, headers: Mapping[str, str], body: bytes) -> bool:
+        """Return whether a body is the one of a request that was let in."""
+        return self._secret is None or headers.get(DIGEST) == digest_of(body)
+
+    def answered(self, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:
+        """Return the headers of an answer to a request: its signature, where there is a secret."""
+        if self._secret is None:
+            return {}
+        return {ANSWER: self._secret.sign_answer(nonce=nonce_of(headers), status=status, body=body)}
 
     def _repetition(self, nonce: str) -> str | None:
         sender, _, number = nonce.partition("-")

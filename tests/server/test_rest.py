@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from seatunnel_core.control.signing import BOOT
+from seatunnel_core.control.signing import ANSWER, AUTHORIZATION, BOOT, DIGEST, Secret, digest_of
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.agent import answers, dispatcher
 from seatunnel_core.server.agent.agent import Agent
@@ -221,3 +221,47 @@ def test_a_leader_reads_each_of_thousands_of_jobs_once(tmp_path: Path, monkeypat
     agent.dispatcher._read_jobs({"1": evolve(records["1"], text=JOB + " ", attempt=1), "2": records["2"]})
     assert len(read) == len(records) + 1, "one that was submitted again is another one"
     assert set(agent.dispatcher._read) == {"1", "2"}
+
+
+def test_the_body_of_a_stranger_is_not_received(tmp_path: Path) -> None:
+    """It was: up to 10 MiB of each request, before its signature was looked at."""
+    agent = leading(tmp_path, evolve(config_of(tmp_path), secret=Secret(b"s" * 64)))
+    received: list[str] = []
+
+    async def receive() -> dict[str, Any]:
+        received.append("a part")
+        return {"type": "http.request", "body": b"x" * 1000, "more_body": True}
+
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/internal/v1/orders",
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "server": ("node", 80),
+        "headers": [(b"host", b"127.0.0.1:1")],
+    }
+    asyncio.run(application(agent, signed=True)(scope, receive, send))
+    assert sent[0]["status"] == 401
+    assert not received
+
+
+@pytest.mark.parametrize("target", ["/overview", "/internal/v1/members", "/nothing"])
+def test_each_answer_is_signed_for_its_request(tmp_path: Path, target: str) -> None:
+    secret = Secret(b"s" * 64)
+    agent = leading(tmp_path, evolve(config_of(tmp_path), secret=secret))
+    keeper, digest = agent.doorkeeper, digest_of(b"")
+    sign = {"boot": keeper.boot, "cluster": "seatunnel", "method": "GET", "target": target, "digest": digest}
+    headers = {BOOT: keeper.boot, DIGEST: digest, AUTHORIZATION: f"me-1 {secret.sign(nonce='me-1', **sign)}"}
+    status, answer, found = ask(agent, "GET", target, signed=True, **headers)
+    body = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
+    assert status == (404 if target == "/nothing" else 200)
+    assert found[ANSWER] == secret.sign_answer(nonce="me-1", status=status, body=body)
+    again = {**headers, AUTHORIZATION: f"me-2 {secret.sign(nonce='me-2', **sign)}"}
+    assert ask(agent, "GET", target, "another body", signed=True, **again)[0] == 401

@@ -59,16 +59,19 @@ def application(agent: Agent, *, signed: bool, joining: Joining | None = None) -
         Route(path, _endpoint(agent, handler, signed=signed, forwards=forwards), methods=[method])
         for method, path, handler, forwards in (*_ROUTES, *(internal if signed else ()))
     ]
-    return Starlette(routes=routes)
+    unknown = _endpoint(agent, _unknown, signed=signed, forwards=False)
+    return Starlette(routes=[*routes, Route("/{path:path}", unknown, methods=_METHODS)])
 
 
 def _endpoint(agent: Agent, handler: Handler, *, signed: bool, forwards: bool) -> Callable[[Request], Awaitable[Any]]:
-    async def endpoint(request: Request) -> Any:
+    async def answered(request: Request) -> Any:
         from starlette.responses import JSONResponse, Response
 
         try:
-            body = await _body(request)
-            refusal = _refusal(agent, request, body, signed=signed)
+            refusal = _refusal(agent, request, signed=signed)  # a stranger's body is not received
+            body = b"" if refusal is not None else await _body(request)
+            if refusal is None and signed and not agent.doorkeeper.owns(request.headers, body):
+                refusal = "the body is another one than was signed"
             if refusal is not None:
                 block = {"status": "fail", "message": refusal}
                 headers = {BOOT: agent.doorkeeper.boot} if signed else {"WWW-Authenticate": _REALM}
@@ -87,6 +90,12 @@ def _endpoint(agent: Agent, handler: Handler, *, signed: bool, forwards: bool) -
             logger.exception("a bug of ours: %s %s failed", request.method, request.url.path)
             return JSONResponse({"status": "fail", "message": f"{type(error).__name__}: {error}"}, status_code=500)
 
+    async def endpoint(request: Request) -> Any:
+        answer = await answered(request)
+        if signed:
+            answer.headers.update(agent.doorkeeper.answered(request.headers, answer.status_code, answer.body))
+        return answer
+
     return endpoint
 
 
@@ -99,7 +108,7 @@ async def _body(request: Request) -> bytes:
     return bytes(received)
 
 
-def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> str | None:
+def _refusal(agent: Agent, request: Request, *, signed: bool) -> str | None:
     """Return why a request is not let in.
 
     A web page of another site cannot make a browser ask: it sends its origin. Where nobody is asked for a password or a
@@ -114,7 +123,7 @@ def _refusal(agent: Agent, request: Request, body: bytes, *, signed: bool) -> st
     if not signed:
         return None if _is_logged_in(agent.config.http_login, request.headers) else "who are you?"
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return agent.doorkeeper.refusal(request.headers, request.method, target, body)
+    return agent.doorkeeper.refusal(request.headers, request.method, target)
 
 
 def _is_address(host: str) -> bool:
@@ -267,6 +276,12 @@ def _block(body: bytes) -> Mapping[str, Any]:
         raise RequestError("Invalid JSON format in request body.") from error
     return block if isinstance(block, Mapping) else {}
 
+
+async def _unknown(_agent: Agent, request: Request, _body: bytes) -> Any:
+    raise RequestError(f"this node answers no {request.method} {request.url.path}", status=404)
+
+
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 _ROUTES: tuple[tuple[str, str, Handler, bool], ...] = (
     ("GET", "/overview", _overview, True),

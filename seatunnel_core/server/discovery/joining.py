@@ -16,7 +16,7 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.cluster import ClusterClient, UnsignedAnswerError
 from seatunnel_core.control.signing import SECRET_FILE
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 from seatunnel_core.server.agent.node_config import NodeConfig
@@ -97,10 +97,7 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     """Return why the node ``here`` and the member ``there`` cannot be of one cluster; ``None`` if they can."""
     if here.signed != there.signed:
         has, lacks = (there, here) if there.signed else (here, there)
-        return (
-            f"{has.address} has a cluster.secret and {lacks.address} has none: copy the same file to all nodes and "
-            "clients"
-        )
+        return _one_has_no_secret(has.address, lacks.address)
     if not (here.leads and there.leads):
         return None
     if here.alone or there.alone:
@@ -217,7 +214,11 @@ class Joining:
         client = ClusterClient(
             [member], self._config.cluster, self._config.secret, connect_s=_CONNECT_S, answer_s=answer_s
         )
-        answer = client.exchange("POST", target, json.dumps(block).encode(), "application/json")
+        try:
+            answer = client.exchange("POST", target, json.dumps(block).encode(), "application/json")
+        except UnsignedAnswerError as error:
+            reason = _one_has_no_secret(self.address, member)
+            raise JoinRefusedError(f"this node cannot join the cluster {self._config.cluster!r}: {reason}") from error
         if answer.status == 200:
             return answer.json()
         reason = stored.text(answer.json(), "message")
@@ -291,6 +292,10 @@ class Joining:
                 where = "nowhere" if probe is None else probe.where
                 logger.warning("the node %s cannot join this cluster: its %s is not in %s", writer, name, where)
         return answer
+
+
+def _one_has_no_secret(has: str, lacks: str) -> str:
+    return f"{has} has a cluster.secret and {lacks} has none: copy the same file to all nodes and clients"
 
 
 def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) -> str:
