@@ -39,6 +39,9 @@ class MemberReport:
     workers: Mapping[str, int] = field(factory=dict)
     """Slots of the workers on which rows move instead of on this member, by address; empty if they move here."""
 
+    clock: float = field(default=0.0, eq=False)
+    """The member's own monotonic seconds when it reported; goes back to it with orders."""
+
     def host(self, name: str) -> HostReport | None:
         """Return a host by its name, or ``None``."""
         return next((host for host in self.hosts if host.name == name), None)
@@ -52,6 +55,7 @@ class MemberReport:
             ],
             "tags": dict(self.tags),
             "workers": dict(self.workers),
+            "clock": self.clock,
         }
 
     @classmethod
@@ -66,6 +70,7 @@ class MemberReport:
             hosts=tuple(map(_host, stored.items(block, "hosts"))),
             tags={key: stored.text(tags, key) for key in tags},
             workers={key: stored.number(workers, key) for key in workers},
+            clock=stored.seconds(block, "clock"),
         )
 
 

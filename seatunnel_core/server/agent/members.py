@@ -107,15 +107,16 @@ class Members:
         """Send orders to a member, and return at once. The first that fails ends the round."""
         contact = self._contacts[address]
         contact.ordering = True
-        self._spawn(self._give(address, contact, orders))
+        as_of = time.monotonic() if address == self._address else contact.clock
+        self._spawn(self._give(address, contact, orders, as_of))
 
-    async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]]) -> None:
+    async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         try:
             if address == self._address:
-                await self._own.carry_out(self.term, orders)
+                await self._own.carry_out(self.term, orders, as_of)
             else:
                 for some in bodies(orders):
-                    block = {"term": self.term, "orders": some}
+                    block = {"term": self.term, "orders": some, "as_of": as_of}
                     await self._peers.ask(address, Line.ORDER, "/internal/v1/orders", block)
         except (StoredValueError, SeaTunnelError, ValueError) as error:
             logger.warning("an order to %s was not carried out: %s", address, error)

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from seatunnel_core import stored
 from seatunnel_core.server.agent.host_process import LEAVE_S, HostProcess
 from seatunnel_core.server.agent.host_spark import HostSpark
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.restarts import Restarts
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
 from seatunnel_core.server.host.protocol import HostStatus, host_sockets
@@ -38,6 +40,7 @@ class _Watched:
     process: HostProcess
     thread: ThreadPoolExecutor = field(factory=lambda: ThreadPoolExecutor(1, "host"))
     status: HostStatus | None = None
+    restarts: Restarts = field(factory=Restarts)
 
     async def ask(self, function: Callable[..., Value], *arguments: Any) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self.thread, function, *arguments)
@@ -91,7 +94,7 @@ class OwnHosts:
             if host.process.pid
         )
         workers = {} if self._config.role.works else self._workers.living()
-        return MemberReport(hosts=tuple(hosts), tags=self.tags, workers=workers)
+        return MemberReport(hosts=tuple(hosts), tags=self.tags, workers=workers, clock=time.monotonic())
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the hosts."""
@@ -163,7 +166,9 @@ class OwnHosts:
                     host.thread.shutdown(wait=False)
                     self._on_news()
                     return
-                await host.ask(host.process.start, secrets.token_hex(8))
+                if host.restarts.is_due(time.monotonic()):
+                    host.restarts.started()
+                    await host.ask(host.process.start, secrets.token_hex(8))
             await self._refresh(host)
             await asyncio.sleep(WATCH_S)
 
@@ -181,6 +186,8 @@ class OwnHosts:
     async def _refresh(self, host: _Watched) -> None:
         before, pid = host.status, host.process.pid
         host.status = await host.ask(host.process.status, max(self._term, self._seen_term()))
+        if host.status is not None and host.status.ready:
+            host.restarts.ready()
         if (host.status, host.process.pid) != (before, pid):
             self._on_news()
 
@@ -197,8 +204,25 @@ class OwnHosts:
             raise HostError(f"an order of term {term} is refused: a node leads in term {newest}")
         self._term = term
 
-    async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]]) -> None:
+    def require_fresh(self, as_of: float) -> None:
+        """Refuse an order that was decided too long ago: this process stood still, or was cut off.
+
+        The leader counts a member that has been silent for so long as lost, and gives its jobs to others.
+
+        Raises:
+            HostError: it was.
+        """
+        age_s, most_s = time.monotonic() - as_of, self._config.timing.timeout_s
+        if age_s > most_s:
+            raise HostError(f"an order is refused that was decided {age_s:.1f} s ago, and reached this node too late")
+
+    async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         """Carry out orders of a leader, one after the other; when this returns, ``report`` shows what they led to.
+
+        Args:
+            term: of the leader.
+            orders: to carry out.
+            as_of: the ``clock`` of the report from which they were decided.
 
         Raises:
             HostError: one is refused, or its host cannot be reached; those behind it are not carried out.
@@ -208,6 +232,7 @@ class OwnHosts:
         try:
             for order in orders:
                 self.require_term(term)  # a newer leader may have asked while the order before it was carried out
+                self.require_fresh(as_of)
                 host = await self._carry_out(term, order)
                 if host is not None:
                     ordered[host.process.name] = host

@@ -326,7 +326,8 @@ async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
     if await request.is_disconnected():
         return {}
     block = stored.parse(body)
-    await agent.own_hosts().carry_out(stored.number(block, "term"), stored.items(block, "orders"))
+    orders, as_of = stored.items(block, "orders"), stored.seconds(block, "as_of")
+    await agent.own_hosts().carry_out(stored.number(block, "term"), orders, as_of)
     return {}
 
 

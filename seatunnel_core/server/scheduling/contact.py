@@ -39,6 +39,11 @@ class Contact:
     _failing_since: float | None = None
     _refused_since: float | None = None
 
+    @property
+    def clock(self) -> float:
+        """The member's own clock when it gave the report; 0 when there is none."""
+        return 0.0 if self.report is None else self.report.clock
+
     def is_due(self, now: float) -> bool:
         """Return whether it is to be asked now."""
         return not self.asking and (self._rounds != self._rounds_shown or now - self._asked_at >= POLL_S)

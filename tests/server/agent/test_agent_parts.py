@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from seatunnel_core.server.agent.own_hosts import OwnHosts, _Watched
 from seatunnel_core.server.agent.peers import LARGEST_BODY, Peers, bodies, order_bytes
 from seatunnel_core.server.agent.workers import Workers
 from seatunnel_core.server.errors import HostError
+from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.decisions import Start
 from seatunnel_core.server.state.records import JobRecord
 from seatunnel_core.server.state.store import ClusterStore, Sighting, Tenure
@@ -96,8 +98,28 @@ def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_p
     hosts._hosts[""] = host
     orders = [{"do": "stop", "host": "", "job_id": job_id, "how": "cancel"} for job_id in ("1", "2")]
     with pytest.raises(HostError, match="order of term 3"):
-        asyncio.run(hosts.carry_out(3, orders))
+        asyncio.run(hosts.carry_out(3, orders, time.monotonic()))
     assert [(each["job_id"], each["term"]) for each in given] == [("1", 3)]
+    host.thread.shutdown()
+
+
+def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:
+    """It stood still, or was cut off, and its jobs may be with others; the order lay in its socket meanwhile."""
+    node = config(tmp_path)
+    hosts = OwnHosts(node, "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    given: list[Any] = []
+    process = SimpleNamespace(pid=1, name="", boot="b", ask=given.append, status=lambda _term: None)
+    host = hosts._hosts[""] = _Watched(process)  # type: ignore[arg-type]
+    hosts._adopted = True
+    orders = [{"do": "stop", "host": "", "job_id": "1", "how": "cancel"}]
+    report = hosts.report()
+    assert report is not None
+    asked = MemberReport.from_record(report.record())
+    with pytest.raises(HostError, match=r"decided 1[0-9]\.. s ago, and reached this node too late"):
+        asyncio.run(hosts.carry_out(3, orders, asked.clock - node.timing.timeout_s - 0.5))
+    assert not given
+    asyncio.run(hosts.carry_out(3, orders, asked.clock))
+    assert len(given) == 1
     host.thread.shutdown()
 
 
