@@ -46,7 +46,7 @@ def main() -> int:
     kill_all()  # what an earlier run has left
     shutil.rmtree(FOLDER, ignore_errors=True)
     shutil.rmtree("demo-output/parquet", ignore_errors=True)
-    run("seatunnel", "init", str(FOLDER), "--cluster")
+    run("seatunnel", "init", str(FOLDER), "--cluster", needed=True)
     members = [f"127.0.0.1:{port}" for port in MASTERS]
     for role in ("", "-master", "-worker"):
         (FOLDER / f"config/hazelcast{role}.yaml").write_text(HAZELCAST.format(members=members))
@@ -66,16 +66,16 @@ def main() -> int:
     return subprocess.run([sys.executable, "examples/demo/verify.py"], check=False).returncode
 
 
-def run(command: str, *arguments: str, node: int = 0) -> str:
+def run(command: str, *arguments: str, node: int = 0, needed: bool = False) -> str:
     """Run a command of the engine, and return what it prints; all that it starts carries the mark of the node.
 
-    A command that starts a node ends the demo if it fails; others are tried again.
+    A command that starts a node, or is needed, ends the demo if it fails; others are tried again.
     """
     environment = {**os.environ, "SEATUNNEL_HOME": str(FOLDER.absolute()), NODE: str(node)}
     done = subprocess.run(
         [str(BIN / command), *arguments], env=environment, capture_output=True, text=True, check=False
     )
-    if node and done.returncode:
+    if (node or needed) and done.returncode:
         sys.exit(done.stdout + done.stderr)
     return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 

@@ -17,7 +17,7 @@ from seatunnel_core import stored
 from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.cli.command import STOPPED
 from seatunnel_core.cli.progress import job_progress_line
-from seatunnel_core.config.engine import find_engine_file
+from seatunnel_core.config.engine import find_engine_file, idle_client_options
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast
 from seatunnel_core.config.problem import Problems
@@ -50,6 +50,9 @@ class ClientPlace:
 
     cluster: str
     members: tuple[str, ...]
+    folder: Path
+    """Of the client's files."""
+
     client: ClusterClient
 
 
@@ -67,6 +70,8 @@ def ask_cluster(arguments: "ClusterArguments") -> int:
             "-DJvmOption has no effect on a cluster: jobs run in its nodes, whose options jvm_options has", flush=True
         )
     if arguments.config is not None:
+        if idle := idle_client_options(place.folder):
+            print(f"warning: {idle}", flush=True)
         print(f"Mode: cluster {place.cluster!r} at {', '.join(place.members)}", flush=True)
         return _submit(client, arguments)
     if arguments.listed:
@@ -121,7 +126,7 @@ def client_place(arguments: "ClusterArguments", environment: Mapping[str, str] =
             break
     cluster = arguments.cluster or name
     client = ClusterClient(members, cluster, read_secret(folder / SECRET_FILE), answer_s=ANSWER_S)
-    return ClientPlace(cluster=cluster, members=members, client=client)
+    return ClientPlace(cluster=cluster, members=members, folder=folder, client=client)
 
 
 def _hazelcast(path: Path) -> ClusterConfig | ClientConfig | None:

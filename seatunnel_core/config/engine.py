@@ -19,7 +19,7 @@ from seatunnel_core.config.engine_options import (
     STORAGE_TYPE,
 )
 from seatunnel_core.config.env import ENV
-from seatunnel_core.config.file import load
+from seatunnel_core.config.file import load, read_text
 from seatunnel_core.config.hazelcast import CLIENT, CLUSTER, note_cluster
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.config.problem import Problem, Problems, nearest
@@ -150,8 +150,22 @@ def load_engine(
     problems = Problems(strict=strict)
     tree = load(path, Variables({}, known, by_argument=False), problems)
     config = read_engine(tree, path, problems, ENGINE_OF_NODES if of_node else ENGINE)
+    if not of_node and (idle := idle_client_options(path.parent)):
+        problems.warn(idle)
     problems.raise_errors()
     return evolve(config, storage=_own_place(config.storage, known), warnings=problems.warnings)
+
+
+def idle_client_options(folder: Path) -> str:
+    """Return a sentence about the ``jvm_client_options`` of a folder, which SeaTunnel reads; empty when it has none."""
+    path = folder / "jvm_client_options"
+    lines = [line.strip() for line in read_text(path).splitlines()] if path.is_file() else []
+    if not any(line and not line.startswith("#") for line in lines):
+        return ""
+    return (
+        f"{path} has no effect: a client of a cluster has no JVM. For a job that runs here write JAVA_OPTS or "
+        '-DJvmOption="…", for the nodes of a cluster jvm_options'
+    )
 
 
 def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:

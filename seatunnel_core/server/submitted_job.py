@@ -1,7 +1,10 @@
 """A job as it was submitted, read: the same for the agent that accepts it and the host that runs it."""
 
+import re
+
 from attrs import frozen
 
+from seatunnel_core.config.document import Block, Items, Scalar, Value
 from seatunnel_core.config.env import JOB_NAME
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import RawJob, read_job
@@ -11,6 +14,10 @@ from seatunnel_core.server.state.records import JobRecord
 
 FORMATS = {"json": "job.json", "hocon": "job.conf", "yaml": "job.yaml", "sql": "job.sql"}
 """By the format that a request names: a name of a file of that format."""
+
+
+_PATHS = {"path", "tmp_path"}
+_ABSOLUTE = re.compile("(file:(//)?)?/")
 
 
 @frozen
@@ -38,6 +45,33 @@ class SubmittedJob:
         problems.raise_errors()
         return raw
 
-    def job_name(self) -> str:
-        """Return the name that the job gives itself."""
-        return str(self.read().env[JOB_NAME])
+    def accepted_name(self) -> str:
+        """Return the name that the job gives itself, if a cluster can take it.
+
+        Raises:
+            ConfigError: it cannot be read, or has paths that each node would take for another file; the message lists
+                all of them.
+        """
+        raw, problems = self.read(), Problems()
+        for block in raw.blocks:
+            if block.identifier.lower() == "localfile":
+                _require_absolute(block.block, problems)
+        problems.raise_errors()
+        return str(raw.env[JOB_NAME])
+
+
+def _require_absolute(value: Value, problems: Problems) -> None:
+    """Report the relative paths in the options of a connector: nodes have working folders of their own."""
+    for entry in value if isinstance(value, Block) else ():
+        path = entry.value
+        if not (entry.key in _PATHS and isinstance(path, Scalar)):
+            _require_absolute(path, problems)
+        elif isinstance(path.value, str) and not _ABSOLUTE.match(path.value):
+            problems.error(
+                f"option {entry.key!r}: {path.value!r} is relative, and the nodes of a cluster have working folders of "
+                "their own: write a path that begins with /",
+                entry.position,
+                f'Or {entry.key} = "${{folder}}/{path.value}", and -i folder="$PWD"',
+            )
+    for each in value.values if isinstance(value, Items) else ():
+        _require_absolute(each, problems)

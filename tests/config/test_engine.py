@@ -212,3 +212,15 @@ def test_a_missing_variable_is_looked_for_in_the_environment_only(tmp_path: Path
         ConfigError, match=r"the variable \$\{S3_KEY\} is not set. Set S3_KEY in the environment, or write"
     ):
         engine(with_keys("hdfs", "fs.s3a.access.key: '${S3_KEY}'"), tmp_path)
+
+
+def test_options_for_the_jvm_of_a_client_are_said_to_have_no_effect(tmp_path: Path) -> None:
+    """They were left unread without a word."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/seatunnel.yaml").write_text("seatunnel: {engine: {}}\n")
+    (tmp_path / "config/jvm_client_options").write_text("# JVM Heap\n")
+    assert not load_engine(folder=tmp_path, environment={}).warnings
+    (tmp_path / "config/jvm_client_options").write_text("# JVM Heap\n-Xmx512m\n")
+    (warning,) = load_engine(folder=tmp_path, environment={}).warnings
+    assert "jvm_client_options has no effect" in str(warning)
+    assert not load_engine(folder=tmp_path, environment={}, of_node=True).warnings

@@ -225,6 +225,25 @@ def test_a_leader_reads_each_of_thousands_of_jobs_once(tmp_path: Path, monkeypat
     assert set(agent.dispatcher._read) == {"1", "2"}
 
 
+def test_a_relative_path_is_refused_when_the_job_is_submitted(tmp_path: Path) -> None:
+    """It was another folder on each node: that in which the node was started, or that of its Spark worker."""
+    agent = leading(tmp_path, config_of(tmp_path))
+    job = """
+env { job.mode = BATCH }
+source { LocalFile { plugin_output = f, file_format_type = text
+  path = ${in} } }
+sink { LocalFile { plugin_input = f, path = "file:///out", tmp_path = staging } }
+"""
+    status, answer, _ = ask(agent, "POST", "/submit-job?format=hocon&jobId=1", job.replace("${in}", "in/a.txt"))
+    assert status == 400
+    assert "option 'path': 'in/a.txt' is relative" in answer["message"]
+    assert "job.conf:4" in answer["message"]
+    assert "option 'tmp_path': 'staging' is relative" in answer["message"]
+    assert "file:///out" not in answer["message"]
+    good = job.replace("${in}", "/in/a.txt").replace("staging", "/staging")
+    assert ask(agent, "POST", "/submit-job?format=hocon&jobId=2", good)[0] == 200
+
+
 def test_the_body_of_a_stranger_is_not_received(tmp_path: Path) -> None:
     """It was: up to 10 MiB of each request, before its signature was looked at."""
     agent = leading(tmp_path, evolve(config_of(tmp_path), secret=Secret(b"s" * 64)))

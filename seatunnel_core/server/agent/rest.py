@@ -230,9 +230,7 @@ async def _accept(
     agent: Agent, *, job_id: str, name: str, text: str, format: str, variables: Mapping[str, str], restore: bool
 ) -> dict[str, Any]:
     require_job_id(job_id)
-    own_name = SubmittedJob(
-        text, format, tuple(variables.items())
-    ).job_name()  # nothing is accepted that nobody can read
+    own_name = SubmittedJob(text, format, tuple(variables.items())).accepted_name()
     now = wall_clock()
     record = JobRecord(
         job_id=job_id,
