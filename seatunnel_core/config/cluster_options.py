@@ -42,6 +42,14 @@ ZOOKEEPER = Option(
     doc="`host:port` of ZooKeeper's servers, with commas, and `/path` behind the last one. Nodes write their address "
     "there and find the others', beside those of `member-list`.",
 )
+METADATA = Option(
+    "cluster.metadata-url",
+    STRING,
+    secret=True,
+    doc="The database that holds the state of the cluster where `hazelcast.yaml` has no `map:` block, as Kylin writes "
+    "it: `PREFIX@jdbc,url=jdbc:postgresql://host:5432/db,username=…,password=…`. The names of its tables begin with "
+    "PREFIX.",
+)
 LEADER_RACE = Option(
     "cluster.leader-race.enabled",
     BOOLEAN,
@@ -60,6 +68,6 @@ HEART_BEAT_TIMEOUT = Option(
 )
 
 CLUSTER: tuple[Option[Any], ...] = (
-    *(MODE, SERVER_MODE, WORKER_GRACE, SPARK_MASTER, INSTANCE_HOST, ZOOKEEPER),
+    *(MODE, SERVER_MODE, WORKER_GRACE, SPARK_MASTER, INSTANCE_HOST, ZOOKEEPER, METADATA),
     *(LEADER_RACE, HEART_BEAT_INTERVAL, HEART_BEAT_TIMEOUT),
 )

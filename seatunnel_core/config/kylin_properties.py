@@ -15,6 +15,7 @@ from seatunnel_core.config.cluster_options import (
     HEART_BEAT_TIMEOUT,
     INSTANCE_HOST,
     LEADER_RACE,
+    METADATA,
     SERVER_MODE,
     ZOOKEEPER,
 )
@@ -28,6 +29,7 @@ FILES = ("kylin.properties", "kylin.properties.override")
 
 _SAME: Mapping[str, Option[Any]] = {
     "kylin.env.zookeeper-connect-string": ZOOKEEPER,
+    "kylin.metadata.url": METADATA,
     "spring.cloud.zookeeper.discovery.instance-host": INSTANCE_HOST,
     "kylin.server.mode": SERVER_MODE,
     "kylin.server.leader-race.enabled": LEADER_RACE,

@@ -69,7 +69,13 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str], None] = lambda _: 
         store: ClusterStore | None = None
         probes: dict[str, StorageProbe] = {}
         if config.role.leads:
-            store = open_store(config.engine, config.hazelcast_file, config.cluster, answer_s=config.timing.lease_s)
+            store = open_store(
+                config.engine,
+                config.hazelcast_file,
+                config.cluster,
+                metadata_url=config.metadata_url,
+                answer_s=config.timing.lease_s,
+            )
             logger.info(
                 "the node %s of the cluster %r keeps its state in %s", address, config.cluster, store.describe()
             )
@@ -123,6 +129,16 @@ def _join(config: NodeConfig, store: ClusterStore | None, joining: Joining) -> N
     met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
     if met:
         logger.info("met %s", ", ".join(f"{each.address} ({each.role})" for each in met))
+
+
+def _open_store(config: NodeConfig) -> ClusterStore:
+    return open_store(
+        config.engine,
+        config.hazelcast_file,
+        config.cluster,
+        metadata_url=config.metadata_url,
+        answer_s=config.timing.lease_s,
+    )
 
 
 def _settings(uvicorn: Any, agent: Any, joining: Joining, *, signed: bool) -> Any:

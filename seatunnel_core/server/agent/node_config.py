@@ -53,6 +53,9 @@ class NodeConfig:
     zookeeper: str | None = None
     """Where the members write their addresses; ``None``: nowhere."""
 
+    metadata_url: str | None = field(default=None, repr=False)
+    """The database of the state, as Kylin writes it; ``None`` where none is named. May hold a password."""
+
     alone: bool = False
     """Whether no other node of this cluster may lead: it then refuses to start beside one."""
 
@@ -131,6 +134,7 @@ def node_config(
         public_port=None if found.public_address is None else found.public_address.port,
         members=members,
         zookeeper=stated[cluster_options.ZOOKEEPER],
+        metadata_url=stated[cluster_options.METADATA],
         alone=not stated[cluster_options.LEADER_RACE],
         secret=files.secret,
         http_login=_http_login(options, files.secret),

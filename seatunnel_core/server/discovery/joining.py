@@ -115,8 +115,8 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     if here.storages != there.storages:
         has, lacks = (here, there) if len(here.storages) > len(there.storages) else (there, here)
         return (
-            f"{has.address} keeps the state where a map: block of its hazelcast.yaml says, and {lacks.address} has no "
-            "such block: copy the same file to all nodes"
+            f"{has.address} keeps the state where a map: block of its hazelcast.yaml, or metadata-url, says, and "
+            f"{lacks.address} has no such block: copy the same file to all nodes"
         )
     return None
 

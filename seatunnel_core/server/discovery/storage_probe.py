@@ -31,10 +31,10 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
         checkpoints = storages.enter_context(open_storage(configured.type, configured.effective))
         setting = f"checkpoint.storage of {config.engine_file or 'seatunnel.yaml, which is not there,'}"
         found = {"checkpoints": StorageProbe(checkpoints, setting=setting)}
-        state = None if config.hazelcast_file is None else open_map_storage(config.hazelcast_file, config.cluster)
+        state = open_map_storage(config.hazelcast_file, config.cluster, config.metadata_url)
         if state is not None:
             storages.enter_context(state)
-            found["state"] = StorageProbe(state, setting=f"the map: block of {config.hazelcast_file}")
+            found["state"] = StorageProbe(state, setting=f"the map: block of {config.hazelcast_file}, or metadata-url,")
         yield found
 
 

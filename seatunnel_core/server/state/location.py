@@ -11,6 +11,7 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.file import read_text
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.state.logged_store import MAP, LoggedStore
+from seatunnel_core.server.state.metadata_url import map_properties
 from seatunnel_core.server.state.store import ClusterStore
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api import secret
@@ -28,7 +29,12 @@ FOLDER = "cluster"
 
 
 def open_store(
-    engine: EngineConfig, hazelcast_file: Path | None, cluster_name: str, *, answer_s: float = 5.0
+    engine: EngineConfig,
+    hazelcast_file: Path | None,
+    cluster_name: str,
+    *,
+    metadata_url: str | None = None,
+    answer_s: float = 5.0,
 ) -> ClusterStore:
     """Open the store of a cluster's state; nothing is claimed yet.
 
@@ -36,15 +42,16 @@ def open_store(
         engine: names the checkpoint storage.
         hazelcast_file: may have a ``map:`` block.
         cluster_name: of the cluster.
+        metadata_url: names a database, where there is no such block; ``None``: none.
         answer_s: a database that has not answered for so long has failed: the lease of a beat is over by then.
 
     Raises:
         UsageError: the configuration cannot work; the message says what to write.
         CheckpointStorageError: the storage refuses or does not answer.
     """
-    config = None if hazelcast_file is None else _map_config(hazelcast_file)
-    if config is not None and config.enabled:
-        return _of_map({CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}, answer_s)
+    properties = _properties(hazelcast_file, cluster_name, metadata_url)
+    if properties is not None:
+        return _of_map(properties, answer_s)
     _require_folder_name(cluster_name)
     if engine.storage.type == JDBC:
         configuration = secret.resolved(engine.storage.effective)
@@ -53,20 +60,29 @@ def open_store(
     return _logged(made, engine.storage.type, f"{FOLDER}/{cluster_name}/")
 
 
-def open_map_storage(hazelcast_file: Path, cluster_name: str) -> CheckpointStorage | None:
-    """Open the place of the ``map:`` block as a storage; ``None`` when there is no block for the cluster's state.
+def open_map_storage(
+    hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None
+) -> CheckpointStorage | None:
+    """Open the place of the ``map:`` block, or of the metadata, as a storage; ``None`` when there is neither.
 
     Raises:
         UsageError: the block is wrong.
         CheckpointStorageError: the storage refuses or does not answer.
     """
-    config = _map_config(hazelcast_file)
-    if config is None or not config.enabled:
+    properties = _properties(hazelcast_file, cluster_name, metadata_url)
+    if properties is None:
         return None
-    properties = {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
     if properties.get(TYPE) == JDBC:
         return load_factory(JDBC).create(storage_configuration({**properties, TYPE: ""}))
     return load_factory("hdfs").create(storage_configuration(properties))
+
+
+def _properties(hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None) -> dict[str, str] | None:
+    """Return what the ``map:`` block says, or else the address of the metadata; ``None`` when there is neither."""
+    config = None if hazelcast_file is None else _map_config(hazelcast_file)
+    if config is not None and config.enabled:
+        return {CLUSTER_NAME: cluster_name, **secret.resolved(config.properties)}
+    return None if metadata_url is None else {CLUSTER_NAME: cluster_name, **map_properties(metadata_url)}
 
 
 def _of_map(properties: dict[str, str], answer_s: float) -> ClusterStore:

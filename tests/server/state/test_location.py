@@ -8,7 +8,8 @@ from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 from seatunnel_core.config.engine import load_engine
 from seatunnel_core.errors import UsageError
-from seatunnel_core.server.state.location import open_store
+from seatunnel_core.server.state.location import open_map_storage, open_store
+from seatunnel_core.server.state.metadata_url import map_properties
 
 MAPS = """
 hazelcast:
@@ -77,6 +78,36 @@ def test_a_map_block_may_name_a_database(tmp_path: Path, caplog: pytest.LogCaptu
     assert "'fs.defaultFS' in plugin-config is not known" in caplog.text
     assert not (tmp_path / "imap").exists()
     assert open_store(engine(tmp_path), None, "prod").read() == {}
+
+
+def test_the_metadata_of_kylin_name_a_database(tmp_path: Path) -> None:
+    url = f"kylin_metadata@jdbc,url=jdbc:sqlite:{tmp_path}/metadata.db,username=kylin,password=pw,maxActive=10"
+    store = open_store(engine(tmp_path), None, "prod", metadata_url=url)
+    store.claim().commit({"job/1": b"x"})
+    assert store.describe() == f"/seatunnel/imap/prod in kylin_metadata_clusters of sqlite {tmp_path}/metadata.db"
+    file = tmp_path / "hazelcast.yaml"
+    file.write_text(MAPS.format(enabled="true", folder=tmp_path))
+    assert "/imap/" in open_store(engine(tmp_path), file, "prod", metadata_url=url).describe()
+    assert open_map_storage(None, "prod", None) is None
+    with open_map_storage(None, "prod", url) as beneath:  # type: ignore[union-attr]
+        assert "metadata.db" in beneath.locate("")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["kylin@hdfs", "kylin", "", "@jdbc,url=x", "kylin@jdbc,password=hunter2", "k@jdbc,url=u,password=ENC(hunter2)"],
+)
+def test_metadata_that_name_no_database_are_refused_without_their_password(written: str) -> None:
+    with pytest.raises(UsageError, match=r"kylin\.metadata\.url") as refused:
+        map_properties(written)
+    assert "hunter2" not in str(refused.value)
+    assert map_properties("k@jdbc,url=jdbc:mysql://h/d,user=u,password=a=b") == {
+        "type": "jdbc",
+        "table-prefix": "k",
+        "url": "jdbc:mysql://h/d",
+        "user": "u",
+        "password": "a=b",
+    }
 
 
 def test_what_a_database_may_lose_is_told(

@@ -1,0 +1,31 @@
+"""``kylin.metadata.url``, and ``cluster.metadata-url``: a database in one line, as Kylin writes it."""
+
+import re
+from collections.abc import Mapping
+
+from seatunnel_core.errors import UsageError
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)@jdbc((?:,.*)?)", re.DOTALL)
+_KEYS = {"url": "url", "username": "user", "user": "user", "password": "password"}
+_EXAMPLE = "kylin_metadata@jdbc,url=jdbc:postgresql://host:5432/database,username=kylin,password=…"
+
+
+def map_properties(metadata_url: str) -> Mapping[str, str]:
+    """Return what a ``map-store`` block of ``type: jdbc`` would say.
+
+    Keys of Kylin's pool of connections, as ``maxActive``, and of Java's driver are left out.
+
+    Raises:
+        UsageError: the text is no address of a database; the message has nothing of it, since it may hold a password.
+    """
+    found = _URL.fullmatch(metadata_url.strip())
+    pairs = [part.partition("=") for part in found[2].split(",")[1:]] if found else []
+    written = {key.strip(): value.strip() for key, _, value in pairs}
+    if found is None or not written.get("url"):
+        raise UsageError(f"cluster.metadata-url, or kylin.metadata.url, names no database: write {_EXAMPLE}")
+    if written.get("password", "").startswith("ENC("):
+        raise UsageError(
+            "the password in kylin.metadata.url is encrypted by Kylin, which nobody can read here: write it"
+        )
+    known = {_KEYS[key]: value for key, value in written.items() if key in _KEYS}
+    return {"type": "jdbc", "table-prefix": found[1], **known}
