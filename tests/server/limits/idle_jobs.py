@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.runtime.command import job
-from tests.server.limits.vitals import vitals_of
+from tests.server.limits.vitals import spent_s, vitals_of
 from tests.server.nodes import Node, some_nodes, until
 
 SETTLE_S = 15.0
@@ -46,10 +46,13 @@ def end(node: Node, names: list[str]) -> None:
 
 def shares(node: Node, watched_s: float) -> Mapping[str, float]:
     """Return the share of one processor that each kind of process takes, over a while."""
-    before, began = vitals_of(node), time.monotonic()
+    before, began = spent_s(node), time.monotonic()
     time.sleep(watched_s)
-    after, ended = vitals_of(node), time.monotonic()
-    return {kind: (after[kind].cpu_s - before[kind].cpu_s) / (ended - began) for kind in after if kind in before}
+    after, ended = spent_s(node), time.monotonic()
+    found = dict.fromkeys((kind for kind, _ in after), 0.0)
+    for process, spent in after.items():
+        found[process[0]] += (spent - before.get(process, 0.0)) / (ended - began)
+    return found
 
 
 def main() -> None:

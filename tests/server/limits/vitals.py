@@ -37,7 +37,7 @@ def vitals_of(node: Node) -> Mapping[str, Vitals]:
     """Return what a node's processes hold, by kind: ``agent``, ``host``, ``JVM`` and ``Python``."""
     found: dict[str, Vitals] = {}
     for pid, command in node.processes().items():
-        kind = next((kind for text, kind in _KINDS.items() if text in command), "Python")
+        kind = _kind(command)
         with contextlib.suppress(OSError):
             before, own = found.get(kind, Vitals()), _vitals(pid)
             found[kind] = evolve(
@@ -49,6 +49,19 @@ def vitals_of(node: Node) -> Mapping[str, Vitals]:
                 cpu_s=before.cpu_s + own.cpu_s,
             )
     return found
+
+
+def spent_s(node: Node) -> Mapping[tuple[str, int], float]:
+    """Return what each process of a node has had of a processor, by kind and process id: they come and go."""
+    found = {}
+    for pid, command in node.processes().items():
+        with contextlib.suppress(OSError):
+            found[_kind(command), pid] = _vitals(pid).cpu_s
+    return found
+
+
+def _kind(command: str) -> str:
+    return next((kind for text, kind in _KINDS.items() if text in command), "Python")
 
 
 def _vitals(pid: int) -> Vitals:

@@ -10,6 +10,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.errors import UsageError
 from seatunnel_core.server.state.location import open_map_storage, open_store
 from seatunnel_core.server.state.metadata_url import map_properties
+from seatunnel_storage_api.blob import BlobStorage
 
 MAPS = """
 hazelcast:
@@ -89,8 +90,10 @@ def test_the_metadata_of_kylin_name_a_database(tmp_path: Path) -> None:
     file.write_text(MAPS.format(enabled="true", folder=tmp_path))
     assert "/imap/" in open_store(engine(tmp_path), file, "prod", metadata_url=url).describe()
     assert open_map_storage(None, "prod", None) is None
-    with open_map_storage(None, "prod", url) as beneath:  # type: ignore[union-attr]
-        assert "metadata.db" in beneath.locate("")  # type: ignore[attr-defined]
+    beneath = open_map_storage(None, "prod", url)
+    assert isinstance(beneath, BlobStorage)
+    assert "metadata.db" in beneath.locate("")
+    beneath.close()
 
 
 @pytest.mark.parametrize(
