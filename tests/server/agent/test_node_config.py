@@ -79,6 +79,14 @@ def test_attributes_stand_as_hazelcast_has_them_or_short(tmp_path: Path, attribu
     assert found.attributes == {"zone": "a", "rack": "07"}
 
 
+@pytest.mark.parametrize(("role", "warns"), [(MemberRole.WORKER, True), (MemberRole.MASTER, False)])
+def test_tags_of_workers_are_said_to_have_no_effect(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, role: MemberRole, warns: bool
+) -> None:
+    told(tmp_path, role, hazelcast=CLUSTER.format(name="c", port=5801) + "  member-attributes: {zone: a}\n")
+    assert ("member-attributes have no effect on this worker" in caplog.text) is warns
+
+
 def test_the_grace_of_workers_is_an_option(tmp_path: Path) -> None:
     assert told(tmp_path).worker_grace_s == 60
     text = "seatunnel: {engine: {cluster: {worker-grace-seconds: 5}}}"
