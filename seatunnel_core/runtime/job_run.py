@@ -198,14 +198,15 @@ class JobRun:
 
         Of a job that an earlier process ended this is what its closing table keeps.
         """
-        progress, report = self.progress(), self._report
-        if self._threads is not None:
-            pipelines = self._threads.metrics()
+        report = self._report
+        if self._threads is not None and self.job is not None:
+            name, pipelines = self.job.name, self._threads.metrics()
         else:
-            pipelines = tuple(Figures().metrics(view, None) for view in progress.pipelines)
+            progress = self.progress()
+            name, pipelines = progress.name, tuple(Figures().metrics(view, None) for view in progress.pipelines)
         return JobMetrics(
             job_id=self.job_id,
-            name=progress.name,
+            name=name,
             started_at=self.started_at,
             state="running" if report is None else STATES[report.outcome],
             pipelines=pipelines,
