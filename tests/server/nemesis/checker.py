@@ -106,6 +106,8 @@ def ends_of(calls: list[Call]) -> Iterator[str]:
 
 def stops(stops: list[Call], work: Work, state: str, error: str) -> Iterator[str]:
     """Yield whether a stop that was acknowledged has been forgotten: then the job went on to its natural end."""
+    if work.fate == "run" and state in ("CANCELED", "SAVEPOINT_DONE"):
+        yield "nobody told it to stop"
     if work.fate == "run" or not any(call.acknowledged for call in stops) or work.resumed:
         return
     seconds = max(target.rows for target in work.targets) / work.rows_per_second

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from tests.server.nemesis.checker import Verdict, ends_of, judge_rows, led_twice, stops
 from tests.server.nemesis.ground import PLANS, Ground
@@ -62,6 +63,7 @@ def test_a_stop_that_was_forgotten(tmp_path: Path) -> None:
     assert list(stops([call("savepoint", at=1)], work, "FINISHED", "")) != []
     assert list(stops([call("savepoint", at=1)], work, "CANCELED", "")) != []
     assert list(stops([call("savepoint", at=1)], work, "SAVEPOINT_DONE", "")) == []
+    assert list(stops([], evolve(work, fate="run"), "CANCELED", "")) != []
     assert list(stops([call("savepoint", at=1, status=0)], work, "FINISHED", "")) == []
 
 
