@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from itertools import chain, repeat
 
 from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.job_file import RawJob
@@ -19,11 +20,18 @@ from seatunnel_core.server.state.records import JobRecord, JobState, Wanted
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_storage_api.discovery import open_storage
-from seatunnel_storage_api.errors import CheckpointStorageError, ManifestConflictError, StaleEpochError
+from seatunnel_storage_api.errors import (
+    CheckpointStorageError,
+    ManifestConflictError,
+    StaleEpochError,
+    StorageUnavailableError,
+)
 
 logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
+_AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Between two tries to claim a job whose storage does not answer; the last one is repeated."""
 
 MEASURE_S = 1.0
 """A job is measured once in so long, however often it is asked for: agents ask all the time."""
@@ -42,6 +50,7 @@ class JobThread:
         self._end: JobState | None = None
         self._error = ""
         self._fenced = False
+        self._cancelled = threading.Event()
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
         self._metrics: dict[str, float] = {}
@@ -86,6 +95,8 @@ class JobThread:
                 return
             self._wanted = how
             run = self._run
+        if how in (Wanted.CANCEL, Wanted.CANCEL_AT_ONCE):
+            self._cancelled.set()
         if run is not None:
             self._carry_out(run, how)
 
@@ -115,6 +126,9 @@ class JobThread:
         except StaleEpochError as error:
             self._fenced = True
             self._finish(JobState.FAILED, str(error))
+        except StorageUnavailableError as error:
+            self._fenced = self._cancelled.is_set()  # not claimed: the leader knows whether it may end
+            self._finish(JobState.FAILED, str(error))
         except (SeaTunnelError, CheckpointStorageError) as error:
             self._fenced = self.record.attempt > 1 and isinstance(error.__cause__, ManifestConflictError)
             self._finish(JobState.FAILED, str(error))
@@ -127,18 +141,8 @@ class JobThread:
 
     def _play(self) -> JobReport:
         raw = SubmittedJob.of(self.record).read()
-        restore = Restore(take_over=True) if self._exists(raw) else None
-        run = JobRun(
-            raw,
-            self._engine,
-            registry=lookup,
-            job_id=self.record.job_id,
-            restore=restore,
-            name=self.record.name or None,
-            plane=self._plane,
-        )
+        run = self._begun(raw)
         try:
-            run.start()
             with self._changing:
                 self._run = run
                 wanted = self._wanted
@@ -154,13 +158,50 @@ class JobThread:
         finally:
             run.close()
 
-    def _exists(self, raw: RawJob) -> bool:
+    def _begun(self, raw: RawJob) -> JobRun:
+        """Return the run once it has claimed the job.
+
+        A storage that does not answer is asked again, until it does, or the job is cancelled, or the leader fails it.
+
+        Raises:
+            SeaTunnelError, CheckpointStorageError: it cannot be claimed.
+        """
+        repeated = self.record.attempt > 1
+        for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
+            try:
+                return self._begin(raw, repeated=repeated)
+            except StorageUnavailableError as error:
+                logger.warning("the job waits for its storage: %s", error, extra={"job": self.record.job_id})
+                if self._cancelled.wait(pause_s):
+                    raise
+                repeated = True  # the claim may be stored, though that was not acknowledged
+        raise AssertionError("the pauses never end")
+
+    def _begin(self, raw: RawJob, *, repeated: bool) -> JobRun:
+        restore = Restore(take_over=True) if self._exists(raw, repeated=repeated) else None
+        run = JobRun(
+            raw,
+            self._engine,
+            registry=lookup,
+            job_id=self.record.job_id,
+            restore=restore,
+            name=self.record.name or None,
+            plane=self._plane,
+        )
+        try:
+            run.start()
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def _exists(self, raw: RawJob, *, repeated: bool) -> bool:
         """Return whether the attempt goes on with the job. A repeated attempt does if one before it claimed the job.
 
         Raises:
             UsageError: the job was submitted to be restored, and is not there.
         """
-        if self.record.attempt <= 1 and not self.record.restore:
+        if not repeated and not self.record.restore:
             return False
         config = override_storage(self._engine, raw.storage, Problems())
         storage = open_storage(config.type, config.effective)
