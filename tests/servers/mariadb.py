@@ -33,7 +33,7 @@ class MariaDB:
     folder: Path = field(factory=lambda: Path(tempfile.mkdtemp(prefix="seatunnel-mariadb-")))
     port: int = field(factory=free_port)
     host: str = "127.0.0.1"
-    """On which it listens."""
+    """On which it listens beside loopback."""
 
     _process: ServerProcess = field(init=False)
 
@@ -43,7 +43,8 @@ class MariaDB:
         made += ["--auth-root-authentication-method=normal"]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         command = [str(program), "--no-defaults", "--user=root", f"--datadir={data}", f"--port={self.port}"]
-        command += [f"--bind-address={self.host}", f"--socket={self.folder}/s.sock", "--max-connections=60"]
+        listening = ",".join(dict.fromkeys(("127.0.0.1", self.host)))
+        command += [f"--bind-address={listening}", f"--socket={self.folder}/s.sock", "--max-connections=60"]
         command += ["--character-set-server=utf8mb4", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"]
         self._process = ServerProcess(command, self._answers, self.folder / "server.log")
         self._process.start()
@@ -117,7 +118,7 @@ class MariaDB:
         import pymysql
 
         return pymysql.connect(
-            host=self.host, port=self.port, user=user, password=password, database=database, autocommit=True
+            host="127.0.0.1", port=self.port, user=user, password=password, database=database, autocommit=True
         )
 
     def _answers(self) -> bool:
