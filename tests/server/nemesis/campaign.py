@@ -164,6 +164,7 @@ def play_batch(
             doubled=verdict.doubled,
             slowest_stop_s=round(verdict.slowest_stop_s, 1),
             problems=verdict.problems,
+            unfinished=verdict.unfinished,
         ),
         verdict,
     )

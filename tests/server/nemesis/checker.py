@@ -31,6 +31,7 @@ class Verdict:
 
     problems: list[str] = field(factory=list)
     lost: int = 0
+    unfinished: int = 0
     doubled: int = 0
     ends: Counter[str] = field(factory=Counter)
     jobs: int = 0
@@ -60,7 +61,8 @@ def _judge_job(ground: Ground, clients: Clients, work: Work, verdict: Verdict) -
     verdict.ends[state or "unknown to the cluster"] += 1
     said = f"job {work.job_id} ({work.fate}), which the cluster calls {state or 'unknown'} {error[:200]}"
     if state not in ENDS and (acknowledged or state):
-        verdict.lost += 1
+        verdict.lost += not state
+        verdict.unfinished += bool(state)
         verdict.problems.append(f"{said}: it has no end")
         return
     if state == "FAILED":

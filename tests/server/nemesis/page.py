@@ -62,15 +62,17 @@ def page(batches: Sequence[Batch]) -> str:
         *_table(("end of a job", "times"), _counted(batch.ends for batch in batches)),
         "",
         *_table(
-            ("commit", "cluster", "seed", "minutes", "faults", "jobs", "lost", "doubled", "wrong"),
+            ("commit", "cluster", "seed", "minutes", "faults", "jobs", "lost", "doubled", "unfinished", "wrong"),
             [
-                (b.commit, b.plan, b.seed, b.minutes, b.count, b.jobs, b.lost, b.doubled, len(b.problems))
+                (b.commit, b.plan, b.seed, b.minutes, b.count, b.jobs, b.lost, b.doubled, b.unfinished, len(b.problems))
                 for b in batches
             ],
         ),
         "",
+        *(f"- Seed {b.seed}: {b.note}" for b in batches if b.note),
+        "",
     ]
-    return INTRODUCTION + "\n".join(lines)
+    return INTRODUCTION + "\n".join(lines).rstrip() + "\n"
 
 
 def _of_what(plan: Plan) -> str:

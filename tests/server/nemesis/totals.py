@@ -33,9 +33,18 @@ class Batch:
     unacknowledged: int
     ends: dict[str, int]
     lost: int
+    """Jobs of which the cluster knows nothing, or of whose rows some are missing."""
+
     doubled: int
+    """Jobs of whose rows some are there twice."""
+
     slowest_stop_s: float
     problems: list[str] = field(factory=list)
+    unfinished: int = 0
+    """Jobs that still ran when the time to end was over."""
+
+    note: str = ""
+    """What came of the problems, written by hand."""
 
     @property
     def count(self) -> int:
