@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.server.nemesis.faults import KINDS
 from tests.server.nemesis.ground import PLANS, Plan
 from tests.server.nemesis.totals import ROOT, STATE, Batch, played, read_batches
 
 PAGE = ROOT / "docs/evidence/nemesis.md"
+
+AIM, AIM_OF_KIND = 400, 10
 
 INTRODUCTION = """# Nemesis
 
@@ -57,6 +60,9 @@ def page(batches: Sequence[Batch]) -> str:
         "",
         *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),
         "",
+        f"The aim is {AIM} faults, each kind at least {AIM_OF_KIND} times; {_often(faults)} of {len(KINDS)} kinds have been "
+        "played so often.",
+        "",
         *_table(("state of a job when something broke", "times"), _counted(batch.phases for batch in batches)),
         "",
         *_table(("end of a job", "times"), _counted(batch.ends for batch in batches)),
@@ -79,6 +85,11 @@ def _of_what(plan: Plan) -> str:
     """Return the members of a cluster, and where it keeps its state."""
     others = f" and {plan.workers} workers" if plan.workers else ", which run jobs, too"
     return f"{plan.masters} masters{others}; the state in {plan.database or 'files'}"
+
+
+def _often(faults: Counter[str]) -> int:
+    """Return how many kinds were played as often as is aimed at."""
+    return sum(faults[name] >= AIM_OF_KIND for name in KINDS)
 
 
 def _by_plan(batches: Sequence[Batch], faults: Counter[str]) -> list[tuple[object, ...]]:
