@@ -60,8 +60,8 @@ def page(batches: Sequence[Batch]) -> str:
         "",
         *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),
         "",
-        f"The aim is {AIM} faults, each kind at least {AIM_OF_KIND} times; {_often(faults)} of {len(KINDS)} kinds have been "
-        "played so often.",
+        f"The aim is {AIM} faults, each kind at least {AIM_OF_KIND} times; {_often(faults)} of {len(KINDS)} kinds have "
+        "been played so often.",
         "",
         *_table(("state of a job when something broke", "times"), _counted(batch.phases for batch in batches)),
         "",
