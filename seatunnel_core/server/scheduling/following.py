@@ -25,6 +25,9 @@ FORCE_AFTER_S = 20.0
 KILL_AFTER_S = 35.0
 """One that has not ended then either loses its host."""
 
+TAKE_OVER_S = 10.0
+"""So long a host that has just been given a cancelled job is left to take it over from one that cannot be reached."""
+
 PLAN_LIMIT_S = 600.0
 """A job that its host has not claimed and planned for so long has failed."""
 
@@ -124,8 +127,10 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
 
 def _of_dead_host(view: View, record: JobRecord) -> Change:
     """Let a job go on elsewhere whose host is gone, unless it was to end, or ends each of its hosts."""
-    if record.wanted in CANCELLED and view.may_end(record):
-        return End(view.ended(record, JobState.CANCELED))
+    if record.wanted in CANCELLED:  # its end says nothing of the job: it may have been killed because that did not end
+        if view.may_end(record):
+            return End(view.ended(record, JobState.CANCELED))
+        return Record(view.released(record, deaths=record.deaths))
     lived_s = view.placed_s.get(record.job_id, 0.0)
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + 1
     if deaths >= MOST_DEATHS:
@@ -140,7 +145,9 @@ def _of_dead_host(view: View, record: JobRecord) -> Change:
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
     """Take the host from a cancelled job that does not end."""
-    if record.wanted in CANCELLED and view.stopping_s.get(record.job_id, 0.0) > KILL_AFTER_S:
+    stopping_s = view.stopping_s.get(record.job_id, 0.0)
+    placed_s = view.placed_s.get(record.job_id, stopping_s)
+    if record.wanted in CANCELLED and stopping_s > KILL_AFTER_S and placed_s > TAKE_OVER_S:
         return Kill(record.host, host.name, host.boot, record.job_id)
     return None
 

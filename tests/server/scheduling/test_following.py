@@ -218,7 +218,7 @@ def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None
     waits = evolve(WAITING, wanted=Wanted.CANCEL, unfenced=True)
     assert decide(view(waits, members=members)).changes == (Record(taken),), "it was cancelled only after the loss"
     (again,) = decided(taken, here=member(host(boot="another")))
-    assert again == Record(evolve(released.job, attempt=2, deaths=1)), "that one ended before it had taken it over"
+    assert again == Record(evolve(released.job, attempt=2)), "that one ended before it had taken it over"
     opening = evolve(taken, dedicated=True, process="")
     assert decided(opening) == [Open(HERE, "1-2", opening)]
     going_on = evolve(taken, wanted=Wanted.RUN)
@@ -228,6 +228,19 @@ def test_a_cancelled_job_of_a_lost_member_is_taken_over_before_it_ends() -> None
     assert ended(list(decide(late).changes))[0] is JobState.CANCELED
     without_host = view(released.job, members={HERE: member()}, stopping_s={"1": 51.0})
     assert ended(list(decide(without_host).changes))[0] is JobState.CANCELED
+
+
+def test_a_cancelled_job_of_a_lost_member_does_not_fail_by_the_hosts_that_were_killed_for_it() -> None:
+    """The simulation found it: each host that was to take it over was killed as soon as it was there, because the job
+    had been cancelled for long, and the sixth of them let the job fail as one that ends its hosts."""
+    taken = evolve(GIVEN, attempt=2, wanted=Wanted.CANCEL, unfenced=True, deaths=5)
+    starting = hosted(JobState.CANCELING, attempt=2)
+    assert not [each for each in decided(taken, starting, stopping_s=36.0, placed_s=9.0) if isinstance(each, Kill)]
+    assert decided(taken, starting, stopping_s=46.0, placed_s=11.0) == [Kill(HERE, SHARED, BOOT, "1")]
+    (again,) = decided(taken, here=member(host(boot="another")), stopping_s=46.0)
+    assert again == Record(
+        evolve(WAITING, attempt=2, wanted=Wanted.CANCEL, state=JobState.CANCELING, unfenced=True, deaths=5)
+    )
 
 
 # -- hosts of one job -------------------------------------------------------------------------------------------------
