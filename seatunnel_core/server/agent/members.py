@@ -104,11 +104,15 @@ class Members:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member, and return at once. The first that fails ends the round."""
+        """Send orders to a member, and return at once. The first that fails ends the round.
+
+        The same ones as in its last round wait for a moment, or they would be sent as fast as they are carried out.
+        """
         contact = self._contacts[address]
-        contact.ordering = True
-        as_of = time.monotonic() if address == self._address else contact.clock
-        self._spawn(self._give(address, contact, orders, as_of))
+        now = time.monotonic()
+        if contact.order(orders, now):
+            as_of = now if address == self._address else contact.clock
+            self._spawn(self._give(address, contact, orders, as_of))
 
     async def _give(self, address: str, contact: Contact, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         try:

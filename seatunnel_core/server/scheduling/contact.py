@@ -1,11 +1,16 @@
 """What a leader knows of one member, from what was asked of it and what it was told. Times are the leader's own."""
 
+from collections.abc import Sequence
+
 from attrs import define, frozen
 
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.scheduling.view import Member
 
 POLL_S = 0.25
+
+AGAIN_S = 0.25
+"""The same orders are given again after so long at the earliest: what they ask for takes its time."""
 
 REFUSED_S = 1.0
 """A member whose machine refuses connections for so long is lost: its agent is gone, and perhaps its hosts."""
@@ -36,6 +41,10 @@ class Contact:
     _rounds_shown: int = 0
     """How many of them the report shows."""
 
+    _orders: Sequence[object] = ()
+    """Of the last round, which began at ``_ordered_at``."""
+
+    _ordered_at: float = float("-inf")
     _failing_since: float | None = None
     _refused_since: float | None = None
 
@@ -70,6 +79,13 @@ class Contact:
             self._refused_since = None
         elif self._refused_since is None:
             self._refused_since = question.began
+
+    def order(self, orders: Sequence[object], now: float) -> bool:
+        """Return whether orders are to be given now, and then take in that they are; call ``told`` later."""
+        if orders == self._orders and now - self._ordered_at < AGAIN_S:
+            return False
+        self.ordering, self._orders, self._ordered_at = True, orders, now
+        return True
 
     def told(self) -> None:
         """Take in that a round of orders has ended, well or not."""
