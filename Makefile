@@ -10,12 +10,13 @@ JOBS ?= 500
 EXAMPLES ?= 10000
 RUNS ?= 30
 MINUTES ?= 60
+FAULTS ?= 100000
 TWINS ?= yes
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate torture nemesis soak bench bench-full wheels clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-oldest lint type format fuzz mutants exhaustive simulate simulate-cluster torture nemesis soak bench bench-full wheels clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +91,11 @@ exhaustive: dev ## every interleaving of up to four engines on a small pipeline,
 simulate: dev ## the protocol against crashes, lost and late messages and bad storages, SEEDS times; then JOBS whole jobs
 	@$(RUN) -m tests.checkpoint.simulation --seeds $(SEEDS) $(ARGS)
 	@$(RUN) -m tests.checkpoint.simulation.jobs --seeds $(JOBS) $(ARGS)
+	@$(RUN) -m tests.server.simulation --faults 1000
+
+simulate-cluster: dev ## a cluster against kills, pauses, cuts and bad storages, until FAULTS have happened; goes on where it was
+	@mkdir -p build
+	@$(RUN) -m tests.server.simulation --faults $(FAULTS) --state build/simulated-faults.json $(ARGS)
 
 torture: dev ## running jobs killed from outside and resumed, RUNS times
 	@SEATUNNEL_RUNS=$(RUNS) $(PYTEST) -m torture -s --timeout 36000 $(ARGS)

@@ -2,11 +2,11 @@
 
 Its distribution is not in Maven, but all of its parts are except the command. In that one's place stands a class that
 does what ``seatunnel.sh -m local`` does: it starts a server in its own process, gives it the job and waits for its end.
+Another one does what ``seatunnel-cluster.sh`` does: it is a node of a cluster until it is killed.
 The files of configuration say what those of the distribution say, and the heap is as large as that of its server.
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -55,6 +55,28 @@ public class Local {
 }
 """
 
+_NODE_JAVA = """import org.apache.seatunnel.common.config.Common;
+import org.apache.seatunnel.common.config.DeployMode;
+import org.apache.seatunnel.engine.server.SeaTunnelServerStarter;
+
+public class Node {
+    public static void main(String[] arguments) {
+        Common.setDeployMode(DeployMode.CLIENT);
+        SeaTunnelServerStarter.createHazelcastInstance(arguments[0]);
+    }
+}
+"""
+
+_JVM = """exec java -XX:+UseG1GC \\
+    --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.nio=ALL-UNNAMED \\
+    --add-opens java.base/sun.nio.ch=ALL-UNNAMED \\
+    -Dseatunnel.config={home}/config/seatunnel.yaml \\
+    -Dhazelcast.client.config={home}/config/hazelcast-client.yaml \\
+    -Dlog4j2.configurationFile={home}/config/log4j2.properties -DSEATUNNEL_HOME={home} \\
+    -cp "{home}/lib/seatunnel-config-shade-{version}.jar:{home}/starter:{home}/lib/*" \\
+"""
+# Its forked reader of configurations has to come before the one that it was forked from.
+
 _FILES = {
     "config/seatunnel.yaml": """seatunnel:
   engine:
@@ -95,16 +117,14 @@ seatunnel.sink.LocalFile = connector-file-local
 seatunnel.sink.Console = connector-console
 """,
     "starter/Local.java": _JAVA.replace("{", "{{").replace("}", "}}"),
-    # Its forked reader of configurations has to come before the one that it was forked from.
-    "bin/seatunnel.sh": """#!/bin/sh
+    "starter/Node.java": _NODE_JAVA.replace("{", "{{").replace("}", "}}"),
+    "bin/seatunnel.sh": f"""#!/bin/sh
 # seatunnel.sh --config FILE -m local
-exec java -Xms256m -Xmx2g -XX:+UseG1GC \\
-    --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.nio=ALL-UNNAMED \\
-    --add-opens java.base/sun.nio.ch=ALL-UNNAMED \\
-    -Dseatunnel.config={home}/config/seatunnel.yaml -Dhazelcast.config={home}/config/hazelcast.yaml \\
-    -Dhazelcast.client.config={home}/config/hazelcast-client.yaml \\
-    -Dlog4j2.configurationFile={home}/config/log4j2.properties -DSEATUNNEL_HOME={home} \\
-    -cp "{home}/lib/seatunnel-config-shade-{version}.jar:{home}/starter:{home}/lib/*" Local "$2"
+{_JVM}    -Dhazelcast.config={{home}}/config/hazelcast.yaml -Xms256m -Xmx2g Local "$2"
+""",
+    "bin/seatunnel-cluster.sh": f"""#!/bin/sh
+# seatunnel-cluster.sh HAZELCAST_FILE CLUSTER: a node, until it is killed
+{_JVM}    -Dhazelcast.config="$1" -Xms256m -Xmx768m Node "$2"
 """,
 }
 
@@ -119,7 +139,8 @@ def install(home: Path) -> None:
         file = home / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text.format(home=home, version=VERSION))
-    os.chmod(home / "bin" / "seatunnel.sh", 0o755)
+    for command in (home / "bin").iterdir():
+        command.chmod(0o755)
     (home / "pom.xml").write_text(_pom())
     copy = ("mvn", "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies", "-DincludeScope=runtime")
     _run(*copy, f"-DoutputDirectory={home / 'lib'}")
@@ -127,7 +148,7 @@ def install(home: Path) -> None:
         jar.rename(home / "connectors" / jar.name)
     for jar in home.glob("lib/hadoop-*.jar"):  # all of them are in the uber jar
         jar.unlink()
-    _run("javac", "-cp", f"{home}/lib/*", str(home / "starter" / "Local.java"))
+    _run("javac", "-cp", f"{home}/lib/*", *(str(home / "starter" / name) for name in ("Local.java", "Node.java")))
 
 
 def _pom() -> str:

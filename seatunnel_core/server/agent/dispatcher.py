@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.leadership import Leadership
@@ -30,6 +32,7 @@ from seatunnel_core.server.scheduling.decisions import (
     Start,
     Stop,
 )
+from seatunnel_core.server.scheduling.following import strange_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.cluster_state import ClusterState
@@ -151,7 +154,7 @@ class Dispatcher:
         waiting = {job_id: job.attempt for job_id, job in jobs.items() if not job.host}
         placed = {job_id: (job.attempt, job.process) for job_id, job in jobs.items() if job.host}
         addresses = [*self._leadership.members(), *(job.host for job in jobs.values() if job.host)]
-        return View(
+        view = View(
             jobs=jobs,
             members=members.view(addresses),
             leader=self._leadership.address,
@@ -163,6 +166,7 @@ class Dispatcher:
             placed_s=self._ages.note("placed", placed, now),
             envs={job_id: env for job_id, (_, _, env) in self._read.items()},
         )
+        return evolve(view, strange_s=self._ages.note("strange", dict.fromkeys(strange_jobs(view), True), now))
 
     def _give(self, members: Members, decisions: Decisions) -> None:
         by_member: dict[str, list[Mapping[str, Any]]] = {}

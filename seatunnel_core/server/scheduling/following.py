@@ -77,15 +77,37 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
 
 
 def strangers(view: View) -> list[Order]:
-    """Clear away what members have and no record names: it was given to others, or has ended."""
+    """Clear away what members have and no record names: it was given to others, or has ended.
+
+    What hangs is not waited for: it loses its host as a cancelled job does.
+    """
     found: list[Order] = []
     for address, member in view.members.items():
         for host in () if member.known is None else member.known.hosts:
             if host.name != SHARED and not _is_own(view, address, host):
                 found.append(Close(address, host.name, host.boot))
-            elif host.status is not None:
-                jobs = (job for job in host.status.jobs if not _is_placed(view.jobs.get(job.job_id), address, host))
-                found += [replaced(address, host.name, job) for job in jobs]
+    for key, (address, host, job) in strange_jobs(view).items():
+        if view.members[address].known is None:
+            continue
+        late = not job.state.is_end and view.strange_s.get(key, 0.0) > KILL_AFTER_S
+        kill = Kill(address, host.name, host.boot, job.job_id)
+        found.append(kill if late else replaced(address, host.name, job))
+    return found
+
+
+def strange_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
+    """Return the jobs of hosts that no record names, with their members and hosts, by keys that stay the same.
+
+    Reports that may be older than the last orders count, too.
+    """
+    found = {}
+    for address, member in view.members.items():
+        for host in () if member.lost or member.report is None else member.report.hosts:
+            if host.status is None or (host.name != SHARED and not _is_own(view, address, host)):
+                continue
+            for job in host.status.jobs:
+                if not _is_placed(view.jobs.get(job.job_id), address, host):
+                    found[f"{address} {host.boot} {job.job_id} {job.attempt}"] = address, host, job
     return found
 
 

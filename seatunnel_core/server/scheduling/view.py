@@ -59,6 +59,9 @@ class View:
     placed_s: Mapping[str, float] = field(factory=dict)
     """By job with a host: for how long this attempt has had it."""
 
+    strange_s: Mapping[str, float] = field(factory=dict)
+    """By job that a host has and no record names, as ``following.strange_jobs`` calls it: for how long."""
+
     envs: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     """By job: the options of its ``env``, for the history."""
 

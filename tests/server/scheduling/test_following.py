@@ -18,6 +18,7 @@ from seatunnel_core.server.scheduling.decisions import (
     Start,
     Stop,
 )
+from seatunnel_core.server.scheduling.following import strange_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member
 from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Wanted
@@ -241,6 +242,22 @@ def test_a_cancelled_job_of_a_lost_member_does_not_fail_by_the_hosts_that_were_k
     assert again == Record(
         evolve(WAITING, attempt=2, wanted=Wanted.CANCEL, state=JobState.CANCELING, unfenced=True, deaths=5)
     )
+
+
+def test_a_job_that_nobody_wants_any_more_and_that_hangs_loses_its_host() -> None:
+    """The simulation found it: its end was told while its host could not be reached, and when that could be reached
+    again, the job was told to stop for ever."""
+    hangs = hosted(JobState.CANCELING, job_id="9")
+    key = f"{HERE} {BOOT} 9 1"
+    assert list(strange_jobs(view(members={HERE: member(host(hangs))}))) == [key]
+    assert list(strange_jobs(view(members={HERE: member(host(hangs), busy=True)}))) == [key], "its age goes on"
+    for job, age_s, order in (
+        (hangs, 34.0, Stop(HERE, SHARED, "9", Wanted.CANCEL_AT_ONCE)),
+        (hangs, 36.0, Kill(HERE, SHARED, BOOT, "9")),
+        (hosted(JobState.FAILED, job_id="9"), 36.0, Forget(HERE, SHARED, "9")),
+    ):
+        seen = view(members={HERE: member(host(job))}, strange_s={key: age_s})
+        assert decide(seen).orders == (order,)
 
 
 # -- hosts of one job -------------------------------------------------------------------------------------------------

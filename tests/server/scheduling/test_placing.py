@@ -135,6 +135,18 @@ def test_slots_are_counted_over_all_members() -> None:
     assert decide(seen).reasons == {"3": "it needs 2 slots, and 1 of 8 are free"}
 
 
+def test_jobs_on_a_member_whose_host_starts_hold_their_slots() -> None:
+    """The simulation found it: jobs with a host of their own were given to that member one after the other, since none
+    of theirs counted."""
+    own = evolve(GIVEN, job_id="0", host="a", dedicated=True, process="0-1", state=JobState.RUNNING)
+    has_own = member(host(ready=False, offered=4), host(hosted(JobState.RUNNING, job_id="0"), name="0", boot="0-1"))
+    members = {"a": has_own, "b": member(host(offered=4))}
+    demands = {str(number): Demand(slots=3, own_host=True) for number in range(3)}
+    seen = view(own, *jobs("1", "2"), members=members, demands=demands, waits=True)
+    assert slots_of(seen, {}) == Slots(total=4, free=1)
+    assert placed(seen) == {}
+
+
 def test_workers_that_several_members_use_count_once() -> None:
     report = MemberReport(hosts=(host(offered=4),), workers={"w1": 4, "w2": 6})
     members = {"a": Member(report=report), "b": Member(report=report), "c": member(host(offered=5))}
