@@ -75,8 +75,8 @@ class _Room:
     def slots(self, addresses: Sequence[str]) -> Slots:
         """Return the slots of some members; dynamic as soon as one of them has dynamic ones.
 
-        A worker that several members use counts once. Members whose host starts offer nothing yet, and jobs that have
-        a host of their own there hold slots all the same.
+        A worker that several members use counts once. Members whose host starts, or that have not answered yet, offer
+        nothing, and the jobs that are there hold slots all the same.
         """
         offering = [address for address in addresses if self._offered(address) is not None]
         total, workers = 0, dict[str, int]()
@@ -87,7 +87,8 @@ class _Room:
             total += 0 if own else offered
             workers |= own
         total += sum(workers.values())
-        return Slots(total=total, free=total - sum(self.held.get(address, 0) for address in addresses))
+        silent = (address for address, member in self.view.members.items() if not member.lost and member.report is None)
+        return Slots(total=total, free=total - sum(self.held.get(address, 0) for address in {*addresses, *silent}))
 
     def _workers(self, address: str) -> Mapping[str, int]:
         report = self.view.members[address].report

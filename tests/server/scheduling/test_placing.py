@@ -135,7 +135,7 @@ def test_slots_are_counted_over_all_members() -> None:
     assert decide(seen).reasons == {"3": "it needs 2 slots, and 1 of 8 are free"}
 
 
-def test_jobs_on_a_member_whose_host_starts_hold_their_slots() -> None:
+def test_jobs_on_a_member_that_offers_nothing_yet_hold_their_slots() -> None:
     """The simulation found it: jobs with a host of their own were given to that member one after the other, since none
     of theirs counted."""
     own = evolve(GIVEN, job_id="0", host="a", dedicated=True, process="0-1", state=JobState.RUNNING)
@@ -145,6 +145,9 @@ def test_jobs_on_a_member_whose_host_starts_hold_their_slots() -> None:
     seen = view(own, *jobs("1", "2"), members=members, demands=demands, waits=True)
     assert slots_of(seen, {}) == Slots(total=4, free=1)
     assert placed(seen) == {}
+    unknown = evolve(seen, members={**members, "a": Member()})
+    assert slots_of(unknown, {}) == Slots(total=4, free=1)
+    assert slots_of(evolve(seen, members={**members, "a": Member(lost=True)}), {}) == Slots(total=4, free=4)
 
 
 def test_workers_that_several_members_use_count_once() -> None:

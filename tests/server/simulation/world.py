@@ -212,12 +212,13 @@ class World:
             and bool(self.acting())
         )
 
-    def finish(self, patience_s: float = 200.0) -> None:
+    def finish(self, patience_s: float = 300.0) -> None:
         """Wait until all is idle, and look whether everything is as it has to be then."""
-        until = self.now + patience_s
-        while not self.is_idle() and self.now < until:
+        until, idle_s = self.now + patience_s, 0
+        long_s = 5 if self.history_s > 1_000 else self.history_s + 25  # the history expires, too
+        while idle_s < long_s and self.now < until:
             self.run(1.0)
-        self.run(5.0 if self.history_s > 1_000 else self.history_s + 25.0)
+            idle_s = idle_s + 1 if self.is_idle() else 0
         for invariant in self._invariants:
             invariant.in_the_end(self)
 
