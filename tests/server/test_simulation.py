@@ -12,7 +12,7 @@ from tests.server.simulation.mutants import MUTANTS, Mutant
 from tests.server.simulation.play import play
 from tests.server.simulation.world import World
 
-SEEDS = int(os.environ.get("SEATUNNEL_RUNS", "12"))
+SEEDS = int(os.environ.get("SEATUNNEL_RUNS", "8"))
 MOST_SEEDS = 40
 """So many are played at most until a broken line is found."""
 
