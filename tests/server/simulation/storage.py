@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from attrs import define
+from seatunnel_storage_jdbc.databases.sqlite import SQLite
 from seatunnel_storage_mapstore.journal import Limits
 
 from seatunnel_core.server.state.logged_store import LoggedStore
@@ -99,6 +100,7 @@ class Database:
     def __init__(self, world: "World", tables: Tables) -> None:
         self._world = world
         self._tables = tables
+        self.dialect = SQLite()
 
     def __str__(self) -> str:
         return "tables in memory"

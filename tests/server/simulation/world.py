@@ -200,17 +200,11 @@ class World:
     def is_idle(self) -> bool:
         """Return whether all jobs that were ever accepted have ended, and hosts have forgotten them."""
         accepted = {job_id for job_id, asked in self.asked.items() if asked.submitted}
-        running = any(
-            process.alive and (process.name or process.real._jobs or not process.real.spark.slots)
-            for process in self.hosts.values()
-        )
-        return (
-            not self.users.asking
-            and not self.records
-            and accepted <= set(self.ends)
-            and not running
-            and bool(self.acting())
-        )
+        living = [process for process in self.hosts.values() if process.alive]
+        running = any(process.name or process.real._jobs or not process.real.spark.slots for process in living)
+        idle = not running and len(living) == len(self.machines)
+        asked = self.users.asking or self.records or not accepted <= set(self.ends)
+        return idle and not asked and bool(self.acting())
 
     def finish(self, patience_s: float = 300.0) -> None:
         """Wait until all is idle, and look whether everything is as it has to be then."""
@@ -511,7 +505,7 @@ def _patches(world: World) -> list[Any]:
     hosts = world._processes
     clocks = [
         mock.patch.object(module, "time", clock)
-        for module in (leadership_module, members_module, dispatcher_module, host_process_module)
+        for module in (leadership_module, members_module, dispatcher_module, own_hosts_module, host_process_module)
     ]
     walls = [
         mock.patch.object(module, "wall_clock", wall_clock)
