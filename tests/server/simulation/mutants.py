@@ -72,7 +72,6 @@ MUTANTS = (
     Mutant("beats stay", LoggedTenure._remove_beats_before, "self._beats.delete(names)", "pass"),
     Mutant("no compaction", Journal._compact_if_due, "self._compaction is None and (", "False and ("),
     Mutant("leads on without state", Leadership.change, "self._lose(tenure, str(error))", "pass"),
-    Mutant("any term, agent", OwnHosts.require_term, "if term < newest:", "if False:"),
     Mutant("any term, host", Host._require_term, "if term < self._term:", "if False:"),
     Mutant("started twice", Host._start, "present.record.attempt >= record.attempt", "False"),
     Mutant("no fence of a lost host", following._of_lost_member, "evolve(released, unfenced=True)", "released"),
