@@ -275,3 +275,25 @@ def test_a_namespace_that_was_taken_away_is_no_deleted_job(
         monkeypatch.undo()
         storage.store_checkpoint(checkpoint(epoch, 2))
         assert refs(storage) == [(epoch, 1), (epoch, 2)]
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (errno.ENOSPC, StorageUnavailableError),
+        (errno.EDQUOT, StorageUnavailableError),
+        (errno.ESTALE, StorageUnavailableError),
+        (errno.EROFS, StorageAccessError),
+    ],
+)
+def test_a_disk_that_is_full_when_it_is_opened_may_have_room_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[Exception]
+) -> None:
+    """Whoever opened it then was told to choose another folder, and a job of a cluster failed for good."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(seatunnel_storage_hdfs.local, "_probe", refuse)
+    with pytest.raises(expected, match=os.strerror(number)):
+        seatunnel_storage_hdfs.local.create({"namespace": f"{tmp_path}/"})

@@ -157,6 +157,10 @@ class LocalFileStorage(BlobStorage):
             )
 
 
+_PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.ETIMEDOUT))
+"""What a folder that can be used otherwise says while its disk is full, or its server does not answer."""
+
+
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
     """Return a storage in a folder that was tested by writing, unless it is only read.
 
@@ -167,6 +171,7 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
     Raises:
         StorageConfigurationError: A key has a wrong value.
         StorageAccessError: The folder cannot be created or written, or its file system has no hard links.
+        StorageUnavailableError: It cannot be written now: its disk is full, or a server does not answer.
     """
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
@@ -178,11 +183,15 @@ def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFil
 
 
 def _require_usable(namespace: str, backend: str) -> bool:
-    """Return whether the file system has files without names; raise ``StorageAccessError`` as ``create`` does."""
+    """Return whether the file system has files without names; raise errors of the storage as ``create`` does."""
     try:
         _make_folders(namespace.rstrip("/") or "/")
         has_nameless_files = _probe(namespace)
     except OSError as cause:
+        if cause.errno in _PASSING:
+            raise StorageUnavailableError(
+                f"cannot use {namespace} ({backend}): {cause}. Check that the storage is up and has room, then try again"
+            ) from cause
         raise StorageAccessError(
             f"cannot use {namespace} ({backend}): {cause}. Make it a folder on a file system with hard links that this "
             f"user may write, for example with: mkdir -p {namespace} && chown $USER {namespace}; or set another "

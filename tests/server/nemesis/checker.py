@@ -15,6 +15,7 @@ LEADS = re.compile(r"this node \((\S+)\) leads in term (\d+),")
 ENDED = re.compile(r"the job (\S+) ended: (\w+)")
 STATED = (
     "hosts in a row have ended while they ran this job",  # which were killed, one after the other
+    "Read-only file system",  # which a user has to mend
     NEVER_BEGUN,
 )
 """Reasons for which a job may fail here. Who submitted it submits it again, and it has to finish then."""
