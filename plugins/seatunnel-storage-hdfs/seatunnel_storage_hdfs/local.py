@@ -190,7 +190,8 @@ def _require_usable(namespace: str, backend: str) -> bool:
     except OSError as cause:
         if cause.errno in _PASSING:
             raise StorageUnavailableError(
-                f"cannot use {namespace} ({backend}): {cause}. Check that the storage is up and has room, then try again"
+                f"cannot use {namespace} ({backend}): {cause}. Check that the storage is up and has room, then try "
+                "again"
             ) from cause
         raise StorageAccessError(
             f"cannot use {namespace} ({backend}): {cause}. Make it a folder on a file system with hard links that this "
