@@ -237,8 +237,9 @@ class OwnHosts:
                 if host is not None:
                     ordered[host.process.name] = host
         finally:
-            for host in ordered.values():
-                await self._refresh(host)
+            for name, host in ordered.items():
+                if self._hosts.get(name) is host:  # else it is gone by now, and so is the thread that asks it
+                    await self._refresh(host)
 
     async def _carry_out(self, term: int, order: Mapping[str, Any]) -> _Watched | None:
         """Carry out an order, and return the host that it was for, if that is there."""

@@ -103,6 +103,20 @@ def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_p
     host.thread.shutdown()
 
 
+def test_a_host_that_is_gone_when_its_order_was_carried_out_is_asked_nothing(tmp_path: Path) -> None:
+    """It had ended meanwhile, and was forgotten with the thread that asks it: the order led to a traceback."""
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+
+    def kill() -> None:
+        host.thread.shutdown(wait=False)
+        del hosts._hosts["7"]
+
+    process = SimpleNamespace(pid=1, name="7", boot="b", kill=kill, begin_to_leave=None, status=lambda _term: None)
+    host = hosts._hosts["7"] = _Watched(process)  # type: ignore[arg-type]
+    asyncio.run(hosts.carry_out(3, [{"do": "kill", "host": "7", "boot": "b"}], time.monotonic()))
+    assert not hosts._hosts
+
+
 def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:
     """It stood still, or was cut off, and its jobs may be with others; the order lay in its socket meanwhile."""
     node = config(tmp_path)
