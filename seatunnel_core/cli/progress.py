@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_core.cli.closing_table import closing_table
+from seatunnel_core.errors import StoredValueError
 from seatunnel_core.quantity import count, duration, pick, rate, size
+from seatunnel_core.reporting.pipeline_record import pipeline_view
 from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 
 if TYPE_CHECKING:
@@ -114,12 +116,12 @@ class TerminalDisplay(Display):
         from rich.live import Live
 
         self._console = console or Console(highlight=False)
-        self._rates = RateMeter()
+        self._table = PipelineTable(self._console)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._live.start()
 
     def show(self, progress: JobProgress) -> None:
-        self._live.update(self._table(progress.pipelines), refresh=True)
+        self._live.update(self._table.of(progress.pipelines), refresh=True)
 
     def say(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
@@ -131,7 +133,16 @@ class TerminalDisplay(Display):
     def close(self) -> None:
         self._live.stop()
 
-    def _table(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
+
+class PipelineTable:
+    """The table of pipelines on a terminal."""
+
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+        self._rates = RateMeter()
+
+    def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
+        """Return how they stand now, as high and as wide as the terminal is."""
         from rich.table import Table
         from rich.text import Text
 
@@ -230,19 +241,20 @@ class JobProgressLine:
     """Says how a job stands, from the answers of ``job-info``.
 
     Args:
-        show: shows a line that the next one replaces; ``None`` where lines stay.
+        show: shows a line, or pipelines, that the next ones replace; ``None`` where lines stay.
         write: writes a line that stays.
         clock: monotonic seconds.
     """
 
     def __init__(
         self,
-        show: Callable[[str], None] | None,
+        show: "Callable[[str | Sequence[PipelineView]], None] | None",
         write: Callable[[str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._show = show
+        self._lines = PlainDisplay(write, interval_s=LINE_EVERY_S, clock=clock)
         self.write = write
         self._clock = clock
         self._next = clock() + LINE_EVERY_S
@@ -250,7 +262,16 @@ class JobProgressLine:
         self._rate = 0.0
 
     def tell(self, job: Mapping[str, Any]) -> None:
-        """Show the figures of a running job."""
+        """Show how a running job stands: its pipelines, as those of a local job, or its sums where there are none."""
+        views = _views(job)
+        if views and self._show is not None:
+            self._show(views)
+        elif views:
+            self._lines.show(JobProgress(job_id=str(job["jobId"]), name="", pipelines=views))
+        else:
+            self._tell_sums(job)
+
+    def _tell_sums(self, job: Mapping[str, Any]) -> None:
         now, read = self._clock(), _figure(job, "SourceReceivedCount")
         if self._last is not None and now - self._last[0] >= 1.0:
             self._rate = max(0.0, (read - self._last[1]) / (now - self._last[0]))
@@ -266,6 +287,13 @@ class JobProgressLine:
         elif now >= self._next:
             self._next = now + LINE_EVERY_S
             self.write(line)
+
+
+def _views(job: Mapping[str, Any]) -> tuple[PipelineView, ...]:
+    try:
+        return tuple(map(pipeline_view, job.get("pipelines", ())))
+    except (StoredValueError, TypeError):  # a node of another version
+        return ()
 
 
 def _figure(job: Mapping[str, Any], name: str) -> int:
@@ -286,8 +314,14 @@ def job_progress_line() -> Iterator[JobProgressLine]:
     from rich.text import Text
 
     console = Console(highlight=False)
+    table = PipelineTable(console)
     with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(what: str | Sequence[PipelineView]) -> None:
+            line = Text(what, overflow="ellipsis", no_wrap=True) if isinstance(what, str) else table.of(what)
+            live.update(line, refresh=True)
+
         yield JobProgressLine(
-            lambda line: live.update(Text(line, overflow="ellipsis", no_wrap=True), refresh=True),
+            show,
             lambda line: console.print(line, markup=False, soft_wrap=True),
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command import column, fake_source, job, parquet_sink
-from tests.server.nodes import some_nodes
+from tests.server.nodes import some_nodes, until
 
 pytestmark = pytest.mark.spark
 
@@ -35,6 +35,8 @@ def test_agent_and_host_are_killed_and_the_rows_come_once(tmp_path: Path) -> Non
         assert node.wait_ready() == host
         assert "adopted the host" in node.log()
         assert node.job("4711")["jobStatus"] == "RUNNING"
+        (pipeline,) = until("the host shows its pipelines", lambda: node.job("4711").get("pipelines"))
+        assert pipeline["rows"] > 0
         assert node.log().count("attempt 1 of the job 4711") == 1
 
         assert node.kill_host() == host

@@ -78,6 +78,11 @@ class UserRequests:
         hosted = self._dispatcher.hosted(job)
         return {} if hosted is None else dict(hosted.metrics)
 
+    def pipelines_of(self, job: JobRecord) -> list[dict[str, Any]]:
+        """Return how the pipelines of a running job stand, as ``pipeline_record`` writes them."""
+        hosted = self._dispatcher.hosted(job)
+        return [] if hosted is None else [dict(each) for each in hosted.pipelines]
+
     def state_of(self, job: JobRecord) -> JobState:
         """Return the state of a job, as its host reports it if that is newer than the record."""
         hosted = self._dispatcher.hosted(job)

@@ -189,7 +189,8 @@ async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
     state, job_id = agent.require_state(), str(request.path_params["job_id"])
     job, ended = state.job(job_id), state.ended(job_id)
     if job is not None:
-        return _running(agent, job)
+        pipelines = agent.users.pipelines_of(job)
+        return {**_running(agent, job), **({"pipelines": pipelines} if pipelines else {})}
     return {"jobId": job_id} if ended is None else answers.ended_job(ended)
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from itertools import chain, repeat
+from typing import Any
 
 from seatunnel_core.config.engine import EngineConfig, override_storage
 from seatunnel_core.config.job_file import RawJob
@@ -13,6 +14,7 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.open_metrics import totals
+from seatunnel_core.reporting.pipeline_record import pipeline_record
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_core.server.host.protocol import HostedJob
@@ -36,6 +38,9 @@ _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 MEASURE_S = 1.0
 """A job is measured once in so long, however often it is asked for: agents ask all the time."""
 
+MOST_SHOWN = 100
+"""A job with more pipelines is shown by its sums alone: reports go to the leader four times a second."""
+
 
 class JobThread:
     """Runs one attempt of a job on the host's plane. ``status`` and ``stop`` never block."""
@@ -54,6 +59,7 @@ class JobThread:
         self._saving: threading.Thread | None = None
         self._savepoint_taken = False
         self._metrics: dict[str, float] = {}
+        self._pipelines: tuple[dict[str, Any], ...] = ()
         self._measured_at = 0.0
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
@@ -70,7 +76,10 @@ class JobThread:
         """Return how the job stands."""
         run, end, now = self._run, self._end, time.monotonic()
         if end is None and run is not None and now - self._measured_at >= MEASURE_S:
-            self._metrics, self._measured_at = totals(run.metrics()), now
+            measured, self._measured_at = run.metrics(), now
+            self._metrics = totals(measured)
+            shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
+            self._pipelines = tuple(map(pipeline_record, shown))
         return HostedJob(
             job_id=self.record.job_id,
             attempt=self.record.attempt,
@@ -79,6 +88,7 @@ class JobThread:
             error=self._error,
             fenced=self._fenced,
             metrics=self._metrics,
+            pipelines=self._pipelines,
         )
 
     def _running_state(self, run: JobRun | None) -> JobState:

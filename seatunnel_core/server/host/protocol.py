@@ -48,6 +48,9 @@ class HostedJob:
     metrics: Mapping[str, Any] = field(factory=dict)
     """By SeaTunnel's names."""
 
+    pipelines: tuple[Mapping[str, Any], ...] = ()
+    """For the screen of a client, as ``pipeline_record`` writes them; none of a job that has very many."""
+
     def record(self) -> dict[str, Any]:
         """Return the job as JSON values."""
         return {**asdict(self), "state": self.state.value}
@@ -67,6 +70,7 @@ class HostedJob:
             error=stored.text(block, "error"),
             fenced=stored.flag(block, "fenced"),
             metrics=stored.below(block, "metrics"),
+            pipelines=tuple(stored.items(block, "pipelines")),
         )
 
 
