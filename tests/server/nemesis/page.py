@@ -35,6 +35,15 @@ the C library moves a node's wall clock, and makes its calls to the storage fail
 which takes root, `nft` and a C compiler, such kinds of faults are left out, and the rest is played on ports of
 loopback. Agents that end by themselves are started again, as systemd does it.
 
+A job may fail here for one of three reasons, which its error says: six of its hosts in a row were killed, the storage
+was read-only, or it was to go on and had been stopped before it had begun. Its client submits a job of the first two
+kinds again, and it then has to finish. Not played: jobs in streaming mode, faults of the disk that sinks write to, a
+Spark cluster of others.
+
+What it has found, each with a test since: two masters that started in the same moment refused each other; a job failed
+for good when its storage did not answer in the moment in which it began; a full disk, met when it was opened, was taken
+for a wrong folder; a Spark that was killed while it started was logged as a bug.
+
 A batch takes at most 20 minutes, its seed draws the cluster, the jobs, the faults and the moments, and kinds that
 were played least come first: the state file (`STATE=…`) knows them. Half of the time two things are broken together.
 `ARGS="--only storage"` plays some kinds alone, `ARGS="--plan workers"` chooses the cluster:
