@@ -64,8 +64,8 @@ def page(batches: Sequence[Batch]) -> str:
         "",
         f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} of them beside "
         f"another one; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
-        f"{sum(batch.doubled for batch in batches)} doubled, "
-        f"{sum(batch.unfinished for batch in batches)} still ran when their time was over.** {unacknowledged} submits were never acknowledged.",
+        f"{sum(batch.doubled for batch in batches)} doubled, {sum(batch.unfinished for batch in batches)} still ran "
+        f"when their time was over.** {unacknowledged} submits were never acknowledged.",
         "This part is written by `python -m tests.server.nemesis.page`.",
         "",
         *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),
