@@ -12,16 +12,13 @@ from seatunnel_storage_mapstore.journal import Journal
 
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.leadership import Leadership
-from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.election import Election
 from seatunnel_core.server.host.host import Host
 from seatunnel_core.server.scheduling import following, placing
 from seatunnel_core.server.scheduling.contact import Contact
-from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state import cluster_state
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.logged_store import LoggedTenure
 from seatunnel_core.server.state.sql_store import SqlTenure
 
 
@@ -69,27 +66,17 @@ MUTANTS = (
     Mutant("record stays", ClusterState.end, ", JOB_PREFIX + ended.job_id: None", ""),
     Mutant("history stays", cluster_state._expired, "number >= most or each.ended_at < before", "False"),
     Mutant("nobody expires", Dispatcher.run, "await self._leadership.change(state.expire, wall_clock())", "pass"),
-    Mutant("beats stay", LoggedTenure._remove_beats_before, "self._beats.delete(names)", "pass"),
     Mutant("no compaction", Journal._compact_if_due, "self._compaction is None and (", "False and ("),
     Mutant("leads on without state", Leadership.change, "self._lose(tenure, str(error))", "pass"),
     Mutant("any term, host", Host._require_term, "if term < self._term:", "if False:"),
-    Mutant("no fence of a lost host", following._of_lost_member, "evolve(released, unfenced=True)", "released"),
     Mutant("strangers stay", following.strangers, "found.append(Close(address, host.name, host.boot))", "pass"),
     Mutant("never started", following.follow, "return Start(record.host, host.name, record)", "return None"),
-    Mutant("left is cancelled", following._of_end, "left or unsaved or hosted.fenced", "unsaved or hosted.fenced"),
     Mutant("hangs for ever", following._late, "> KILL_AFTER_S", "> 1e9"),
     Mutant("deaths do not count", following._of_dead_host, "record.deaths + 1", "record.deaths"),
     Mutant("nobody is lost", Contact.member, "failing is not None and now - failing > timeout_s", "False"),
-    Mutant("same attempt", placing._placed, "attempt=record.attempt + 1", "attempt=record.attempt"),
     Mutant("slots do not count", placing._Room.note, "counts.get(record.host, 0) + more", "0"),
-    Mutant("poison is shared", placing._placed, "record.deaths >= SUSPECT_DEATHS", "False"),
-    Mutant("ends at once", View.may_end, "not record.unfenced or", "True or"),
-    Mutant("no adoption", OwnHosts._adopt, "if not await host.ask(host.process.adopt, pid, path):", "if True:"),
     Mutant(
         "stop is forgotten", UserRequests.want, "state.put(evolve(present, wanted=wanted, since=wall_clock()))", "pass"
     ),
     Mutant("submit is forgotten", UserRequests.submit, "state.put(record)", "pass"),
-    Mutant("decided, not stored", Dispatcher._change, "await self._leadership.change(state.update, records)", "pass"),
-    Mutant("says it again", Contact.order, "orders == self._orders and now - self._ordered_at < AGAIN_S", "False"),
-    Mutant("old reports count", Contact.answered, "if self.ordering or question.rounds != self._rounds:", "if False:"),
 )
