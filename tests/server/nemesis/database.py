@@ -47,10 +47,17 @@ class Database:
                 time.sleep(1)
 
     def stop(self) -> list[int]:
-        """Let all its processes stand still, and return them."""
+        """Let all its processes stand still, and return them.
+
+        Raises:
+            LookupError: it is not there now.
+        """
         first = self.server.pid
         pids = [first]
-        os.kill(first, signal.SIGSTOP)  # so that it starts no further ones
+        try:
+            os.kill(first, signal.SIGSTOP)  # so that it starts no further ones
+        except ProcessLookupError as error:
+            raise LookupError("the database is not there now") from error
         with contextlib.suppress(OSError):
             pids += [int(each) for each in Path(f"/proc/{first}/task/{first}/children").read_text("utf-8").split()]
         for pid in pids[1:]:
