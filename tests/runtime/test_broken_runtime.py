@@ -18,7 +18,7 @@ from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_storage_api.errors import CheckpointCorruptedError
 from tests.connectors import test_kit_on_built_in
 from tests.connectors.file import test_local_file_source
-from tests.connectors.jdbc import test_jdbc_sink
+from tests.connectors.jdbc import test_jdbc_publishing
 from tests.jobs import test_real_sinks
 from tests.runtime.ground import Ground, ground_in
 
@@ -169,7 +169,7 @@ CONNECTORS = {
     "the save mode of Jdbc acts without its pipeline's row": Breakage(
         "R4",
         holds_no_row,
-        lambda folder: test_jdbc_sink.test_a_replaced_engine_that_wakes_before_its_save_mode_empties_nothing(
+        lambda folder: test_jdbc_publishing.test_a_replaced_engine_that_wakes_before_its_save_mode_empties_nothing(
             folder / "target.db"
         ),
     ),

@@ -1,8 +1,9 @@
 """The databases that the connector ``Jdbc`` reads and writes, each under the same few names."""
 
+import gc
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,8 @@ from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
 from tests.servers.shared import shared
 
-EACH = [
-    "sqlite",
-    pytest.param("postgresql", marks=pytest.mark.servers),
-    pytest.param("mysql", marks=pytest.mark.servers),
-]
+SERVERS = [pytest.param(kind, marks=pytest.mark.servers) for kind in ("postgresql", "mysql")]
+EACH = ["sqlite", *SERVERS]
 """For ``parametrize``: SQLite needs no server."""
 
 
@@ -33,6 +31,14 @@ class Database:
     options: dict[str, Any]
     """Of a connector ``Jdbc``."""
 
+    server: Any = None
+    """The ``Postgres`` or ``MariaDB`` that has it; ``None``: a file."""
+
+    @property
+    def name(self) -> str:
+        """How a server calls it."""
+        return str(self.options["url"].rpartition("/")[2])
+
     def run(self, *statements: str) -> Sequence[Any]:
         """The rows of the last one."""
         with closing(self._connected()) as connection:
@@ -42,6 +48,24 @@ class Database:
             found = cursor.fetchall() if cursor.description else []
             connection.commit()
             return list(found)
+
+    @contextmanager
+    def transaction(self, statement: str) -> Iterator[Any]:
+        """A connection to a server that has run a statement and not committed it."""
+        with closing(self._connected()) as connection:
+            cursor = connection.cursor()
+            cursor.execute("BEGIN")
+            cursor.execute(statement)
+            yield connection
+
+    def staged(self) -> list[str]:
+        """The tables of a server that hold what a sink has staged."""
+        asked = {
+            "postgresql": "SELECT tablename::text FROM pg_tables WHERE tablename ~ '^seatunnel_[0-9a-f]{12}_'",
+            "mysql": "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND "
+            "TABLE_NAME REGEXP '^seatunnel_[0-9a-f]{12}_'",
+        }
+        return [name for (name,) in self.run(asked[self.kind])]
 
     def quoted(self, name: str) -> str:
         mark = "`" if self.kind == "mysql" else '"'
@@ -56,17 +80,22 @@ class Database:
     def _connected(self) -> Any:
         if self.kind == "sqlite":
             return sqlite3.connect(self.options["url"].removeprefix("jdbc:sqlite:"))
-        return shared(Postgres).connect() if self.kind == "postgresql" else shared(MariaDB).connect()
+        return self.server.connect()
 
 
 def empty(kind: str, folder: Path) -> Database:
     """A database of a kind; a server's is shared with those who had it before, and emptied."""
+    gc.collect()  # what a killed sink had open locks tables until then
     forget()
     if kind == "sqlite":
         return Database(kind, {"url": f"jdbc:sqlite:{folder}/shop.db"})
     if kind == "postgresql":
-        found = Database(kind, shared(Postgres).options())
+        server = shared(Postgres)
+        found = Database(kind, server.options(), server)
+        others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        found.run(f"SELECT pg_terminate_backend(pid) {others}")  # of what was killed amid a statement
         found.run("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public")
         return found
-    shared(MariaDB).empty()
-    return Database(kind, shared(MariaDB).options())
+    shop = shared(MariaDB)
+    shop.empty()
+    return Database(kind, shop.options(), shop)

@@ -8,7 +8,7 @@ import pytest
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError
 from tests.connectors.jdbc.databases import EACH, Database, empty
-from tests.connectors.jdbc.test_jdbc_sink import AFTER, BEFORE, GONE, NEW, batch, write
+from tests.connectors.jdbc.sink_units import AFTER, BEFORE, GONE, NEW, batch, write
 
 PEOPLE = "SELECT id, name FROM people ORDER BY id, name"
 

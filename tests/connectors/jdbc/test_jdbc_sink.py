@@ -1,33 +1,19 @@
-"""The sink ``Jdbc`` on SQLite: what does not need a server."""
+"""The options, statements, tables and rows of the sink ``Jdbc``, on SQLite."""
 
-import gc
-import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import evolve
 
-from seatunnel_core.connectors.jdbc import publishing, staging
-from seatunnel_core.connectors.jdbc.databases import sqlite
 from seatunnel_core.connectors.jdbc.pool import forget
-from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.sink import Guarantee, Sink
-from seatunnel_core.connectors.testing import SinkConformance, options_of
-from seatunnel_core.connectors.testing.drive import begin, commit, place, sink_place, stage
+from seatunnel_core.connectors.sink import Guarantee
+from seatunnel_core.connectors.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
-from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.rows.kind import RowKind
-from seatunnel_core.work.committable import Committable
-
-NEW, BEFORE, AFTER, GONE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
-COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
-SCHEMA = TableSchema(table="shop.people", columns=COLUMNS)
-EXACT = {"generate_sink_sql": True, "is_exactly_once": True}
+from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.jdbc.sink_units import AFTER, CHANGES, COLUMNS, EXACT, GONE, NEW, SCHEMA, batch, write
+from tests.connectors.jdbc.sqlite_file import ask, run, sink
 
 
 @pytest.fixture
@@ -36,207 +22,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "target.db"
 
 
-def ask(file: Path, statement: str) -> list[Any]:
-    with closing(sqlite3.connect(file)) as database:
-        return database.execute(statement).fetchall()
-
-
-def run(file: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(file)) as database:
-        for statement in statements:
-            database.execute(statement)
-        database.commit()
-
-
-def sink(file: Path, **options: Any) -> JdbcSink:
-    return JdbcSink(options_of(JdbcSink, {"url": f"jdbc:sqlite:{file}", **options}))
-
-
-def batch(*rows: tuple[Any, ...], schema: TableSchema = SCHEMA) -> Batch:
-    """Rows, each with its kind in front."""
-    kinds, values = [int(row[0]) for row in rows], [row[1:] for row in rows]
-    columns = [pa.array([row[number] for row in values], column.type) for number, column in enumerate(schema.columns)]
-    return Batch(
-        table=schema.table,
-        rows=pa.RecordBatch.from_arrays(columns, schema=schema.columns),
-        kinds=pa.array(kinds, pa.int8()),
-    )
-
-
-def write(of: Sink, *batches: Batch, schema: TableSchema = SCHEMA, epoch: int = 1, unit: int = 1) -> None:
-    """One unit from its first row to its commit."""
-    here = place(epoch=epoch, unit=unit)
-    of.prepare(sink_place(here))
-    writer = begin(of, schema, here)
-    for each in batches:
-        writer.write(each)
-    committable = stage_of(writer.finish(), epoch, unit)
-    commit(of, [committable], here)
-
-
-def stage_of(staged: Any, epoch: int = 1, unit: int = 1) -> Any:
-    from seatunnel_core.work.committable import Committable
-
-    return Committable(
-        id=f"0-{epoch}-{unit}",
-        epoch=epoch,
-        unit=unit,
-        source="source",
-        rows=staged.rows,
-        bytes=staged.bytes,
-        body=staged.body,
-    )
-
-
-class TestJdbcSink(SinkConformance):
-    sink_class = JdbcSink
-    kills = 12
-
-    @pytest.fixture(autouse=True)
-    def database(self, file: Path) -> None:
-        self.file = file
-
-    def sink(self) -> Sink:
-        """Of a process of its own: what a dead one had open is closed, and locks nothing any more."""
-        gc.collect()
-        forget()
-        return super().sink()
-
-    def emptying(self) -> Mapping[str, Any]:
-        return {**self.options(), "data_save_mode": "DROP_DATA"}
-
-    def elsewhere(self) -> Mapping[str, Any]:
-        return {**self.options(), "url": f"jdbc:sqlite:{self.file}2"}
-
-    def options(self) -> Mapping[str, Any]:
-        return {"url": f"jdbc:sqlite:{self.file}", "table": "people", **EXACT}
-
-    def visible(self) -> Sequence[Mapping[str, Any]]:
-        try:
-            return [{"id": number} for (number,) in ask(self.file, "SELECT id FROM people")]
-        except sqlite3.OperationalError:
-            return []
-
-    def staged(self) -> int:
-        gc.collect()
-        return len(ask(self.file, "SELECT name FROM sqlite_master WHERE name LIKE 'seatunnel_%_o%_e%'"))
-
-
-def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
-    old, new = sink(file, table="people", **EXACT), sink(file, table="people", **EXACT)
-    here = place(epoch=1)
-    old.prepare(sink_place(here))
-    committable = stage(old, SCHEMA, [batch((NEW, 1, "a")).rows], here)
-    late = begin(old, SCHEMA, place(epoch=1, unit=2))
-    late.write(batch((NEW, 2, "b")))
-    new.prepare(sink_place(place(epoch=2)))
-    with pytest.raises(CommitError, match="another engine goes on with this job: its epoch is 2, and this one has 1"):
-        commit(old, [committable], here)
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
-        late.finish()
-    late.abort()
-    with pytest.raises(SinkError, match="another engine goes on with this job"):
-        old.prepare(sink_place(here))
-    assert ask(file, "SELECT * FROM people") == []
-
-
-def test_a_replaced_engine_that_wakes_before_its_save_mode_empties_nothing(file: Path) -> None:
-    """R4: the save mode acts under the pipeline's row."""
-    run(file, "CREATE TABLE people (id INTEGER, name TEXT)")
-    how = {"table": "people", "data_save_mode": "DROP_DATA", **EXACT}
-    old, new = sink(file, **how), sink(file, **how)
-    for each, epoch in ((old, 1), (new, 2)):
-        each.prepare(sink_place(place(epoch=epoch)))
-        each.apply_save_mode(sink_place(place(epoch=epoch)))
-    committable = stage(new, SCHEMA, [batch((NEW, 1, "a")).rows], place(epoch=2))
-    commit(new, [committable], place(epoch=2))
-    with pytest.raises(SinkError, match="another engine goes on with this job: its epoch is 2, and this one has 1"):
-        old.create_tables((SCHEMA,), sink_place(place(epoch=1)))
-    assert ask(file, "SELECT * FROM people") == [(1, "a")]
-
-
-def test_what_was_dropped_by_somebody_is_no_success(file: Path) -> None:
-    of, here = sink(file, table="people", **EXACT), place()
-    of.prepare(sink_place(here))
-    committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
-    run(file, f"DROP TABLE {committable.body['tables'][0]['staging']}")
-    with pytest.raises(CommitError, match="was staged and is gone"):
-        commit(of, [committable], here, again=True)
-
-
-def test_a_committable_of_somebody_else_is_refused(file: Path) -> None:
-    of, here = sink(file, table="people", **EXACT), place()
-    of.prepare(sink_place(here))
-    committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
-    committable.body["tables"][0]["staging"] = "people"
-    with pytest.raises(CommitError, match="'people' is no table that it staged"):
-        commit(of, [committable], here)
-
-
-def test_ids_are_kept_until_no_checkpoint_names_them_and_until_the_job_has_ended(file: Path) -> None:
-    of = sink(file, table="people", **EXACT)
-    write(of, batch((NEW, 1, "a")), unit=1)
-    write(of, batch((NEW, 2, "a")), unit=2)
-    later = sink_place(place(epoch=2))
-    of.prepare(later)
-    of.sweep(later, frozenset({"0-1-2"}), final=False)
-    assert ask(file, f"SELECT committable FROM {staging.COMMITS}") == [("0-1-2",)]
-    of.sweep(later, frozenset(), final=True)
-    assert len(ask(file, f"SELECT * FROM {staging.COMMITS}")) == 1
-    of.clear(later)
-    assert ask(file, f"SELECT * FROM {staging.COMMITS}") == ask(file, f"SELECT * FROM {staging.PIPELINES}") == []
-
-
-def test_a_start_forgets_no_commit_of_its_own(file: Path) -> None:
-    of = sink(file, table="people", **EXACT)
-    write(of, batch((NEW, 1, "a")), unit=1)
-    of.sweep(sink_place(place()), frozenset(), final=False)
-    assert ask(file, f"SELECT committable FROM {staging.COMMITS}") == [("0-1-1",)]
-
-
-def test_each_of_many_committables_is_known_as_committed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are asked for in several statements."""
-    monkeypatch.setattr(publishing, "_IDS", 2)
-    of, here = sink(file, table="people", **EXACT), place()
-    of.prepare(sink_place(here))
-    units = [stage(of, SCHEMA, [batch((NEW, unit, "a")).rows], place(unit=unit)) for unit in range(1, 6)]
-    commit(of, units, here)
-    commit(of, units, here, again=True)
-    assert ask(file, "SELECT id FROM people ORDER BY id") == [(unit,) for unit in range(1, 6)]
-    later = sink_place(place(epoch=2))
-    of.prepare(later)
-    of.sweep(later, frozenset({"0-1-5"}), final=False)
-    assert ask(file, f"SELECT committable FROM {staging.COMMITS}") == [("0-1-5",)]
-
-
-def test_a_commit_whose_answer_was_lost_is_not_made_twice(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database had committed when the connection broke: the sink tries again by itself."""
-    of, here = sink(file, table="people", **EXACT), place()
-    of.prepare(sink_place(here))
-    committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
-    made, calls = publishing.Publishing.commit, []
-
-    def lost(self: publishing.Publishing, committables: Sequence[Committable], *, again: bool) -> None:
-        made(self, committables, again=again)
-        calls.append(again)
-        if len(calls) == 1:
-            raise CommitError("the connection was lost", retryable=True)  # as the pool of connections says it
-
-    monkeypatch.setattr(publishing.Publishing, "commit", lost)
-    commit(of, [committable], here)
-    assert calls == [False, True]
-    assert ask(file, "SELECT * FROM people") == [(1, "a")]
-
-
 KEYED = {"table": "people", "primary_keys": ["id"]}
-CHANGES: list[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
-    ([(NEW, 1, "new"), (NEW, 3, "c")], [(1, "new"), (2, "b"), (3, "c")]),
-    ([(BEFORE, 1, "a"), (AFTER, 1, "aa"), (AFTER, 1, "aaa")], [(1, "aaa"), (2, "b")]),
-    ([(GONE, 1, None), (GONE, 9, None)], [(2, "b")]),
-    ([(NEW, 3, "c"), (GONE, 3, "c")], [(1, "a"), (2, "b")]),
-    ([(GONE, 1, "a"), (NEW, 1, "again")], [(1, "again"), (2, "b")]),
-    ([(BEFORE, 1, "a"), (AFTER, 5, "moved")], [(2, "b"), (5, "moved")]),
-]
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -431,50 +217,3 @@ def test_names_follow_field_ide_and_the_variables_of_the_table(file: Path) -> No
     of = sink(file, table="new_${table_name}", field_ide="UPPERCASE", **EXACT)
     write(of, batch((NEW, 1, "a")))
     assert ask(file, "SELECT name FROM pragma_table_info('new_people')") == [("ID",), ("NAME",)]
-
-
-def test_two_tables_of_one_unit_are_committed_together(file: Path) -> None:
-    other = TableSchema(table="shop.goods", columns=pa.schema([("code", pa.string())]))
-    of, here = sink(file, **EXACT), place()
-    of.prepare(sink_place(here))
-    of.create_tables([SCHEMA, other], sink_place(here))
-    writer = of.open_writer([SCHEMA, other], here)
-    writer.write(batch((NEW, 1, "a")))
-    writer.write(batch((NEW, "x"), schema=other))
-    writer.write(batch((NEW, 2, "b")))
-    staged = writer.finish()
-    assert staged.rows == 3
-    commit(of, [stage_of(staged)], here)
-    assert ask(file, "SELECT * FROM people") == [(1, "a"), (2, "b")]
-    assert ask(file, "SELECT * FROM goods") == [("x",)]
-
-
-@pytest.mark.parametrize("options", [EXACT, {"generate_sink_sql": True}, {**EXACT, "primary_keys": ["id"]}])
-def test_no_lock_is_held_while_rows_are_read(
-    file: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two sinks of a pipeline write into one file, in turns: each would wait for the other's transaction for ever."""
-    monkeypatch.setattr(sqlite, "_WAIT_S", 0.1)
-    sinks = [sink(file, table=name, batch_size=1, **options) for name in ("one", "other")]
-    places = [evolve(place(), sink_ordinal=number) for number in (0, 1)]
-    for each, at in zip(sinks, places, strict=True):
-        each.prepare(sink_place(at))
-    writers = [begin(each, SCHEMA, at) for each, at in zip(sinks, places, strict=True)]
-    for number in (1, 2, 3):
-        for writer in writers:
-            writer.write(batch((NEW, number, "x")))
-    for each, writer, at in zip(sinks, writers, places, strict=True):
-        commit(each, [stage_of(writer.finish())], at)
-    assert [ask(file, f"SELECT id FROM {name} ORDER BY id") for name in ("one", "other")] == [[(1,), (2,), (3,)]] * 2
-
-
-def test_a_failed_writer_leaves_nothing_of_what_it_has_sent(file: Path) -> None:
-    here = place()
-    of = sink(file, table="one", batch_size=1, **EXACT)
-    of.prepare(sink_place(here))
-    writer = begin(of, SCHEMA, here)
-    before = ask(file, "SELECT name FROM sqlite_master ORDER BY name")
-    writer.write(batch((NEW, 1, "x")))
-    assert ask(file, "SELECT name FROM sqlite_master ORDER BY name") != before
-    writer.abort()
-    assert ask(file, "SELECT name FROM sqlite_master ORDER BY name") == before
