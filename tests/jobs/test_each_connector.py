@@ -1,13 +1,12 @@
 """Each source and each sink in a whole job: killed while rows are on their way and restored, and at parallelism 1, 2
-and 8, each time with the same rows. Tasks run in this process, but for the source and the sink Spark, whose jobs are
-processes.
+and 8, each time with the same rows. Tasks run in this process; ``test_spark_connectors.py`` has the source and the sink
+Spark, whose jobs are processes.
 
 ``docs/evidence/torture.md`` has the table of these tests; a connector that is not among them fails the first one.
 """
 
 import re
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
@@ -25,13 +24,11 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.registry import lookup
 from tests.connectors.iceberg.iceberg_tables import catalog_of, table_in
 from tests.connectors.test_remote_jobs import PLACES
-from tests.runtime.command import Command, column, engine_file, fake_source, ids, parquet_sink, staged
-from tests.runtime.command import job as job_text
+from tests.runtime.command import column, engine_file, staged
 from tests.runtime.ground import ALL, ROWS, committed, ground_in, kill, until
 from tests.servers.http_service import HttpService
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
-from tests.torture.moments import FINAL
 
 DOCS = Path(__file__).parents[2] / "docs" / "evidence" / "torture.md"
 PARALLELISMS = (1, 2, 8)
@@ -330,96 +327,3 @@ def test_the_same_rows_on_a_server_at_every_parallelism(
     with job.submit(engine_config=engine) as handle:
         handle.result()
     assert copied(server) == ALL
-
-
-# -- the source Spark ----------------------------------------------------------------------------------------------
-
-
-def of_spark(folder: Path, parallelism: int) -> Command:
-    (folder / "in.csv").write_text("".join(f"{each}\n" for each in ALL))
-    source = f"""
-  Spark {{ plugin_output = a, format = csv, path = "{folder}/in.csv", schema = "id BIGINT", replayable = true }}"""
-    env = f"job.mode = BATCH, parallelism = {parallelism}"  # no interval: the final checkpoint names all rows
-    return Command.of(folder, job_text(env, [source], [parquet_sink("a", folder / "out")]))
-
-
-@pytest.mark.parametrize("side", ["before", "after"])
-@pytest.mark.torture
-@pytest.mark.long
-@pytest.mark.spark
-@pytest.mark.timeout(600)
-def test_a_killed_job_of_spark_is_restored(tmp_path: Path, side: str) -> None:
-    """Its one split is staged and not committed: the checkpoint that names it is about to be stored, or just is."""
-    command = of_spark(tmp_path, 2)
-    first = command.begin(stop=["link", FINAL, 1, side])
-    while not first.stopped:
-        assert first.exit_code is None, first.output
-        assert first.age_s < PATIENCE_S
-    first.kill()
-    first.end()
-    assert column(tmp_path / "out", "id") == []
-    assert staged(tmp_path / "out")
-    second = command.resume()
-    assert second.wait(PATIENCE_S) == 0, second.output
-    assert column(tmp_path / "out", "id") == ALL
-    assert staged(tmp_path / "out") == []
-
-
-@pytest.mark.parametrize("parallelism", PARALLELISMS)
-@pytest.mark.torture
-@pytest.mark.long
-@pytest.mark.spark
-@pytest.mark.timeout(600)
-def test_the_same_rows_of_spark_at_every_parallelism(tmp_path: Path, parallelism: int) -> None:
-    engine = of_spark(tmp_path, parallelism).begin()
-    assert engine.wait(PATIENCE_S) == 0, engine.output
-    assert column(tmp_path / "out", "id") == ALL
-
-
-# -- the sink Spark ------------------------------------------------------------------------------------------------
-
-
-def into_spark(folder: Path, parallelism: int, more: str = "") -> Command:
-    source = fake_source("a", rows=ROWS // parallelism, splits=24)
-    source = source.replace("parallelism = 1", f"parallelism = {parallelism}")
-    sink = f"""
-  Spark {{ plugin_input = [a], format = parquet, path = "{folder}/out", staging_path = "{folder}/staging" }}"""
-    env = f"job.mode = BATCH, checkpoint.interval = 500{more}"
-    return Command.of(folder, job_text(env, [source], [sink]))
-
-
-@pytest.mark.parametrize("stop", [None, ["unlink", r"/staging/\.seatunnel/.*/rows-", 1, "before"]])
-@pytest.mark.torture
-@pytest.mark.long
-@pytest.mark.spark
-@pytest.mark.timeout(600)
-def test_a_killed_job_into_spark_is_restored(tmp_path: Path, stop: list[Any] | None) -> None:
-    """Killed when some rows are there; or when Spark has written the first ones and nobody has noted that. The stop
-    takes a moment to reach all threads, in which what was written may still be removed: then it does not come twice."""
-    first = into_spark(tmp_path, 2, ", read_limit.rows_per_second = 60").begin(stop=stop)
-    while not (first.stopped if stop else len(ids(tmp_path / "out")) >= ROWS // 6):
-        assert first.exit_code is None, first.output
-        assert first.age_s < PATIENCE_S
-        time.sleep(0.05)
-    before = ids(tmp_path / "out")
-    first.kill()
-    first.end()
-    assert 0 < len(before) < ROWS
-    second = into_spark(tmp_path, 2).resume()
-    assert second.wait(PATIENCE_S) == 0, second.output
-    found = ids(tmp_path / "out")
-    assert sorted(set(found)) == ALL
-    assert staged(tmp_path / "staging") == []
-    twice = len(found) - ROWS
-    assert 0 <= twice <= (len(before) if stop else ROWS // 2), "the rows of one checkpoint at most"
-
-
-@pytest.mark.parametrize("parallelism", PARALLELISMS)
-@pytest.mark.torture
-@pytest.mark.long
-@pytest.mark.spark
-@pytest.mark.timeout(600)
-def test_the_same_rows_into_spark_at_every_parallelism(tmp_path: Path, parallelism: int) -> None:
-    engine = into_spark(tmp_path, parallelism).begin()
-    assert engine.wait(PATIENCE_S) == 0, engine.output
-    assert ids(tmp_path / "out") == ALL

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("pyspark")
 from pyspark import cloudpickle
 
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.packing import ShareMode
 from seatunnel_core.spark.plane import SparkPlane
 from seatunnel_core.spark.starting.settings import SparkSettings
 
@@ -40,3 +42,16 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPlane]:
 @pytest.fixture
 def ticket() -> str:
     return os.urandom(4).hex()
+
+
+@pytest.fixture
+def dispatcher_of(plane: SparkPlane) -> Iterator[Callable[..., UnitDispatcher]]:
+    made: list[UnitDispatcher] = []
+
+    def make(mode: ShareMode = ShareMode.PART, slots: int | None = None) -> UnitDispatcher:
+        made.append(UnitDispatcher(plane, mode, slots))
+        return made[-1]
+
+    yield make
+    for dispatcher in made:
+        dispatcher.close()

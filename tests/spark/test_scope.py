@@ -154,11 +154,12 @@ def python_udf(kind: str) -> Callable[["DataFrame"], "DataFrame"]:
     return apply
 
 
-def test_functions_over_frames(plane: SparkPlane) -> None:
+def functions_over_frames() -> dict[str, tuple[Callable[[Any], Any], str]]:
+    """By name: the function, and what a message says it looks at across rows; empty for one that does not."""
     from pyspark.sql import functions as f
 
     batches = "a Python function that sees batches (pandas, Arrow)"
-    functions: dict[str, tuple[Callable[[Any], Any], str]] = {
+    return {
         "columns": (lambda t: t.withColumn("w", f.col("v") * 2).drop("tags").na.drop().dropna(), ""),
         "renamed": (lambda t: t.toDF("a", "b", "c", "d", "e").fillna(0), ""),
         "plain Python": (python_udf("plain"), ""),
@@ -190,8 +191,11 @@ def test_functions_over_frames(plane: SparkPlane) -> None:
             "an RDD of the input",
         ),
     }
+
+
+def test_functions_over_frames(plane: SparkPlane) -> None:
     wrong = {}
-    for name, (function, clause) in functions.items():
+    for name, (function, clause) in functions_over_frames().items():
         across = frame(plane, function).across
         if (clause not in across) if clause else across:
             wrong[name] = across

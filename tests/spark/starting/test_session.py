@@ -5,7 +5,6 @@ import socket
 import struct
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 from typing import Any
@@ -136,54 +135,57 @@ def test_a_lost_connection_is_not_told_to_the_root_logger(caplog: pytest.LogCapt
     assert told == ["py4j.java_gateway"]
 
 
+NOTEBOOK = """
+import os, signal, sys, time
+sys.path.insert(0, {modules!r})
+from pathlib import Path
+from pyspark import SparkContext, cloudpickle
+import watched
+from watched import Numbers
+from seatunnel_core.connectors.source import Planning
+from seatunnel_core.errors import PlatformError
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.starting.settings import SparkSettings
+
+cloudpickle.register_pickle_by_value(watched)
+settings = SparkSettings(parallelism=1, cache=Path({cache!r}))
+
+def run(plane):
+    return len(plane.inspect(Numbers(), [{{"name": "a"}}], Planning(parallelism=1)))
+
+plane = SparkPlane(settings)
+plane.start()
+print("ran", run(plane))
+other = SparkPlane(settings)
+other.start()
+plane.stop()
+print("ran", run(other))  # a job that ends takes no other one's Spark away
+other.stop()
+plane.start()
+print("ran", run(plane))
+os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+SparkContext._gateway.proc.wait()
+try:
+    run(plane)
+except PlatformError as error:
+    print(error)
+plane.stop()
+plane.start()
+print("ran", run(plane))
+plane.stop()
+"""
+
+
 @pytest.mark.torture
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path: Path) -> None:
     """What a notebook does: runs in one process, two at a time, too, and one more after the JVM has died."""
-    code = f"""
-        import os, signal, sys, time
-        sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-        from pathlib import Path
-        from pyspark import SparkContext, cloudpickle
-        import watched
-        from watched import Numbers
-        from seatunnel_core.connectors.source import Planning
-        from seatunnel_core.errors import PlatformError
-        from seatunnel_core.spark.plane import SparkPlane
-        from seatunnel_core.spark.starting.settings import SparkSettings
-
-        cloudpickle.register_pickle_by_value(watched)
-        settings = SparkSettings(parallelism=1, cache=Path({str(tmp_path)!r}))
-
-        def run(plane):
-            return len(plane.inspect(Numbers(), [{{"name": "a"}}], Planning(parallelism=1)))
-
-        plane = SparkPlane(settings)
-        plane.start()
-        print("ran", run(plane))
-        other = SparkPlane(settings)
-        other.start()
-        plane.stop()
-        print("ran", run(other))  # a job that ends takes no other one's Spark away
-        other.stop()
-        plane.start()
-        print("ran", run(plane))
-        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
-        SparkContext._gateway.proc.wait()
-        try:
-            run(plane)
-        except PlatformError as error:
-            print(error)
-        plane.stop()
-        plane.start()
-        print("ran", run(plane))
-        plane.stop()
-    """
+    code = NOTEBOOK.format(modules=str(Path(__file__).parents[1]), cache=str(tmp_path))
     # PySpark 4.0 leaves the sockets of a dead JVM to the garbage collector, which nobody else can close.
     forgiven = ",ignore:unclosed <socket:ResourceWarning" if pyspark.__version__.startswith("4.0.") else ""
     environment = {**os.environ, "PYTHONWARNINGS": f"error{forgiven}"}
-    command = [sys.executable, "-c", textwrap.dedent(code)]
+    command = [sys.executable, "-c", code]
     answer = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=220, check=False)
     lines = answer.stdout.splitlines()
     assert lines[:3] == ["ran 1"] * 3, answer.stderr
@@ -210,6 +212,6 @@ def test_spark_starts_without_pandas_and_values_of_numpy_still_reach_java() -> N
         print(java.lang.Math.abs(numpy.int64(-3)), java.util.Arrays.toString(numpy.array([0.5, 2.0])))
         plane.stop()
     """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
+    command = [sys.executable, "-c", code]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=220, check=False)
     assert answer.stdout.splitlines() == ["False", "3 [0.5, 2.0]"], answer.stderr

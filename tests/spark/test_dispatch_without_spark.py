@@ -1,0 +1,211 @@
+"""What a dispatcher does with planes on which no Spark runs: they lose jobs, count who runs at once, or linger."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from watched import numbers_program, numbers_unit
+
+from seatunnel_core.errors import PacketLostError
+from seatunnel_core.spark import dispatch
+from seatunnel_core.spark.dispatch import UnitDispatcher
+from seatunnel_core.spark.line import TaskListener
+from seatunnel_core.spark.plane import SparkPlane
+from seatunnel_core.spark.program import Program
+from seatunnel_core.spark.starting.settings import SparkSettings
+from seatunnel_core.spark.work import Packet, UnitResult, UnitWork
+from seatunnel_core.work.unit import WorkUnit
+from tests.spark.dispatched import Inbox, first_attempt
+
+
+class Losing(SparkPlane):
+    """One on which every job is lost."""
+
+    def __init__(self) -> None:
+        super().__init__(SparkSettings())
+        self._slots = 1
+        self.jobs: list[int] = []
+        """The number of works of each."""
+
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        listener.reached()
+        self.jobs.append(sum(listener.begins(number) for number, _ in enumerate(packet.works)))
+        raise PacketLostError("a worker died")
+
+
+def test_a_pipeline_that_is_cancelled_while_its_packet_is_lost_does_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its units would stage for an epoch that is over, and keep a slot."""
+    plane, inbox, program = Losing(), Inbox(), numbers_program(tmp_path)
+    dispatcher = UnitDispatcher(plane)
+    monkeypatch.setattr(dispatch.logger, "info", lambda *_: dispatcher.cancel("job", 1))
+    with dispatcher._changed:
+        for number in (1, 2):
+            dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
+    while not plane.jobs or dispatcher._running or dispatcher._waiting:
+        time.sleep(0.01)
+    dispatcher.close()
+    assert (plane.jobs, inbox.results) == ([2], [])
+
+
+def test_units_of_a_source_that_waits_come_one_by_one_and_share_a_packet(tmp_path: Path) -> None:
+    """The first had a packet of its own, which held a task while the others waited."""
+    plane, inbox = Losing(), Inbox()
+    dispatcher, program = UnitDispatcher(plane), numbers_program(tmp_path, parallelism=8, waits=True)
+    for number in range(1, 9):
+        dispatcher.submit(program, first_attempt(numbers_unit(number)), inbox)
+    inbox.wait(8)
+    dispatcher.close()
+    assert plane.jobs[0] == 8
+
+
+def test_what_waits_is_not_chosen_before_there_is_a_task_for_it(tmp_path: Path) -> None:
+    """It was, with the few readers that were free then, and had no more when its turn came."""
+    dispatcher, program = UnitDispatcher(Losing()), numbers_program(tmp_path, parallelism=4, waits=True)
+    with dispatcher._changed:
+        for number in range(1, 9):
+            dispatcher.submit(program, first_attempt(numbers_unit(number)), Inbox())
+        first = dispatcher._take()
+        assert first is not None
+        assert first.lanes == {program: 4}
+        first.over.update(range(2, len(first.units)))  # two are left: two readers are free
+        dispatcher.submit(program, first_attempt(numbers_unit(9)), Inbox())
+        assert dispatcher._take() is None
+        del dispatcher._running[first]
+        second = dispatcher._take()
+        assert second is not None
+    dispatcher.close()
+
+
+class Counting(SparkPlane):
+    """One whose tasks only sleep, in the order in which they come, and which counts who runs."""
+
+    def __init__(self, cores: int, slots: int) -> None:
+        super().__init__(SparkSettings())
+        self._slots = slots
+        self.holds_back = cores == slots
+        self.units: list[int] = []
+        """The number of units of each packet."""
+        self.most_at_once = 0
+        self._at_once = 0
+        self._counting = threading.Lock()
+        self._cores = threading.Semaphore(cores)
+        self._cancelled: set[str] = set()
+
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        works = packet.works
+        self.units.append(len(works))
+        with self._cores:
+            with self._counting:
+                self._at_once += 1
+                self.most_at_once = max(self.most_at_once, self._at_once)
+            for work in works:
+                assert isinstance(work, UnitWork)
+                time.sleep(work.attempt.unit.splits[0].body["sleep_s"])
+            with self._counting:
+                self._at_once -= 1
+        if tag in self._cancelled:
+            raise PacketLostError("it was cancelled")
+        return [(number, self._result(work)) for number, work in enumerate(works) if isinstance(work, UnitWork)]
+
+    def cancel(self, tag: str) -> None:
+        self._cancelled.add(tag)
+
+    def _result(self, work: UnitWork) -> UnitResult:
+        program = next(program for program, packed in self._pickles._packed.items() if packed.key == work.program)
+        return UnitResult(
+            job_id=program.job_id,
+            pipeline_id=program.pipeline_id,
+            source=program.source_name,
+            attempt=work.attempt.id,
+            failure=None,
+            wall_ms=work.attempt.unit.splits[0].body["sleep_s"] * 1000,
+        )
+
+
+class Lingering(Counting):
+    """One whose tasks report their units' results, and go on until they are cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__(cores=1, slots=1)
+        self._over = threading.Event()
+
+    def run_units(self, packet: Packet, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
+        listener.reached()
+        for number, work in enumerate(packet.works):
+            assert isinstance(work, UnitWork)
+            listener.begins(number)
+            listener.ended(number, self._result(work))
+        self._over.wait(1.0)
+        if tag in self._cancelled:
+            raise PacketLostError("it was cancelled")
+        return []
+
+    def cancel(self, tag: str) -> None:
+        super().cancel(tag)
+        self._over.set()
+
+
+def test_a_task_whose_units_all_have_results_is_not_lost_at_the_end(tmp_path: Path) -> None:
+    """It was cancelled and counted as lost, so that each job waited a second for the end of Spark."""
+    plane, inbox = Lingering(), Inbox()
+    dispatcher = UnitDispatcher(plane)
+    dispatcher.submit(numbers_program(tmp_path), first_attempt(numbers_unit(1, sleep_s=0)), inbox)
+    (result,) = inbox.wait(1).values()
+    dispatcher.close()
+    assert result.failure is None
+    assert (dispatcher.lost_packets, plane._cancelled) == (0, set())
+
+
+def counted(plane: Counting, works: list[tuple[Program, WorkUnit]]) -> float:
+    """Run them, and say how many seconds it took."""
+    dispatcher, inbox, began = UnitDispatcher(plane), Inbox(), time.monotonic()
+    with dispatcher._changed:
+        for program, unit in works:
+            dispatcher.submit(program, first_attempt(unit), inbox)
+    inbox.wait(len(works))
+    took = time.monotonic() - began
+    dispatcher.close()
+    assert all(result.failure is None for result in inbox.results)
+    return took
+
+
+def test_a_source_is_not_read_more_often_at_once_than_its_parallelism_where_spark_has_more_processors(
+    tmp_path: Path,
+) -> None:
+    """With ``spark.default.parallelism``, or where executors come later."""
+    program = numbers_program(tmp_path, parallelism=2)
+    works = [(program, numbers_unit(number, sleep_s=0.1, weight_bytes=90_000_000)) for number in range(1, 9)]
+    plane = Counting(cores=4, slots=2)
+    counted(plane, works)
+    assert plane.most_at_once == 2
+
+
+def test_what_has_waited_for_a_packet_of_many_sources_begins_as_soon_as_it_ends(tmp_path: Path) -> None:
+    """All of them were full until then, and only one thread was told."""
+    programs = [numbers_program(tmp_path, pipeline, parallelism=1) for pipeline in range(1, 9)]
+    short = [(program, numbers_unit(1, sleep_s=0.01)) for program in programs]
+    long = [(program, numbers_unit(2, sleep_s=0.5, weight_bytes=90_000_000)) for program in programs]
+    took = counted(Counting(cores=8, slots=8), short + long)
+    assert took < 1.5, "half a second for the packet with a long one in it, and another when all run beside each other"
+
+
+def test_units_share_a_task_where_their_source_may_have_fewer_tasks_than_there_are_slots(tmp_path: Path) -> None:
+    program = numbers_program(tmp_path, parallelism=1)
+    works = [(program, numbers_unit(number, sleep_s=0.02, weight_bytes=32_000_000)) for number in range(1, 25)]
+    plane = Counting(cores=8, slots=8)
+    counted(plane, works)
+    assert plane.units[0] == 1
+    assert len(plane.units) < 8, plane.units
+
+
+def test_the_time_that_a_packet_waits_in_spark_is_not_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "overdue_ms", lambda packet: 300.0 if len(packet) > 1 else None)
+    long, short = numbers_program(tmp_path, 1, parallelism=2), numbers_program(tmp_path, 2)
+    works = [(long, numbers_unit(number, sleep_s=0.8, weight_bytes=90_000_000)) for number in (1, 2)]
+    works += [(short, numbers_unit(number, sleep_s=0.01)) for number in (1, 2, 3)]
+    plane = Counting(cores=2, slots=2)
+    counted(plane, works)
+    assert sorted(plane.units) == [1, 1, 3], "none ran again"
