@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
@@ -17,6 +17,24 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt, WorkUnit
 from tests.checkpoint.played import Played
 
 WINDOW_MS = 30_000
+
+
+def limited(names: Iterable[str], rows_per_second: int | None, bytes_per_second: int | None) -> Topology:
+    """Sources with these limits, and the one sink of all of them."""
+    return Topology(
+        sources=tuple(
+            SourceSpec(
+                name=name,
+                ordinal=ordinal,
+                sinks=("out",),
+                parallelism=64,
+                rows_per_second=rows_per_second,
+                bytes_per_second=bytes_per_second,
+            )
+            for ordinal, name in enumerate(names)
+        ),
+        sinks=(SinkSpec(name="out", ordinal=0),),
+    )
 
 
 class Reading:
@@ -50,20 +68,7 @@ class Reading:
         self._splits = tuple(
             Split(index=index, weight_bytes=rows, rows=rows, body={}) for index, rows in enumerate(splits)
         )
-        topology = Topology(
-            sources=tuple(
-                SourceSpec(
-                    name=name,
-                    ordinal=ordinal,
-                    sinks=("out",),
-                    parallelism=64,
-                    rows_per_second=rows_per_second,
-                    bytes_per_second=bytes_per_second,
-                )
-                for ordinal, name in enumerate(self.read)
-            ),
-            sinks=(SinkSpec(name="out", ordinal=0),),
-        )
+        topology = limited(self.read, rows_per_second, bytes_per_second)
         policy = CheckpointPolicy(interval_ms=interval_ms)
         self._played = Played(topology, policy=policy, limits=Limits(), epoch=epoch)
         self._numbers = itertools.count()

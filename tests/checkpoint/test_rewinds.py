@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.rewind_mutations import REWIND_MUTATIONS, RewindMutation
 from tests.checkpoint.simulation.world import play
 

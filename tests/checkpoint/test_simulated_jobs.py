@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.mutations import JOB_MUTATIONS, JobMutation
 from tests.checkpoint.simulation.jobs.scenario import draw_job
 from tests.checkpoint.simulation.jobs.shrink import shrink_job

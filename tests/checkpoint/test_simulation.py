@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.checkpoint.simulation.invariants import ViolationError
-from tests.checkpoint.simulation.mutations import MUTATIONS, Mutation
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
+from tests.checkpoint.simulation.mutation import Mutation
+from tests.checkpoint.simulation.mutations import MUTATIONS
 from tests.checkpoint.simulation.scenario import draw
 from tests.checkpoint.simulation.shrink import shrink
 from tests.checkpoint.simulation.world import World, play

@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.scenario import draw
 from tests.checkpoint.simulation.seeds import parser, play_all
 from tests.checkpoint.simulation.shrink import shrink

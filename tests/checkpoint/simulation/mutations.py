@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from seatunnel_core.checkpoint import coordinator as coordinator_module
 from seatunnel_core.checkpoint import start as start_module
@@ -35,23 +35,9 @@ from tests.checkpoint.simulation.broken_vertices import (
     without_units,
     without_what_is_being_published,
 )
+from tests.checkpoint.simulation.mutation import Mutation
 from tests.checkpoint.simulation.target import ModelTarget
 from tests.checkpoint.simulation.world import World
-
-
-@frozen
-class Mutation:
-    """One rule, broken."""
-
-    rule: str
-    what: str
-    broken: Callable[[], Any]
-    """A context manager in which the protocol, or the model around it, is broken."""
-
-    prepare: Callable[[World], None] | None = None
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.what}"
 
 
 def _own_committables_only(_original: Any) -> Any:

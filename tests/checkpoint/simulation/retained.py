@@ -7,7 +7,7 @@ from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
-from tests.checkpoint.simulation.invariants import Invariant, live_by_hand
+from tests.checkpoint.simulation.invariants.invariant import Invariant, live_by_hand
 
 if TYPE_CHECKING:
     from tests.checkpoint.simulation.engine import Engine

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
 CHUNK = 50
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from attrs import evolve, fields, frozen
 
 from seatunnel_core.checkpoint.state.topology import SourceSpec, Topology
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.scenario import Faults, Scenario
 from tests.checkpoint.simulation.story import told
 from tests.checkpoint.simulation.world import World

@@ -6,7 +6,8 @@ from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import Command
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.checkpoint.transitions import Phase
-from tests.checkpoint.simulation.invariants import CheckpointsEnd, Invariant
+from tests.checkpoint.simulation.invariants.checkpoints import CheckpointsEnd
+from tests.checkpoint.simulation.invariants.invariant import Invariant
 
 if TYPE_CHECKING:
     from tests.checkpoint.simulation.engine import Engine

@@ -31,7 +31,8 @@ from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineState
 from tests.checkpoint.simulation.clock import VirtualClock
 from tests.checkpoint.simulation.engine import Engine
-from tests.checkpoint.simulation.invariants import Invariant, ViolationError, all_invariants, listeners, understood
+from tests.checkpoint.simulation.invariants.every import all_invariants
+from tests.checkpoint.simulation.invariants.invariant import Invariant, ViolationError, listeners, understood
 from tests.checkpoint.simulation.scenario import Scenario, draw
 from tests.checkpoint.simulation.storage import ModelStorage
 from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey

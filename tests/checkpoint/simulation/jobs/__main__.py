@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.scenario import draw_job
 from tests.checkpoint.simulation.jobs.shrink import shrink_job
 from tests.checkpoint.simulation.jobs.world import play_job

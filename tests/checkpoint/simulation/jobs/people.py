@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_core.errors import SeaTunnelError, UsageError
 from seatunnel_core.job.restoring import ChosenCheckpoint, Restore
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.process import Process
 
 if TYPE_CHECKING:

@@ -114,6 +114,14 @@ class NoControl:
 @contextmanager
 def staged(world: "JobWorld") -> Iterator[None]:
     """The runtime's modules find the stage where they look for threads, clocks, chance and Spark."""
+    with ExitStack() as stack:
+        for module, name, instead in _replacements(world):
+            stack.enter_context(patch.object(module, name, instead))
+        yield
+
+
+def _replacements(world: "JobWorld") -> list[tuple[Any, str, Any]]:
+    """The module, the name in it, and what stands there on the stage."""
     stage = world.stage
 
     def process() -> Process:
@@ -126,7 +134,7 @@ def staged(world: "JobWorld") -> Iterator[None]:
         time=lambda: process().wall_s + stage.clock.now_ms / 1_000,
         perf_counter=lambda: stage.clock.now_ms / 1_000,
     )
-    replaced: list[tuple[Any, str, Any]] = [
+    return [
         (clock, "time", times),
         (job_threads, "threading", threading),
         (job_threads, "ThreadPool", lambda workers, _name: threads.Pool(stage, workers)),
@@ -152,10 +160,6 @@ def staged(world: "JobWorld") -> Iterator[None]:
         (restoration, "ThreadPoolExecutor", threads.Inline),
         (retry, "random", world.rng),
     ]
-    with ExitStack() as stack:
-        for module, name, instead in replaced:
-            stack.enter_context(patch.object(module, name, instead))
-        yield
 
 
 def threads_of(stage: Stage) -> Any:

@@ -11,7 +11,7 @@ from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_core.work.failure import FailureKind
 from seatunnel_storage_api.state import CheckpointRef, CheckpointType
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
 if TYPE_CHECKING:
     from tests.checkpoint.simulation.jobs.plane import SimulatedPlane, Task

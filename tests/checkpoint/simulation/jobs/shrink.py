@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from attrs import evolve, fields, frozen
 
 from seatunnel_core.config.job_file import Kind
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.scenario import JobFaults, JobScenario, Node
 from tests.checkpoint.simulation.jobs.world import JobWorld
 

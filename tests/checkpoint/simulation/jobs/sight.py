@@ -22,7 +22,8 @@ from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, CheckpointType, PipelineState
-from tests.checkpoint.simulation.invariants import ViolationError, all_invariants, listeners, understood
+from tests.checkpoint.simulation.invariants.every import all_invariants
+from tests.checkpoint.simulation.invariants.invariant import ViolationError, listeners, understood
 from tests.checkpoint.simulation.jobs.blobs import attachment_of
 from tests.checkpoint.simulation.target import MissingError, ModelTarget, Published, Row, StagedThing, StagingKey
 

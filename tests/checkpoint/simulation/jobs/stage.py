@@ -199,7 +199,7 @@ class Stage:
             actor.resume(*outcome)
 
     def _outcome_of(self, process: "Process", effect: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-        from tests.checkpoint.simulation.invariants import ViolationError
+        from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
         try:
             with self.inside(process):

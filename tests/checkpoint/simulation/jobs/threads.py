@@ -220,7 +220,7 @@ class Loop:
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Futures of a play that is over tell their errors when they are collected, during another one."""
-        from tests.checkpoint.simulation.invariants import ViolationError
+        from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
         if self._closed or self._process is None or self._process.dead:
             return
@@ -288,7 +288,7 @@ class Loop:
         self._take_turns()
 
     def _call(self, callback: Callable[[], object]) -> None:
-        from tests.checkpoint.simulation.invariants import ViolationError
+        from tests.checkpoint.simulation.invariants.invariant import ViolationError
 
         try:
             callback()

@@ -21,7 +21,7 @@ from seatunnel_core.spark.program import Program
 from seatunnel_core.spark.work import UnitWork
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.state import PipelineState
-from tests.checkpoint.simulation.invariants import ViolationError
+from tests.checkpoint.simulation.invariants.invariant import ViolationError
 from tests.checkpoint.simulation.jobs.blobs import manifest_of
 from tests.checkpoint.simulation.jobs.connectors import Plugins, numbers
 from tests.checkpoint.simulation.jobs.job_file import JobFile

@@ -1,0 +1,63 @@
+"""All rules that are watched in a run."""
+
+from typing import TYPE_CHECKING
+
+from tests.checkpoint.simulation.invariants.checkpoints import (
+    BarriersPass,
+    CheckpointsEnd,
+    CompleteCut,
+    IdsGrow,
+    SavepointsStandAlone,
+)
+from tests.checkpoint.simulation.invariants.invariant import Invariant
+from tests.checkpoint.simulation.invariants.rows import (
+    BoundedUncommitted,
+    EveryRowOnce,
+    FailuresStayApart,
+    FrozenEnumerations,
+    OrderIsKept,
+    ResultsAreClaims,
+    StoredBeforeCommitted,
+    SweepsKeepWhatIsNamed,
+)
+from tests.checkpoint.simulation.invariants.starts import (
+    FinishedStaysFinished,
+    GoingBack,
+    OrderOfTheStart,
+    TheTableHolds,
+    ZombiesAreHarmless,
+)
+from tests.checkpoint.simulation.retained import RetentionIsExact
+from tests.checkpoint.simulation.watch import DeadCheckpointersShow
+
+if TYPE_CHECKING:
+    from tests.checkpoint.simulation.world import World
+
+
+def all_invariants(world: "World") -> tuple[Invariant, ...]:
+    """One object per rule."""
+    return tuple(
+        invariant(world)
+        for invariant in (
+            CompleteCut,
+            BoundedUncommitted,
+            BarriersPass,
+            SavepointsStandAlone,
+            OrderOfTheStart,
+            IdsGrow,
+            StoredBeforeCommitted,
+            ZombiesAreHarmless,
+            FinishedStaysFinished,
+            EveryRowOnce,
+            SweepsKeepWhatIsNamed,
+            FrozenEnumerations,
+            OrderIsKept,
+            ResultsAreClaims,
+            GoingBack,
+            FailuresStayApart,
+            CheckpointsEnd,
+            DeadCheckpointersShow,
+            RetentionIsExact,
+            TheTableHolds,
+        )
+    )
