@@ -74,6 +74,13 @@ def as_csv(rows: list[list[Any]], quote_all: bool, line_ends: list[str], null: s
     return "".join(parts)
 
 
+def read_in_pieces(monkeypatch: pytest.MonkeyPatch, chunk: int, block: int) -> None:
+    """Let pieces be as small as they are asked for, and chunks and blocks have so many bytes."""
+    monkeypatch.setattr(cutting, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(cutting, "SMALLEST_PIECE", 1)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block)
+
+
 @given(
     table=tables(),
     split_size=st.integers(1, 200),
@@ -121,9 +128,7 @@ def test_any_split_of_a_csv_file_gives_what_was_written(
     if header:
         text = ",".join(names) + "\n" + text
         chunk = max(chunk, len(names) * 4)
-    monkeypatch.setattr(cutting, "CHUNK_BYTES", chunk)
-    monkeypatch.setattr(cutting, "SMALLEST_PIECE", 1)
-    monkeypatch.setattr(reader, "BLOCK_BYTES", block)
+    read_in_pieces(monkeypatch, chunk, block)
     found, splits = read_text(
         text,
         {

@@ -22,7 +22,7 @@ from seatunnel_core.connectors.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.errors import CommitError, SinkError, SourceChangedError, SourceError, UsageError
 from seatunnel_storage_api.retry import Backoff
 from tests.servers.objects.oss import BUCKET, KEY_ID, SECRET, OssStandIn
-from tests.servers.objects.oss_stand_in import REGION
+from tests.servers.objects.oss_stored import REGION
 from tests.servers.process import deaf_port
 
 pytestmark = [pytest.mark.servers, pytest.mark.twin, pytest.mark.xdist_group("oss-files")]

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from seatunnel_core.connectors.testing import options_of, plan, read
 from seatunnel_core.connectors.testing.drive import begin, place
 from seatunnel_core.errors import SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from tests.servers.http_service import HttpService, Said, http_service
+from tests.servers.http_service import HttpService, Said
 
 PEOPLE = TableSchema(table="people", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 SOURCES: dict[type[ServiceSource], tuple[dict[str, str], dict[str, str]]] = {
@@ -48,20 +47,12 @@ SOURCES: dict[type[ServiceSource], tuple[dict[str, str], dict[str, str]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[HttpService]:
-    with http_service() as service:
-        yield service
-
-
 @pytest.fixture
-def service(running: HttpService, monkeypatch: pytest.MonkeyPatch) -> HttpService:
-    running.at.clear()
-    running.asked.clear()
-    running.at["/login"] = lambda _: {"accessToken": "t0k", "expiresIn": 3600}
-    monkeypatch.setattr(services.MyHours, "login", f"{running.url}/login")
-    monkeypatch.setattr(services.Slack, "api", f"{running.url}/api/chat.postMessage")
-    return running
+def service(service: HttpService, monkeypatch: pytest.MonkeyPatch) -> HttpService:
+    service.at["/login"] = lambda _: {"accessToken": "t0k", "expiresIn": 3600}
+    monkeypatch.setattr(services.MyHours, "login", f"{service.url}/login")
+    monkeypatch.setattr(services.Slack, "api", f"{service.url}/api/chat.postMessage")
+    return service
 
 
 def source_of(plugin: type[ServiceSource], service: HttpService, **more: Any) -> ServiceSource:

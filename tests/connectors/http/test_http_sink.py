@@ -20,18 +20,10 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from tests.servers.http_service import HttpService, Said, certificate_in, http_service
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[HttpService]:
-    with http_service() as service:
-        yield service
-
-
 @pytest.fixture
-def service(running: HttpService) -> HttpService:
-    running.at.clear()
-    running.asked.clear()
-    running.at["/rows"] = lambda _: ""
-    return running
+def service(service: HttpService) -> HttpService:
+    service.at["/rows"] = lambda _: ""
+    return service
 
 
 @pytest.fixture

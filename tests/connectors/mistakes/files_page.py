@@ -114,6 +114,16 @@ def _message(ground: Ground, text: str) -> str:
 # -- the servers -------------------------------------------------------------------------------------------------------
 
 
+def _as_restricted(keys: Mapping[str, str]) -> dict[str, Any]:
+    """The options with which ``S3File`` has the keys of ``MinIO.restricted``."""
+    return {
+        "fs.s3a.aws.credentials.provider": "TemporaryAWSCredentialsProvider",
+        "access_key": keys["fs.s3a.access.key"],
+        "secret_key": keys["fs.s3a.secret.key"],
+        "hadoop_s3_properties": {"fs.s3a.session.token": keys["fs.s3a.session.token"]},
+    }
+
+
 def on_s3(folder: Path, stack: ExitStack) -> Section:
     for name in ("plain", "tls"):
         (folder / name).mkdir()
@@ -125,12 +135,7 @@ def on_s3(folder: Path, stack: ExitStack) -> Section:
     client.put_object(Bucket="files", Key="in/a.json", Body=b'{"id": 1}\n')
     _limit(server, "small", 1)
     limited = server.restricted("files", "s3:GetObject", "s3:ListBucket")
-    reader = {
-        "fs.s3a.aws.credentials.provider": "TemporaryAWSCredentialsProvider",
-        "access_key": limited["fs.s3a.access.key"],
-        "secret_key": limited["fs.s3a.secret.key"],
-        "hadoop_s3_properties": {"fs.s3a.session.token": limited["fs.s3a.session.token"]},
-    }
+    reader = _as_restricted(limited)
     good = {
         "bucket": "files",
         "fs.s3a.endpoint": server.endpoint,

@@ -1,6 +1,5 @@
-"""``seatunnel checkpoints``, as people type it: what is printed, and the exit code."""
+"""``seatunnel checkpoints list``, ``show`` and ``diff``: what is printed, and the exit code."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,52 +8,14 @@ import pytest
 
 from seatunnel_core.cli.checkpoints import tables as tables
 from seatunnel_core.cli.checkpoints.arguments import CheckpointsArguments, parse_checkpoints
-from seatunnel_core.cli.main import main
-from seatunnel_core.errors import UsageError
-from seatunnel_core.inspector import survey_job
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_storage_api.state import CheckpointRef
-from tests.inspector.conftest import made, storage
+from tests.cli.checkpoints.terminal import Terminal
+from tests.cli.checkpoints.test_arguments import refusal
 from tests.inspector.made import JOB, Made
-
-__all__ = ["made", "storage"]
-
-
-class Terminal:
-    """Runs the command on the storage of a job."""
-
-    def __init__(self, made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-        self.made = made
-        self.state = made.storage.namespace
-        self._capsys = capsys
-        self.complaint = ""
-
-    def run(self, verb: str, *arguments: str, code: int = 0, state: str | None = None) -> str:
-        """What the command prints; what it complains of is ``complaint``."""
-        found = main(["checkpoints", verb, *arguments, "--from", state or self.state])
-        said = self._capsys.readouterr()
-        self.complaint = said.err
-        assert found == code, said
-        return said.out
-
-    def json(self, verb: str, *arguments: str, code: int = 0, state: str | None = None) -> Any:
-        return json.loads(self.run(verb, *arguments, "--json", code=code, state=state))
-
-    def damage(self, epoch: int, checkpoint_id: int) -> Path:
-        pipeline = survey_job(self.made.storage, JOB).pipeline(1)
-        return self.made.damage(pipeline.find(CheckpointRef(epoch, checkpoint_id)))
-
-
-@pytest.fixture
-def terminal(made: Made, capsys: pytest.CaptureFixture[str]) -> Terminal:
-    return Terminal(made, capsys)
 
 
 def cells(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
-
-
-# -- list
 
 
 def test_list_shows_each_job_in_a_line(terminal: Terminal) -> None:
@@ -159,9 +120,6 @@ def test_list_for_programs(terminal: Terminal) -> None:
     assert [each["checkpoint"] for each in pipeline["checkpoints"] if not each["live"]] == ["100000-4"]
 
 
-# -- show, diff
-
-
 def test_show_speaks_of_the_latest_one(terminal: Terminal) -> None:
     staged = terminal.made.stage(200_000, 4)
     text = terminal.run("show", JOB)
@@ -235,170 +193,6 @@ def test_diff_of_a_damaged_one(terminal: Terminal) -> None:
     assert str(path) in terminal.run("diff", JOB, code=1)
 
 
-# -- export, copy
-
-
-def test_migration_from_another_storage_is_one_command(terminal: Terminal, tmp_path: Path) -> None:
-    text = terminal.run("copy", "--to", f"{tmp_path}/new/")
-    assert f"Job {JOB} copied: 5 checkpoints, 1 attachment" in text
-    assert "may be running" in terminal.complaint
-    assert "is there already and is the same" in terminal.run("copy", "--to", f"{tmp_path}/new/")
-    assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
-
-
-def test_export_and_the_way_back(terminal: Terminal, tmp_path: Path) -> None:
-    archive = f"{tmp_path}/job.zip"
-    assert f"in {archive}\n" in terminal.run("export", archive, "-j", JOB)
-    assert "Everything is intact" in terminal.run("verify", state=archive)
-    done = terminal.json("copy", "--to", "hdfs", "-P", f"namespace={tmp_path}/back/", state=archive)
-    assert (done["jobs"][0]["checkpoints"], done["failed"]) == (5, [])
-    terminal.run("export", archive, code=2)
-    assert "nothing is overwritten" in terminal.complaint
-
-
-def test_an_export_into_a_folder_that_is_not_there_names_what_was_typed(terminal: Terminal, tmp_path: Path) -> None:
-    terminal.run("export", f"{tmp_path}/no/x.zip", code=2)
-    assert terminal.complaint.startswith(
-        f"{tmp_path}/no/x.zip cannot be written: No such file or directory. Name a file"
-    )
-    assert ".x.zip." not in terminal.complaint
-
-
-def test_a_place_that_is_no_folder_is_told_as_what_it_is(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file, loop = tmp_path / "file", tmp_path / "loop"
-    file.write_text("mine")
-    loop.symlink_to(loop)  # even root may not look there
-    (tmp_path / "ns").mkdir()
-    monkeypatch.chdir(tmp_path)
-    for place, says in {
-        str(file): f"{file} is a file: name a folder",
-        f"{loop}/ns/": f"{loop}/ns cannot be looked at: Too many levels of symbolic links",
-        "ns": "For the folder ns that is here, write ./ns/",
-    }.items():
-        terminal.run("list", state=place, code=2)
-        assert says in terminal.complaint
-
-
-def test_an_export_that_fails_writes_nothing(terminal: Terminal, tmp_path: Path) -> None:
-    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
-    terminal.damage(200_000, 6)
-    text = terminal.run("export", f"{tmp_path}/all.zip", code=1)
-    assert "was not written" in text
-    assert not (tmp_path / "all.zip").exists()
-
-
-def test_a_copy_does_what_it_can_and_says_what_it_could_not(terminal: Terminal, tmp_path: Path) -> None:
-    Made(storage=terminal.made.storage, target=tmp_path, job_id="job-2").begin()
-    terminal.damage(200_000, 6)
-    text = terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
-    assert "Job job-2 copied: 0 checkpoints" in text
-    assert f"job {JOB} is not copied: the latest checkpoint" in text
-
-
-def test_a_destination_that_is_damaged_is_said(terminal: Terminal, tmp_path: Path) -> None:
-    stray = tmp_path / "new" / JOB / "000001" / "x.ckpt"
-    stray.parent.mkdir(parents=True)
-    stray.write_bytes(b"")
-    assert str(stray) in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
-
-
-@pytest.mark.filterwarnings("ignore:the checkpoint storage localfile is deprecated:DeprecationWarning")
-def test_the_deprecated_kind_is_left_behind_by_one_command(terminal: Terminal, tmp_path: Path) -> None:
-    namespace = ("-p", f"namespace={terminal.state}")
-    text = terminal.run("copy", *namespace, "--to", f"{tmp_path}/new/", state="localfile")
-    assert "copied: 5 checkpoints, 1 attachment" in text
-    assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
-
-
-def test_what_a_storage_warns_of_is_told(terminal: Terminal) -> None:
-    terminal.run("list", "-p", "namespce=/typo/")
-    assert "namespce" in terminal.complaint
-    assert "did you mean 'namespace'?" in terminal.complaint
-
-
-def test_what_is_left_behind_is_named(terminal: Terminal, tmp_path: Path) -> None:
-    path = terminal.damage(200_000, 5)
-    assert f"left behind, damaged: cannot read {path}" in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
-
-
-def test_a_copy_of_nothing(terminal: Terminal, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    terminal.run("copy", "--to", f"{tmp_path}/new/", code=2, state=f"{tmp_path}/empty/")
-    assert "has no job" in terminal.complaint
-
-
-# -- gc
-
-
-def test_gc_says_what_it_would_remove_and_then_removes_it(terminal: Terminal) -> None:
-    staged = terminal.made.stage(100_000, 9)
-    text = terminal.run("gc", "--dry-run", "--older-than", "0", "--paths")
-    assert ["job-1", "staged", "file", "1", "100", "B"] in [line[:6] for line in cells(text)]
-    assert ["job-1", "void", "checkpoint", "1"] in [line[:4] for line in cells(text)]
-    assert f"  {staged}\n" in text
-    assert "Would remove 2 things" in text
-    assert staged.exists()
-    assert "Removed 2 things" in terminal.run("gc", "--older-than", "0")
-    assert not staged.exists()
-    assert terminal.run("gc", "--older-than", "0s") == "There is nothing to remove.\n"
-
-
-def test_gc_leaves_alone_what_is_young(terminal: Terminal) -> None:
-    assert terminal.run("gc") == "There is nothing to remove.\n"
-
-
-def test_gc_tells_what_it_spares(terminal: Terminal) -> None:
-    terminal.damage(200_000, 5)
-    text = terminal.run("gc", "--older-than", "0", code=1)
-    assert "note: nothing of job job-1 is removed" in text
-
-
-def test_gc_for_programs(terminal: Terminal) -> None:
-    found = terminal.json("gc", "--dry-run", "--older-than", "0", "-j", JOB)
-    assert [(each["what"], each["job_id"]) for each in found["garbage"]] == [("void checkpoint", JOB)]
-    assert found["dry_run"] is True
-
-
-def test_gc_of_ended_jobs(terminal: Terminal) -> None:
-    terminal.made.end()
-    assert "ended job" in terminal.run("gc", "--older-than", "0", "--ended-jobs")
-    assert terminal.run("list").endswith("\n\nNo job.\n")
-
-
-# -- the arguments
-
-
-def refusal(*argv: str) -> str:
-    with pytest.raises(UsageError) as raised:
-        parse_checkpoints(argv)
-    return str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("argv", "says"),
-    [
-        ([], "name one of list, show, diff"),
-        (["lst"], "invalid choice: 'lst'"),
-        (["show"], "arguments are required: JOB"),
-        (["show", "j", "0"], "the number of a pipeline"),
-        (["show", "j", "1", "x"], "expected EPOCH-ID, as in 100000-7"),
-        (["show", "j", "1", "1", "2"], "at most 1"),
-        (["diff", "j", "1", "1", "2", "3"], "at most 2"),
-        (["copy"], "required: --to"),
-        (["export", "folder/"], "export writes one file: folder/.zip"),
-        (["gc", "--older-than", "1y"], "90s, 15m, 6h or 7d"),
-        (["gc", "--older-than", "5"], "90s, 15m, 6h or 7d"),
-        (["list", "-p", "secret"], "expected KEY=VALUE"),
-        (["list", "--from", "a", "--engine-config", "b"], "not allowed with"),
-        (["list", "--what"], "--what"),
-    ],
-)
-def test_mistakes_are_answered_with_what_to_write(argv: list[str], says: str) -> None:
-    assert says in refusal(*argv)
-
-
 def test_ages() -> None:
     def age(text: str) -> float:
         return parse_checkpoints(["gc", "--older-than", text]).older_than_s
@@ -414,21 +208,6 @@ def test_a_secret_is_not_shown() -> None:
     assert parsed.destination.properties == {"b": "hunter3"}
     assert "hunter" not in repr(parsed)
     assert "hunter2" not in refusal("list", "-p", "=hunter2")
-
-
-@pytest.mark.parametrize("verb", ["list", "show", "diff", "verify", "export", "copy", "gc"])
-def test_each_verb_has_a_help_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        parse_checkpoints([verb, "--help"])
-    assert left.value.code == 0
-    assert f"seatunnel checkpoints {verb} " in capsys.readouterr().out.split("example:")[1]
-
-
-def test_a_wrong_configuration_is_wrong_usage(terminal: Terminal) -> None:
-    terminal.run("list", "-p", "namespace=bad", code=2, state="hdfs")
-    assert "must end with" in terminal.complaint
-    terminal.run("list", code=2, state="no-such-plugin")
-    assert "no installed plugin" in terminal.complaint
 
 
 def test_ages_of_days(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,8 @@ from seatunnel_core.inspector import survey_job
 from seatunnel_storage_api import layout
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.discovery import open_storage
-from tests.cli.test_checkpoints import Terminal, terminal
-from tests.inspector.conftest import made, storage
+from tests.cli.checkpoints.terminal import Terminal
 from tests.inspector.made import JOB, Made
-
-__all__ = ["made", "storage", "terminal"]
 
 
 def test_verify_of_what_is_intact(terminal: Terminal) -> None:
